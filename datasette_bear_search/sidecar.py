@@ -1,0 +1,414 @@
+"""The sidecar: one SQLite file with the notes, their FTS5 index and their vectors.
+
+This room knows the schema, its versions, and how to open the file safely. It never reads a source and never ranks.
+"""
+
+# sqlite_utils costs 60-200 ms to import and only writing needs it, so that it is imported where the schema is made.
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+try:
+    import pysqlite3 as sqlite3
+except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
+    import sqlite3
+
+if TYPE_CHECKING:
+    import sqlite_utils
+
+APPLICATION_ID = int.from_bytes(
+    b"BrSn", "big"
+)  # how the plugin knows a sidecar among attached databases
+MIGRATION_SET = "datasette-bear-search"
+ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
+
+# Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
+BUSY_SECONDS = 30.0
+
+# Porter stemming measures better on nine of ten test collections; café is found by cafe.
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+# Tables that hold machinery, not notes: hidden in Datasette. Datasette 1.0 hides names that begin with "_" by itself.
+VECTORS = "_vectors"
+PASSAGE_INDEX = "_passage_index"
+HIDDEN_TABLES = (VECTORS, PASSAGE_INDEX, "_sqlite_migrations", "sqlite_sequence")
+
+
+class SidecarError(Exception):
+    """The sidecar cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a sidecar says of itself."""
+
+    notes: int
+    pending: int  # passages that have no vector yet
+    has_vectors: bool
+    model: str | None
+    fingerprint: str | None  # of the model and prompts that made the vectors
+    indexed: str | None  # when the last run ended, ISO 8601 UTC
+
+
+def default_path() -> Path:
+    """Where the sidecar is when nobody says otherwise."""
+    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
+        return Path(chosen).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
+
+
+def is_sidecar(path: str | Path) -> bool:
+    """Whether the file at ``path`` bears the application id of a sidecar."""
+    try:
+        return _application_id(Path(path)) == APPLICATION_ID
+    except (OSError, sqlite3.Error):
+        return False
+
+
+def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
+    """Whether a connection's main database is a sidecar."""
+    return connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A read-only connection to an existing sidecar, with sqlite-vec where it can be loaded.
+
+    :raises SidecarError: if there is no sidecar at ``path``
+    """
+    if not path.exists():
+        raise SidecarError(f"There is no index at {path} yet. Make it with: datasette bear-index")
+    _check(path)
+    connection = _open_read_only(path)
+    load_vector_extension(connection)
+    return connection
+
+
+@contextmanager
+def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the sidecar at ``path``, which is made or migrated to the present schema if need be.
+
+    :raises SidecarError: if the file is something else, or was made by a newer version
+    :raises sqlite3.Error: if it is damaged, or the disk is full
+    """
+    _check(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Notes are private: on a shared machine nobody else may read the file.
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise SidecarError(
+            f"The index can't be written to {path}: {error.strerror}. Choose another place with --sidecar."
+        ) from None
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        connection.execute("pragma secure_delete = on")
+        _migrate(connection)
+        # Not before: migrations may drop and rename tables.
+        connection.execute("pragma foreign_keys = on")
+        load_vector_extension(connection)
+        yield connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing."""
+    connection.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def load_vector_extension(connection: sqlite3.Connection) -> bool:
+    """Load sqlite-vec into a connection; False if this Python or machine cannot."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    if spec is None or spec.origin is None or not hasattr(connection, "enable_load_extension"):
+        return False
+    try:
+        connection.enable_load_extension(True)
+        try:
+            # Not sqlite_vec.load(): importing sqlite_vec imports numpy.
+            connection.load_extension(str(Path(spec.origin).with_name("vec0")))
+        finally:
+            connection.enable_load_extension(False)
+    except (AttributeError, sqlite3.Error):
+        return False
+    return True
+
+
+def has_vector_extension(connection: sqlite3.Connection) -> bool:
+    """Whether sqlite-vec's functions can be called on this connection."""
+    try:
+        connection.execute("select vec_version()")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def hide_passage_index(connection: sqlite3.Connection) -> None:
+    """Let Datasette open a sidecar on a connection that could not load sqlite-vec.
+
+    Datasette asks for the columns of every table when it starts and refuses to serve a file whose virtual table has
+    no module. An empty temporary table of the same name answers instead; nothing else reads it.
+    """
+    connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
+
+
+def create_passage_index(connection: sqlite3.Connection, dimension: int) -> None:
+    """Make the vec0 table for vectors of ``dimension`` floats, or make it anew if it went stale."""
+    stale = get_meta(connection, "passage_index_stale")
+    if stale:
+        connection.execute(f"drop table if exists {PASSAGE_INDEX}")
+    connection.execute(
+        f"create virtual table if not exists {PASSAGE_INDEX} "
+        f"using vec0(embedding float[{int(dimension)}] distance_metric=cosine)"
+    )
+    if stale:
+        connection.execute(
+            f"insert into {PASSAGE_INDEX} (rowid, embedding) select passage_id, vector from {VECTORS}"
+        )
+        connection.execute("delete from meta where key = 'passage_index_stale'")
+
+
+def add_vectors(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
+    """Store vectors: pairs of passage id and float32 BLOB."""
+    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
+    connection.executemany(f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, ?)", rows)
+    connection.executemany(
+        "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
+    )
+
+
+def drop_vectors(connection: sqlite3.Connection) -> None:
+    """Forget all vectors; every passage waits for a new one."""
+    connection.execute(f"delete from {VECTORS}")
+    connection.execute("update passages set embedded = 0 where embedded")
+    connection.execute(f"drop table if exists {PASSAGE_INDEX}")
+
+
+def reset(connection: sqlite3.Connection) -> None:
+    """Empty the sidecar in place, so that a server which has it open keeps serving the same file."""
+    tables = connection.execute(
+        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not glob ?"
+        # The tables that FTS5 and vec0 keep for themselves go with their owners.
+        " and name not glob 'notes_fts_*'",
+        [f"{PASSAGE_INDEX}_*"],
+    ).fetchall()
+    connection.execute("pragma foreign_keys = off")
+    with transaction(connection):
+        for (table,) in tables:
+            connection.execute(f"drop table {table}")
+    _migrate(connection)
+    connection.execute("pragma foreign_keys = on")
+
+
+def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
+    """The value of ``key`` in the sidecar's ``meta`` table."""
+    row = connection.execute("select value from meta where key = ?", [key]).fetchone()
+    return row[0] if row else None
+
+
+def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
+    """Write into the ``meta`` table."""
+    connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
+
+
+def read_state(connection: sqlite3.Connection) -> State:
+    """What the sidecar says of itself: a few indexed look-ups, cheap enough for every search."""
+    meta = dict(connection.execute("select key, value from meta").fetchall())
+    # Each count walks an index, and of the pending ones only those that are pending.
+    [notes] = connection.execute("select count(*) from notes").fetchone()
+    [pending] = connection.execute("select count(*) from passages where not embedded").fetchone()
+    [has_vectors] = connection.execute(f"select exists (select 1 from {VECTORS})").fetchone()
+    return State(
+        notes=notes,
+        pending=pending,
+        has_vectors=bool(has_vectors) and "passage_index_stale" not in meta,
+        model=meta.get("model"),
+        fingerprint=meta.get("fingerprint"),
+        indexed=meta.get("indexed"),
+    )
+
+
+def fold_tag(name: str) -> str:
+    """The form in which tags are compared: no case, and ``+`` (as URLs write a space) the same as a space.
+
+    ``c++`` keeps its plus signs: only one that stands between two letters or digits is a space.
+    """
+    return re.sub(r"(?<=\w)\+(?=\w)", " ", name.strip().strip("#").strip("/")).casefold()
+
+
+def _check(path: Path) -> None:
+    """:raises SidecarError: if ``path`` is something that isn't a sidecar; an empty or missing file is well"""
+    try:
+        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+            return
+        if path.is_dir():
+            raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
+        if _application_id(path) == APPLICATION_ID:
+            return
+    except OSError as error:
+        raise SidecarError(f"The index at {path} can't be read: {error.strerror}.") from None
+    except sqlite3.OperationalError as error:
+        raise SidecarError(f"The index at {path} can't be read: {error}.") from None
+    except sqlite3.DatabaseError:
+        pass  # not SQLite's
+    raise SidecarError(
+        f"{path} is not an index made by datasette bear-index, so it is left alone. "
+        "Choose another file with --sidecar."
+    )
+
+
+def _application_id(path: Path) -> int:
+    # Through SQLite, never through open(): closing a file drops every lock that this process has on it, also
+    # those of a search that is reading in another thread.
+    with closing(_open_read_only(path)) as connection:
+        return connection.execute("pragma application_id").fetchone()[0]
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    known = [migration.__name__ for migration in MIGRATIONS]
+    applied = _applied_migrations(connection)
+    if unknown := applied - set(known):
+        raise SidecarError(
+            f"This index was made by a newer version of datasette-bear-search ({', '.join(sorted(unknown))}). "
+            "Upgrade with: pip install -U datasette-bear-search"
+        )
+    if applied == set(known):
+        return  # without the import below, as nearly always
+    import sqlite_utils
+    from sqlite_utils.migrations import Migrations
+
+    schema = Migrations(MIGRATION_SET)
+    for migration in MIGRATIONS:
+        schema(name=migration.__name__)(migration)
+    schema.apply(sqlite_utils.Database(connection))
+
+
+def _applied_migrations(connection: sqlite3.Connection) -> set[str]:
+    [exists] = connection.execute(
+        "select count(*) from sqlite_master where name = '_sqlite_migrations'"
+    ).fetchone()
+    if not exists:
+        return set()
+    rows = connection.execute(
+        "select name from _sqlite_migrations where migration_set = ?", [MIGRATION_SET]
+    )
+    return {name for (name,) in rows}
+
+
+def _0001_notes(db: sqlite_utils.Database) -> None:
+    """Notes, their tags and links, and the FTS5 index over them."""
+    db.execute(f"pragma application_id = {APPLICATION_ID}")
+    db["meta"].create({"key": str, "value": str}, pk="key")
+    db["sources"].create(
+        {
+            "name": str,
+            "location": str,
+            "heading_link": str,
+            "state": str,
+            "read": str,
+            "notes": int,
+            "include_trashed": int,
+        },
+        pk="name",
+    )
+    # The long texts come last: SQLite need not step over them when a filter looks at the columns before.
+    db["notes"].create(
+        {
+            "id": int,
+            "title": str,
+            "tags": str,  # JSON array, which Datasette can facet by and FTS5 reads as words
+            "created": str,
+            "modified": str,
+            "pinned": int,
+            "archived": int,
+            "trashed": int,
+            "encrypted": int,
+            "todos_open": int,
+            "todos_done": int,
+            "has_image": int,
+            "has_file": int,
+            "has_code": int,
+            "url": str,
+            "source": str,
+            "key": str,
+            "fingerprint": str,
+            "body": str,
+            "attachments": str,
+        },
+        pk="id",
+        foreign_keys=[("source", "sources", "name")],
+    )
+    db["notes"].create_index(["source", "key"], unique=True)
+    db["notes"].create_index(["modified"])
+    db["notes"].create_index(["created"])
+    db["notes"].enable_fts(
+        ["title", "body", "tags", "attachments"], tokenize=TOKENIZER, create_triggers=True
+    )
+    # Pinning a note must not index its text again.
+    db.execute("drop trigger notes_au")
+    db.execute(
+        """
+        create trigger notes_au after update of title, body, tags, attachments on notes begin
+          insert into notes_fts (notes_fts, rowid, title, body, tags, attachments)
+            values ('delete', old.id, old.title, old.body, old.tags, old.attachments);
+          insert into notes_fts (rowid, title, body, tags, attachments)
+            values (new.id, new.title, new.body, new.tags, new.attachments);
+        end
+        """
+    )
+    db["tags"].create({"id": int, "name": str, "folded": str}, pk="id")
+    db["tags"].create_index(["name"], unique=True)
+    db["tags"].create_index(["folded"])
+    db["note_tags"].create(
+        {"note_id": int, "tag_id": int, "pinned": int},
+        pk=("note_id", "tag_id"),
+        foreign_keys=["note_id", "tag_id"],
+    )
+    db["note_tags"].create_index(["tag_id"])
+    db["links"].create(
+        {"id": int, "note_id": int, "target_id": int, "target_key": str, "title": str},
+        pk="id",
+        foreign_keys=[("note_id", "notes", "id"), ("target_id", "notes", "id")],
+    )
+    db["links"].create_index(["note_id"])
+    db["links"].create_index(["target_id"])
+
+
+def _0002_passages(db: sqlite_utils.Database) -> None:
+    """Passages and their vectors. The vec0 table is made when the model, and so the dimension, is known."""
+    db["passages"].create(
+        {
+            "id": int,
+            "note_id": int,
+            "position": int,
+            "heading": str,
+            "start": int,
+            "length": int,
+            "content_hash": str,
+            "embedded": int,
+        },
+        pk="id",
+        foreign_keys=["note_id"],
+    )
+    db["passages"].create_index(["note_id", "position"])
+    db.execute("create index passages_pending on passages (id) where not embedded")
+    db[VECTORS].create({"passage_id": int, "vector": bytes}, pk="passage_id")
+
+
+MIGRATIONS = [_0001_notes, _0002_passages]

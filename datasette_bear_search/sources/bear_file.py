@@ -1,0 +1,190 @@
+"""Bear's database file, opened so that Bear never notices, or an error that says what to do.
+
+Bear keeps its notes in one SQLite file with a rollback journal: whoever reads it keeps Bear from
+saving, and whoever opens it carelessly repairs, checkpoints or creates files beside it. In here,
+nothing in Bear's folder is ever created or changed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+
+from . import SourceError
+
+try:
+    import pysqlite3 as sqlite3
+except ImportError:
+    import sqlite3
+
+DATABASE_NAME = "database.sqlite"
+
+# How long to wait while Bear saves. A save takes milliseconds, a large sync a second or two.
+BUSY_SECONDS = 5.0
+
+# How often to begin again when the file changes while it is being copied, and the pause between.
+COPY_ATTEMPTS = 5
+COPY_PAUSE_SECONDS = 0.2
+
+# POSIX drops all of a process's locks on a file when any descriptor of that file is closed, those
+# that SQLite took in another thread included. So this process looks at one Bear file at a time.
+_one_at_a_time = Lock()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection inside one read transaction on the library at ``path``; raises SourceError.
+
+    ``path`` is the database or the folder that holds it. Fetch everything and leave: as long as
+    the connection is open, Bear cannot save. Invalid UTF-8 comes back with replacement characters.
+    """
+    with _one_at_a_time, ExitStack() as cleanup:
+        file = _database_in(path)
+        try:
+            uri = _address(file, cleanup)
+            db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+            cleanup.enter_context(closing(db))
+            db.text_factory = partial(str, encoding="utf-8", errors="replace")
+            db.execute("pragma query_only = 1")
+            db.execute("begin")
+            yield db
+        except OSError as error:
+            raise _explained_os_error(file, error) from error
+        except sqlite3.Error as error:
+            raise _explained_sqlite_error(file, error) from error
+
+
+def file_state(path: Path) -> str:
+    """A token that changes whenever the library at ``path`` may have changed; opens nothing."""
+    file = _database_in(path)
+    return " ".join(_file_stamp(file_beside) for file_beside in (file, _beside(file, "-wal")))
+
+
+def _database_in(path: Path) -> Path:
+    # SQLite looks for the journal beside the file that a symbolic link points to, and so must we.
+    # os.path and not Path: its answers are False, and no error, for what macOS hides.
+    path = Path(os.path.realpath(path.expanduser()))
+    return path / DATABASE_NAME if os.path.isdir(path) else path
+
+
+def _beside(file: Path, suffix: str) -> Path:
+    return file.with_name(file.name + suffix)
+
+
+def _file_stamp(file: Path) -> str:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return "none"
+    return f"{found.st_ino}/{found.st_mtime_ns}/{found.st_size}"
+
+
+def _address(file: Path, cleanup: ExitStack) -> str:
+    """The URI at which SQLite can read the file, or a private copy of it, and change nothing.
+
+    Never ``immutable=1``: that ignores Bear's locks and journals, and reads half-saved notes.
+    """
+    if not _uses_wal(file):
+        return f"{file.as_uri()}?mode=ro"
+    # With a write-ahead log SQLite creates the -wal and -shm files that it misses, even when it
+    # only reads. If both are there, it can be told not to write them.
+    if os.path.exists(_beside(file, "-wal")) and os.path.exists(_beside(file, "-shm")):
+        return f"{file.as_uri()}?mode=ro&readonly_shm=1"
+    folder = cleanup.enter_context(TemporaryDirectory(prefix="datasette-bear-search-"))
+    return f"{_copied_into(Path(folder), file).as_uri()}?mode=ro"
+
+
+def _uses_wal(file: Path) -> bool:
+    if not stat.S_ISREG(os.stat(file).st_mode):
+        raise SourceError(f"{file} is not a file. Give the PATH of Bear's {DATABASE_NAME}.")
+    with open(file, "rb") as stream:
+        header = stream.read(100)
+    if not header:
+        raise SourceError(
+            f"{file} is empty: there are no notes in it. If it is a copy, copy it again while Bear"
+            " is closed; if it is Bear's own file, open Bear once."
+        )
+    if not header.startswith(b"SQLite format 3\0"):
+        raise SourceError(
+            f"{file} is not a database, so it cannot be Bear's. Give the PATH of Bear's"
+            f" {DATABASE_NAME}."
+        )
+    return header[19:20] == b"\2"
+
+
+def _copied_into(folder: Path, file: Path) -> Path:
+    copy = folder / DATABASE_NAME
+    for attempt in range(COPY_ATTEMPTS):
+        if attempt:
+            time.sleep(COPY_PAUSE_SECONDS)
+            _beside(copy, "-wal").unlink(missing_ok=True)
+        before = file_state(file)
+        shutil.copyfile(file, copy)
+        with suppress(FileNotFoundError):  # no log: Bear was closed properly
+            shutil.copyfile(_beside(file, "-wal"), _beside(copy, "-wal"))
+        if file_state(file) == before:
+            return copy
+    raise _busy(file)
+
+
+def _explained_os_error(file: Path, error: OSError) -> SourceError:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return SourceError(
+            f"There is no Bear database at {file}. Open Bear once so that it makes one, or give"
+            f" the PATH of a {DATABASE_NAME} or of the folder that holds it."
+        )
+    if error.errno == errno.EPERM:
+        return _not_allowed(file)
+    if error.errno == errno.EACCES:
+        return SourceError(
+            f"You may not read {file}: its permissions, or those of a folder above it, belong to"
+            " somebody else. Run this as the user who owns the notes, or change the permissions."
+        )
+    return SourceError(
+        f"{file} could not be read: {error.strerror or error}. Try again in a minute."
+    )
+
+
+def _explained_sqlite_error(file: Path, error: sqlite3.Error) -> SourceError:
+    # By the words and not by the code, which Python knows only since 3.11.
+    words = str(error)
+    if "locked" in words:
+        return _busy(file)
+    if "authorization denied" in words:
+        return _not_allowed(file)
+    # Reading asks to write only to undo what a crash left half-done.
+    if "readonly database" in words:
+        return SourceError(
+            f"Bear was stopped in the middle of saving to {file}, and only Bear can mend that. Open"
+            " Bear once, then try again. If this is a copy, make it again while Bear is closed."
+        )
+    if "malformed" in words or "not a database" in words:
+        return SourceError(
+            f"{file} is damaged and cannot be read. Open Bear to see whether it still shows your"
+            " notes. If this is a copy, copy it again while Bear is closed."
+        )
+    return SourceError(f"{file} could not be read: {words}. Open Bear once, then try again.")
+
+
+def _busy(file: Path) -> SourceError:
+    return SourceError(
+        f"{file} is busy: Bear, or another program, is saving to it. Try again in a minute; if it"
+        " stays busy, quit other programs that use Bear's notes."
+    )
+
+
+def _not_allowed(file: Path) -> SourceError:
+    return SourceError(
+        f"macOS does not let this program read {file}. In System Settings > Privacy & Security >"
+        " Full Disk Access, turn on the app in which you run it (Terminal, iTerm, VS Code …), then"
+        " quit that app, open it again and try again."
+    )

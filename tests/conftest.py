@@ -1,0 +1,61 @@
+"""What the tests share: a model small enough for any test, and the commands as a person runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from datasette.cli import cli
+
+from datasette_bear_search import embedders
+from tests.bear_libraries import bear_library
+from tests.tiny_embedder import TinyEmbedder
+
+TINY = "test/tiny"
+
+
+@pytest.fixture(autouse=True)
+def tiny_model(monkeypatch):
+    """Every test gets the tiny model instead of the default one; those of the real model ask for it by name."""
+    embedders.register(TINY, lambda: TinyEmbedder(TINY))
+    monkeypatch.setattr(embedders, "default_model", lambda: TINY)
+
+
+@pytest.fixture
+def library(tmp_path) -> Path:
+    return tmp_path / "bear" / "database.sqlite"
+
+
+@pytest.fixture
+def sidecar_path(tmp_path) -> Path:
+    return tmp_path / "index" / "notes.db"
+
+
+@pytest.fixture
+def write(library) -> Callable[..., Path]:
+    """Write notes into the library: ``write(BearNote(...), ...)``."""
+
+    def write_notes(*notes, **options) -> Path:
+        library.parent.mkdir(exist_ok=True)
+        return bear_library(library, notes, **options)
+
+    return write_notes
+
+
+@pytest.fixture
+def bear_index(library, sidecar_path) -> Callable[..., Result]:
+    """Run ``datasette bear-index LIBRARY --sidecar SIDECAR`` with more options; it must end well unless ``fails``."""
+
+    def run(*options: str, fails: bool = False, path: Path | None = None) -> Result:
+        arguments = ["bear-index", str(path or library), "--sidecar", str(sidecar_path), *options]
+        result = CliRunner().invoke(cli, arguments)
+        if fails:
+            assert result.exit_code == 1, result.output
+            assert isinstance(result.exception, SystemExit), "a traceback"
+        else:
+            assert result.exit_code == 0, result.output
+        return result
+
+    return run
