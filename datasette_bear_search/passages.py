@@ -1,14 +1,14 @@
-"""Cuts a note into passages: the stretches of about a hundred words that are embedded, found and shown.
+"""Cuts a note into passages: the stretches of about a hundred words that are embedded and shown.
 
-A passage knows where it stands in the note's body, and carries the text that is embedded: the path of
-headings above it, then its own words without Markdown. Every word of the body is in exactly one
-passage.
+A passage knows where it stands in the note's body, and has the text that is embedded for it: the
+title and the headings above it, then its own words without Markdown. Every word of the body is in
+exactly one passage.
 
-No Markdown library: indexing 100,000 notes should wait for the model, never for this module, and the
-libraries that keep offsets read some tens of notes in the time in which this one reads a thousand.
-Markup is only ever *blanked*, character by character, so that the blanked text has the offsets of the
-body. Each regular expression reads its input once, whatever the input: no nested repeats that can
-match the same characters in two ways.
+There is no Markdown library here: an index of 100,000 notes should have to wait for the model, never
+for this module, and the libraries are too slow for that by an order of magnitude. Markup is only ever
+*blanked*, character by character, so that offsets in the blanked text are offsets in the body. No
+regular expression below can match the same characters in two ways, so none takes more than one look
+at its input, whatever the input.
 """
 
 from __future__ import annotations
@@ -19,47 +19,47 @@ import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-# Passages of about 100 words find more than longer ones: nDCG@10 on long conversations is .374 for whole
-# notes, .570 for 200 words, .635 for 100 (50 words: .655, for twice the vectors). Short notes: the same.
+# Passages of 100 words find more than longer ones: on long conversations nDCG@10 is .374 with whole
+# notes, .570 with 200 words, .635 with 100 (.655 with 50, for twice the vectors).
 TARGET_WORDS = 100
-# A paragraph up to this size stays whole; a longer one is cut at its list items, then sentences.
+# A paragraph up to this size stays whole; a longer one is cut at list items, then sentences.
 MAX_WORDS = 150
-# A rest of a section that is shorter than this belongs to the passage before it.
+# What is left at the end of a section joins the passage before it if it is shorter than this.
 TAIL_WORDS = 25
-# Where text has no spaces (Chinese, code) this many tokens count as a word.
-TOKENS_PER_WORD = 2.5
-# What all-MiniLM-L6-v2 reads of a text; it ignores the rest without a word.
+# Where there are few spaces (Chinese, code), this many tokens count as a word.
+TOKENS_PER_WORD = 3
+# What all-MiniLM-L6-v2 reads of a text; it ignores the rest without saying so.
 MAX_TOKENS = 256
-# The two tokens that the model adds to each text.
+# The two that the model itself adds to each text.
 SPECIAL_TOKENS = 2
-# The share of the tokens that title and headings may take; longer ones are shortened.
+# The part of the tokens that title and headings may take before they are shortened.
 PREFIX_SHARE = 1 / 3
-# Paragraphs and sentences shorter than this many characters are not worth a place to cut of their own.
+# Shorter paragraphs, sentences and lines (in characters) aren't worth a place to cut of their own.
 MIN_CHARACTERS = 80
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A stretch of a note's body, and the text that is embedded for it."""
 
     position: int  # 0 for the note's first passage
-    headings: tuple[str, ...]  # the headings above it, outermost first, without the note's title
+    headings: tuple[str, ...]  # those above it, outermost first, without the note's title
     start: int  # offsets in the note's body, in characters, ``end`` exclusive
     end: int
     text: str
 
     @property
     def content_hash(self) -> str:
-        """A hash of the embedded text: as long as it stays the same, so does the vector."""
+        """A hash of ``text``: as long as it stays the same, so does the vector."""
         return hashlib.blake2b(self.text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Passage]:
-    """The passages of a note, in order; one with the title alone if the body has no words.
+    """A note's passages in order; if the body has no words, one with the title alone.
 
-    ``max_tokens`` is what the embedding model reads of a text (32 or more).
+    ``max_tokens`` is what the embedding model reads of a text, 32 or more.
     """
     title = " ".join(title.split())
     found: list[Passage] = []
@@ -69,10 +69,10 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
         pieces = chain.from_iterable(_pieces(block, room) for block in section.blocks)
         start = section.start
         for group in _grouped(pieces, room):
-            text = "\n".join(filter(None, [prefix, *(piece.text for piece in group)]))
-            start, end = _trimmed(body, group[0].start if start is None else start, group[-1].end)
+            start, end = _trimmed(body, start, group[-1].end)
+            text = "\n".join(filter(None, [prefix, *[piece.text for piece in group]]))
             found.append(Passage(len(found), section.headings, start, end, text))
-            start = None
+            start = group[-1].end
     if not found and title:
         found.append(Passage(0, (), 0, 0, _shortened(title, max_tokens - SPECIAL_TOKENS)))
     return found
@@ -81,147 +81,155 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
 def estimated_tokens(text: str) -> int:
     """About how many WordPiece tokens a text has, rather too many than too few.
 
-    A run of letters counts one and one more for each four letters; every digit, mark and character
-    beyond ASCII counts one; a Korean syllable three, because the model takes it apart into its letters.
-    Measured against the tokenizer of all-MiniLM-L6-v2: English prose has two thirds of this.
+    A run of letters counts one, one more for each four letters and another for each seven; every
+    digit, mark and character beyond ASCII counts one; a Korean syllable three, as the tokenizer takes
+    it apart into letters. That fits languages such as Polish; English has little more than half of it.
+    Only random letters and lists of abbreviations have more.
     """
-    plain = text.encode("ascii", "replace")  # anything else becomes "?", which counts one
+    plain = text.encode("ascii", "replace")  # what isn't ASCII becomes a mark
     letters = plain.translate(_LETTERS_AS_A)
-    tokens = len(letters.split()) + letters.count(b"aaaa")
-    tokens += len(plain.translate(None, delete=_LETTERS + _BLANKS))
+    tokens = len(letters.split()) + letters.count(b"a" * 4) + letters.count(b"a" * 7)
+    tokens += len(plain.translate(None, delete=_LETTERS_AND_BLANKS))
     return tokens if text.isascii() else tokens + 2 * len(_HANGUL.findall(text))
 
 
 _LETTERS = string.ascii_letters.encode()
-_BLANKS = string.whitespace.encode()
+_LETTERS_AND_BLANKS = _LETTERS + string.whitespace.encode()
 _LETTERS_AS_A = bytes(ord("a" if code in _LETTERS else " ") for code in range(256))
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
-# Sections: a path of headings and the blocks of text below it.
+# Sections: the text between two headings.
+
+_Kind = Literal["heading", "text", "code"]
 
 
 class _Block(NamedTuple):
-    """Some paragraphs or one code fence."""
+    """A code fence, or some paragraphs."""
 
     start: int  # in the body
     raw: str
-    blanked: str  # as long as ``raw``, with ``\0`` for what is not embedded
-    is_code: bool
+    blanked: str  # as long as ``raw``, with "\0" for what isn't embedded
+    kind: _Kind
 
 
-@dataclass
+@dataclass(slots=True)
 class _Heading:
-    level: int
-    text: str
     start: int
     line: str
+    level: int
+    text: str
     has_text: bool = False
 
 
 class _Section(NamedTuple):
     headings: tuple[str, ...]
-    start: int | None  # of the first heading that belongs to it; None: where its first block starts
+    start: int  # its first heading that no other section has, or its first block
     blocks: list[_Block]
 
 
 def _sections(title: str, body: str) -> list[_Section]:
-    """The body by headings. A heading with nothing below it is text of the heading above it."""
-    sections: list[_Section] = []
-    path: list[_Heading] = []
+    outline = _Outline(title)
+    for kind, start, end in _spans(body):
+        text = body[start:end]
+        if kind == "heading":
+            outline.add_heading(start, text)
+        elif text.strip():
+            blanked = _blanked_fence(text) if kind == "code" else _blanked(text)
+            outline.add(_Block(start, text, blanked, kind))
+    outline.close(level=1)
+    return outline.sections
 
-    def add(block: _Block) -> None:
+
+class _Outline:
+    """Puts blocks into sections. A heading with nothing below it is text of the heading above it."""
+
+    def __init__(self, title: str) -> None:
+        self.sections: list[_Section] = []
+        self._title = title
+        self._path: list[_Heading] = []
+
+    def add_heading(self, start: int, line: str) -> None:
+        text = line.strip()
+        level = len(text) - len(text.lstrip("#"))
+        text = _heading_text(text[level:])
+        self.close(level)
+        if text == self._title and not self.sections and not self._path:
+            text = ""  # the title once more
+        self._path.append(_Heading(start, line, level, text))
+
+    def add(self, block: _Block) -> None:
         if not block.blanked.strip(_EMPTY):
             return
-        headings = tuple(heading.text for heading in path if heading.text)
-        waiting = [heading for heading in path if not heading.has_text]
-        if waiting or not sections or sections[-1].headings != headings:
-            sections.append(_Section(headings, waiting[0].start if waiting else None, []))
-        sections[-1].blocks.append(block)
-        for heading in waiting:
+        headings = tuple(heading.text for heading in self._path if heading.text)
+        new = [heading for heading in self._path if not heading.has_text]
+        if new or not self.sections or self.sections[-1].headings != headings:
+            self.sections.append(_Section(headings, new[0].start if new else block.start, []))
+        self.sections[-1].blocks.append(block)
+        for heading in new:
             heading.has_text = True
 
-    def close(level: int) -> None:
-        while path and path[-1].level >= level:
-            heading = path.pop()
+    def close(self, level: int) -> None:
+        """End the open headings of this level and below it."""
+        while self._path and self._path[-1].level >= level:
+            heading = self._path.pop()
             if not heading.has_text:
-                add(_Block(heading.start, heading.line, _blanked(heading.line), False))
-
-    for part in _parts(body):
-        if isinstance(part, _Heading):
-            close(part.level)
-            if not sections and not path and part.text == title:
-                part.text = ""  # the title again: the prefix has it already
-            path.append(part)
-        else:
-            add(part)
-    close(1)
-    return sections
+                self.add(_Block(heading.start, heading.line, _blanked(heading.line), "text"))
 
 
-def _parts(body: str) -> Iterator[_Heading | _Block]:
-    """The headings, code fences and runs of paragraphs of the body, in order."""
+def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
+    """Headings, code fences and runs of paragraphs in order, each with its offsets in the body."""
     front_matter = _FRONT_MATTER.match(body)
-    position = front_matter.end() if front_matter else 0
-    start: int | None = None  # of the open block
-    fence = ""  # what closes the open block, if that is a code fence
-
-    def block(end: int) -> Iterator[_Block]:
-        if start is not None:
-            raw = body[start:end]
-            yield _Block(start, raw, _blanked_fence(raw) if fence else _blanked(raw), bool(fence))
-
+    start = position = front_matter.end() if front_matter else 0
+    fence = ""  # the marks that end the code we are in
     for line in body[position:].split("\n"):
         end = position + len(line)
-        marks = line.lstrip(" \t>")[:3]
         if fence:
-            closing = line.strip(" \t\r>")
-            if closing.startswith(fence) and not closing.strip(fence[0]):
-                yield from block(end)
-                start, fence = None, ""
-        elif not marks.strip():
-            if start is not None and position - start >= MIN_CHARACTERS:
-                yield from block(position)
-                start = None
+            marks = line.strip(_QUOTED_BLANKS)
+            if marks.startswith(fence) and not marks.strip(fence[0]):
+                yield "code", start, end
+                start, fence = end + 1, ""
+        elif not line.strip(_QUOTED_BLANKS):
+            if position - start >= MIN_CHARACTERS:
+                yield "text", start, position
+                start = position
         elif ("```" in line or "~~~" in line) and (opening := _FENCE.match(line)):
-            yield from block(position)
+            yield "text", start, position
             start, fence = position, opening[1]
-        elif marks[0] == "#" and (mark := _HEADING.match(line)):
-            yield from block(position)
-            start = None
-            yield _Heading(len(mark[1]), _heading_text(line[mark.end() :]), position, line)
-        elif start is None:
-            start = position
+        elif "#" in line[:4] and _HEADING.match(line):
+            yield "text", start, position
+            yield "heading", position, end
+            start = end + 1
         position = end + 1
-    yield from block(len(body))
+    yield "code" if fence else "text", start, len(body)
 
 
-# A YAML block at the top. Its first line must be a key, or else it is a text between two rules.
+_QUOTED_BLANKS = " \t\r>"
+# YAML at the top. It must begin with a key: a text between two rules is none.
 _FRONT_MATTER = re.compile(
     r"\s*---[ \t\r]*\n[\w-]+[ \t]*:\s.*?\n(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.DOTALL
 )
-# The start of a code fence, also inside list items and quotes. No backtick may follow backticks.
+# Also inside of list items and quotes. `Backticks` after backticks are no fence.
 _FENCE = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
 )
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t\r]|$)")
+_HEADING = re.compile(r" {0,3}#{1,6}(?=[ \t\r]|$)")
 
 
 def _heading_text(text: str) -> str:
-    text = text.strip()
     before_marks = text.rstrip("#")
     if before_marks[-1:] in ("", " ", "\t"):  # "C#" keeps its mark
         text = before_marks
-    return _words(_blanked(text)).replace("\n", " ")
+    return _words(_blanked_inside(text))
 
 
 def _prefix(titles: tuple[str, ...], max_tokens: int) -> tuple[str, int]:
-    """The line above a passage's own text, and its tokens."""
-    parts = [part for part in titles if part]
-    prefix = " › ".join(parts)
+    """The line above a passage's own words, and its tokens."""
+    titles = tuple(filter(None, titles))
+    prefix = " › ".join(titles)
     tokens = estimated_tokens(prefix)
     if tokens > max_tokens:
-        prefix = " › ".join(_shortened(part, max_tokens // len(parts)) for part in parts)
+        prefix = " › ".join(_shortened(text, max_tokens // len(titles)) for text in titles)
         tokens = estimated_tokens(prefix)
     return prefix, tokens
 
@@ -230,27 +238,27 @@ def _shortened(text: str, max_tokens: int) -> str:
     tokens = estimated_tokens(text)
     if tokens <= max_tokens:
         return text
-    while tokens >= max_tokens and text:  # one token is left for the ellipsis
+    while text and tokens >= max_tokens:  # one is for the ellipsis
         text = text[: len(text) * max(0, max_tokens - 1) // tokens]
         tokens = estimated_tokens(text)
     return text.rstrip() + "…"
 
 
-# Blanking: markup becomes "\0", a character that no note needs, and keeps its place.
+# Blanking: markup becomes "\0", which no note contains, so that all that stays keeps its place.
 
 _EMPTY = "\0" + string.whitespace
 
-# What a line starts with, each alternative up to its last mark.
+# What a line can begin with. In this and the next expression a group holds what stays.
 _LINE_STARTS = re.compile(
     r"""(\n)[ \t]*(?:
-        \#{1,6}(?=\s|$)                                                     # heading
-      | (?:\#(?:[^\s#]+\#?|[^\s#][^#\n]*[^\s#]\#)(?=\s|$)[ \t\r]*)+(?=\n|$)  # nothing but tags
-      | [-*_=|:+][-*_=|:+\ \t]{2,}(?=\n|\r|$)                                         # rule, table's second line
-      | (?=[>*+-])(?:>[> \t]*)?(?:\[![\w-]+\][+-]?)?(?:[-*+][ \t]+(?:\[[ xX]\](?=\s|$))?)?
-    )""",  # the last: quote, callout, list item, todo box
+        \#{1,6}(?=\s|$)                                                        # heading
+      | (?:\#(?:[^\s#]+\#?|[^\s#][^#\n]*[^\s#]\#)(?=\s|$)[ \t\r]*)+(?=\n|$)     # only tags
+      | [-*_=|:+][-*_=|:+\ \t]{2,}(?=\n|\r|$)                                  # rule
+      | (?=[>*+-])(?:>[> \t]*)?(?:\[![\w-]+\][+-]?)?                           # quote, callout,
+        (?:[-*+][ \t]+(?:\[[ xX]\](?=\s|$))?)?                                 # list item, todo
+    )""",
     re.VERBOSE,
 )
-# Group 1, 2, … is what stays.
 _BRACKETS = re.compile(
     r"""(?=[<!\[])(?:
         <!--[^<>]*-->                                          # Bear's <!-- {"width":388} -->
@@ -261,57 +269,62 @@ _BRACKETS = re.compile(
     )""",
     re.VERBOSE,
 )
-# Emphasis opens before a word or closes after one; a lone "*" or snake_case is no emphasis.
+# Anything that the other expressions may find.
+_MARKUP = re.compile(r"[\[<*_=~`|]")
+# Opening marks before a word, closing marks after one. Not 2 * 3, not snake_case.
 _EMPHASIS = re.compile(
     r"(?=[*_=~`])(?:(?<!\w)(?:[*_]{1,3}|==|~~)(?=\S)|(?<=\S)(?:[*_]{1,3}|==|~~)(?!\w)|`+)"
 )
 
 
 def _blanked(text: str) -> str:
-    """Prose with ``\\0`` for each character that is markup or the target of a link."""
-    text = _LINE_STARTS.sub(_blank, "\n" + text)[1:]
-    if "[" in text or "<!--" in text:
+    """Prose with its markup and the targets of its links blanked."""
+    return _blanked_inside(_LINE_STARTS.sub(_blank, "\n" + text)[1:])
+
+
+def _blanked_inside(text: str) -> str:
+    if not _MARKUP.search(text):
+        return text
+    text = _BRACKETS.sub(_blank, text)
+    if "](" in text:  # an image inside of a link
         text = _BRACKETS.sub(_blank, text)
-        if "](" in text:  # an image inside a link
-            text = _BRACKETS.sub(_blank, text)
-    if "*" in text or "_" in text or "`" in text or "==" in text or "~~" in text:
-        text = _EMPHASIS.sub(_blank, text)
-    if "\n|" in text or text.lstrip()[:1] == "|":
+    text = _EMPHASIS.sub(_blank, text)
+    if "\n|" in text or text.lstrip()[:1] == "|":  # a table
         text = text.replace("|", " ")
     return text
 
 
 def _blank(match: re.Match[str]) -> str:
-    kept = match.lastindex
-    if kept is None:
+    stays = match.lastindex
+    if stays is None:
         return "\0" * len(match[0])
-    before, after = match.start(kept) - match.start(), match.end() - match.end(kept)
-    return "\0" * before + match[kept] + "\0" * after
+    before, after = match.start(stays) - match.start(), match.end() - match.end(stays)
+    return "\0" * before + match[stays] + "\0" * after
 
 
 def _blanked_fence(text: str) -> str:
-    """A code fence with ``\\0`` for its marks; the name of the language stays."""
+    """A code fence with its marks blanked; the name of the language stays."""
     opening = _FENCE.match(text)
-    body, newline, last = text[opening.end() :].rpartition("\n")
-    if not last.strip("`~> \t\r"):  # a fence may also end with the note
+    marks = opening.end() if opening else 0
+    code, newline, last = text[marks:].rpartition("\n")
+    if not last.strip("`~" + _QUOTED_BLANKS):
         last = "\0" * len(last)
-    return "\0" * opening.end() + body + newline + last
+    return "\0" * marks + code + newline + last
 
 
 def _words(blanked: str) -> str:
-    """What is left of blanked prose, with single spaces and no empty lines."""
-    text = blanked.replace("\0", "")
+    """What is left of blanked prose, with single spaces and without empty lines."""
+    text = blanked.replace("\0", "").strip()
     if "\n" not in text:
         return " ".join(text.split())
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
-# Pieces: what passages are put together from, none of them longer than a passage may be.
+# Pieces: blocks, cut where it hurts least until each has room in a passage.
 
 
 class _Piece(NamedTuple):
-    start: int
-    end: int
+    end: int  # in the body
     text: str
     words: float
     tokens: int
@@ -324,8 +337,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def _pieces(block: _Block, room: int) -> Iterator[_Piece]:
-    """A block in pieces of at most ``room`` tokens, cut where it hurts least."""
-    if block.is_code:
+    if block.kind == "code":
         return _cut(block, room, float("inf"), (_LINES, _SPACES))
     return _cut(block, room, MAX_WORDS, (_ITEMS, _SENTENCES, _LINES, _SPACES))
 
@@ -333,32 +345,31 @@ def _pieces(block: _Block, room: int) -> Iterator[_Piece]:
 def _cut(
     block: _Block, room: int, max_words: float, places: tuple[re.Pattern[str], ...]
 ) -> Iterator[_Piece]:
-    start, raw, blanked, is_code = block
-    text = blanked.replace("\0", "").strip("\n").rstrip() if is_code else _words(blanked)
+    start, raw, blanked, kind = block
+    text = blanked.replace("\0", "").strip("\n") if kind == "code" else _words(blanked)
     tokens = estimated_tokens(text)
     words = max(len(text.split()), tokens / TOKENS_PER_WORD)
     if tokens <= room and words <= max_words:
-        yield _Piece(start, start + len(raw), text, words, tokens)
+        yield _Piece(start + len(raw), text, words, tokens)
         return
     cuts, places = _first_cuts(raw, places)
-    if not cuts:  # no character has more than three tokens
-        cuts = range(0, len(raw), max(1, room // 3))[1:]
+    if not cuts:  # anywhere: no character has more than three tokens
+        cuts = list(range(0, len(raw), max(1, room // 3)))[1:]
     for a, b in zip([0, *cuts], [*cuts, len(raw)]):
-        yield from _cut(_Block(start + a, raw[a:b], blanked[a:b], is_code), room, max_words, places)
+        yield from _cut(_Block(start + a, raw[a:b], blanked[a:b], kind), room, max_words, places)
 
 
 def _first_cuts(
     raw: str, places: tuple[re.Pattern[str], ...]
 ) -> tuple[list[int], tuple[re.Pattern[str], ...]]:
-    """Offsets of the first kind of place that is there at all, and the kinds that are left after it."""
+    """Where to cut, at the first kind of place that there is, and the kinds that are left then."""
     for tried, place in enumerate(places, start=1):
-        cuts, last = [], 0
+        cuts = [0]
         for match in place.finditer(raw):
-            if match.end() - last >= MIN_CHARACTERS and match.end() < len(raw):
-                last = match.end()
-                cuts.append(last)
-        if cuts:
-            return cuts, places[tried:]
+            if match.end() - cuts[-1] >= MIN_CHARACTERS and match.end() < len(raw):
+                cuts.append(match.end())
+        if len(cuts) > 1:
+            return cuts[1:], places[tried:]
     return [], ()
 
 
@@ -368,9 +379,9 @@ def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:
     words = tokens = 0.0
     for piece in pieces:
         full = tokens + piece.tokens > room or words + piece.words / 2 > TARGET_WORDS
-        if not groups or (tokens and full):
+        if not groups or (tokens and piece.tokens and full):
             groups.append([])
-            words = tokens = 0
+            words = tokens = 0.0
         groups[-1].append(piece)
         words += piece.words
         tokens += piece.tokens

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from .filters import Filters
 
@@ -25,9 +26,14 @@ _TOKEN = re.compile(r"[^\W_]+")
 class Query:
     """A search as it was understood."""
 
-    text: str  # cleaned of control characters, cut to MAX_CHARACTERS; what is embedded
+    text: str  # cleaned of control characters, cut to MAX_CHARACTERS
+    meaning: str = ""  # what is embedded
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    is_boolean: bool = False
+    exact: str | None = None
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
     mode: str = "auto"
     filters: Filters = field(default_factory=Filters)
@@ -62,6 +68,8 @@ def parse(text: str, mode: str = "auto", filters: Filters | None = None) -> Quer
     phrases = list(dict.fromkeys(phrase for phrase in phrases if _is_phrase(phrase)))
     return Query(
         text=text,
+        meaning=text,
+        exact=_all_of(phrases),
         words=tuple(words),
         phrases=tuple(phrases),
         match=_match(words, phrases),
@@ -71,12 +79,45 @@ def parse(text: str, mode: str = "auto", filters: Filters | None = None) -> Quer
     )
 
 
-def without_phrases(query: Query) -> Query:
-    """The same query with its phrases taken as loose words."""
+def literal(query: Query) -> Query:
+    """The same text with nothing in it read as syntax."""
     return parse(query.text.translate(_QUOTES).replace('"', " "), query.mode, query.filters)
 
 
-def _match(words: list[str], phrases: list[str]) -> str | None:
+def rewritten(
+    query: Query, words: Mapping[str, str | None], *, loosen_phrases: bool = False
+) -> Query:
+    """The query with other words: None leaves one out, ``x*`` stands for every word that begins with x.
+
+    :param loosen_phrases: take phrases for loose words
+    """
+    kept = [words.get(word, word) for word in query.words]
+    phrases = query.phrases
+    if loosen_phrases:
+        kept.extend(token for phrase in phrases for token in _TOKEN.findall(phrase))
+        phrases = ()
+    plain = tuple(word for word in kept if word and not word.endswith("*"))
+    prefixes = (*query.prefixes, *(word[:-1] for word in kept if word and word.endswith("*")))
+    meaning = query.meaning
+    for word, other in words.items():
+        if other and not other.endswith("*"):
+            meaning = re.sub(
+                rf"(?<!\w){re.escape(word)}(?!\w)", lambda _, other=other: other, meaning
+            )
+    return replace(
+        query,
+        words=plain,
+        phrases=phrases,
+        prefixes=prefixes,
+        meaning=meaning,
+        match=_match(plain, phrases, prefixes),
+        exact=_all_of(phrases),
+    )
+
+
+def _match(
+    words: Sequence[str], phrases: Sequence[str], prefixes: Sequence[str] = ()
+) -> str | None:
     """Every phrase, and of the words as many as there are: BM25 ranks a note that has more of them higher."""
     any_word = []
     for word in words:
@@ -84,6 +125,7 @@ def _match(words: list[str], phrases: list[str]) -> str | None:
         if len(tokens) > 1:
             any_word.append(_quoted(word))  # foo-bar as it stands counts more than foo and bar
         any_word.extend(_quoted(token) for token in tokens)
+    any_word.extend(f"{_quoted(prefix)} *" for prefix in prefixes)
     any_word = list(dict.fromkeys(any_word))
     required = [_quoted(phrase) for phrase in phrases]
     if not required:
@@ -92,6 +134,10 @@ def _match(words: list[str], phrases: list[str]) -> str | None:
         # The phrases alone satisfy the last part, so that the words only add to the rank.
         required.append(f"({' OR '.join([*any_word, required[0]])})")
     return " AND ".join(required)
+
+
+def _all_of(phrases: Sequence[str]) -> str | None:
+    return " AND ".join(_quoted(phrase) for phrase in phrases) or None
 
 
 def _is_phrase(text: str) -> bool:

@@ -37,7 +37,7 @@ def embed_query(state: State, embedder: Embedder, query: Query) -> str | None:
                 f"{BY_WORDS} The index was made with another version of the model {state.model}. "
                 f"To search by meaning, run: datasette bear-index --model {state.model}"
             )
-        embedder.embed_query(query.text)
+        embedder.embed_query(query.meaning)
     except ModelUnavailable as error:
         return f"{BY_WORDS} {error}"
     return None

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from datasette.database import Database
 from datasette.utils import StartupError
 
-from . import embedders, sidecar
+from . import embedders, schema, sidecar
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -92,7 +92,7 @@ async def menu_links(datasette: Datasette, actor: dict | None) -> list[dict[str,
 
 def hidden_tables() -> dict[str, Any]:
     """Metadata that hides the sidecar's machinery tables in Datasette before 1.0."""
-    tables = {table: {"hidden": True} for table in sidecar.HIDDEN_TABLES}
+    tables = {table: {"hidden": True} for table in schema.HIDDEN_TABLES}
     names = [database.name for database, found in _is_sidecar.items() if found]
     return {"databases": {name: {"tables": tables} for name in names}}
 

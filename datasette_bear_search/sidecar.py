@@ -3,7 +3,6 @@
 This room knows the schema, its versions, and how to open the file safely. It never reads a source and never ranks.
 """
 
-# sqlite_utils costs 60-200 ms to import and only writing needs it, so that it is imported where the schema is made.
 from __future__ import annotations
 
 import importlib.util
@@ -13,32 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 try:
     import pysqlite3 as sqlite3
 except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
     import sqlite3
 
-if TYPE_CHECKING:
-    import sqlite_utils
+from . import schema
+from .schema import APPLICATION_ID, PASSAGE_INDEX, VECTORS
 
-APPLICATION_ID = int.from_bytes(
-    b"BrSn", "big"
-)  # how the plugin knows a sidecar among attached databases
-MIGRATION_SET = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
 BUSY_SECONDS = 30.0
-
-# Porter stemming measures better on nine of ten test collections; café is found by cafe.
-TOKENIZER = "porter unicode61 remove_diacritics 2"
-
-# Tables that hold machinery, not notes: hidden in Datasette. Datasette 1.0 hides names that begin with "_" by itself.
-VECTORS = "_vectors"
-PASSAGE_INDEX = "_passage_index"
-HIDDEN_TABLES = (VECTORS, PASSAGE_INDEX, "_sqlite_migrations", "sqlite_sequence")
 
 
 class SidecarError(Exception):
@@ -198,16 +184,16 @@ def drop_vectors(connection: sqlite3.Connection) -> None:
 
 def reset(connection: sqlite3.Connection) -> None:
     """Empty the sidecar in place, so that a server which has it open keeps serving the same file."""
-    tables = connection.execute(
-        "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not glob ?"
-        # The tables that FTS5 and vec0 keep for themselves go with their owners.
-        " and name not glob 'notes_fts_*'",
-        [f"{PASSAGE_INDEX}_*"],
-    ).fetchall()
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
-        for (table,) in tables:
-            connection.execute(f"drop table {table}")
+        # Virtual tables first: they take the tables with them in which they keep their data.
+        for kind in ("create virtual table%", "create table%"):
+            names = connection.execute(
+                "select name from sqlite_master where type = 'table' and sql like ? and name not like 'sqlite_%'",
+                [kind],
+            ).fetchall()
+            for (name,) in names:
+                connection.execute(f"drop table {name}")
     _migrate(connection)
     connection.execute("pragma foreign_keys = on")
 
@@ -281,134 +267,10 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    known = [migration.__name__ for migration in MIGRATIONS]
-    applied = _applied_migrations(connection)
-    if unknown := applied - set(known):
+    try:
+        schema.migrate(connection)
+    except schema.NewerSchema as error:
         raise SidecarError(
-            f"This index was made by a newer version of datasette-bear-search ({', '.join(sorted(unknown))}). "
+            f"This index was made by a newer version of datasette-bear-search ({error}). "
             "Upgrade with: pip install -U datasette-bear-search"
-        )
-    if applied == set(known):
-        return  # without the import below, as nearly always
-    import sqlite_utils
-    from sqlite_utils.migrations import Migrations
-
-    schema = Migrations(MIGRATION_SET)
-    for migration in MIGRATIONS:
-        schema(name=migration.__name__)(migration)
-    schema.apply(sqlite_utils.Database(connection))
-
-
-def _applied_migrations(connection: sqlite3.Connection) -> set[str]:
-    [exists] = connection.execute(
-        "select count(*) from sqlite_master where name = '_sqlite_migrations'"
-    ).fetchone()
-    if not exists:
-        return set()
-    rows = connection.execute(
-        "select name from _sqlite_migrations where migration_set = ?", [MIGRATION_SET]
-    )
-    return {name for (name,) in rows}
-
-
-def _0001_notes(db: sqlite_utils.Database) -> None:
-    """Notes, their tags and links, and the FTS5 index over them."""
-    db.execute(f"pragma application_id = {APPLICATION_ID}")
-    db["meta"].create({"key": str, "value": str}, pk="key")
-    db["sources"].create(
-        {
-            "name": str,
-            "location": str,
-            "heading_link": str,
-            "state": str,
-            "read": str,
-            "notes": int,
-            "include_trashed": int,
-        },
-        pk="name",
-    )
-    # The long texts come last: SQLite need not step over them when a filter looks at the columns before.
-    db["notes"].create(
-        {
-            "id": int,
-            "title": str,
-            "tags": str,  # JSON array, which Datasette can facet by and FTS5 reads as words
-            "created": str,
-            "modified": str,
-            "pinned": int,
-            "archived": int,
-            "trashed": int,
-            "encrypted": int,
-            "todos_open": int,
-            "todos_done": int,
-            "has_image": int,
-            "has_file": int,
-            "has_code": int,
-            "url": str,
-            "source": str,
-            "key": str,
-            "fingerprint": str,
-            "body": str,
-            "attachments": str,
-        },
-        pk="id",
-        foreign_keys=[("source", "sources", "name")],
-    )
-    db["notes"].create_index(["source", "key"], unique=True)
-    db["notes"].create_index(["modified"])
-    db["notes"].create_index(["created"])
-    db["notes"].enable_fts(
-        ["title", "body", "tags", "attachments"], tokenize=TOKENIZER, create_triggers=True
-    )
-    # Pinning a note must not index its text again.
-    db.execute("drop trigger notes_au")
-    db.execute(
-        """
-        create trigger notes_au after update of title, body, tags, attachments on notes begin
-          insert into notes_fts (notes_fts, rowid, title, body, tags, attachments)
-            values ('delete', old.id, old.title, old.body, old.tags, old.attachments);
-          insert into notes_fts (rowid, title, body, tags, attachments)
-            values (new.id, new.title, new.body, new.tags, new.attachments);
-        end
-        """
-    )
-    db["tags"].create({"id": int, "name": str, "folded": str}, pk="id")
-    db["tags"].create_index(["name"], unique=True)
-    db["tags"].create_index(["folded"])
-    db["note_tags"].create(
-        {"note_id": int, "tag_id": int, "pinned": int},
-        pk=("note_id", "tag_id"),
-        foreign_keys=["note_id", "tag_id"],
-    )
-    db["note_tags"].create_index(["tag_id"])
-    db["links"].create(
-        {"id": int, "note_id": int, "target_id": int, "target_key": str, "title": str},
-        pk="id",
-        foreign_keys=[("note_id", "notes", "id"), ("target_id", "notes", "id")],
-    )
-    db["links"].create_index(["note_id"])
-    db["links"].create_index(["target_id"])
-
-
-def _0002_passages(db: sqlite_utils.Database) -> None:
-    """Passages and their vectors. The vec0 table is made when the model, and so the dimension, is known."""
-    db["passages"].create(
-        {
-            "id": int,
-            "note_id": int,
-            "position": int,
-            "heading": str,
-            "start": int,
-            "length": int,
-            "content_hash": str,
-            "embedded": int,
-        },
-        pk="id",
-        foreign_keys=["note_id"],
-    )
-    db["passages"].create_index(["note_id", "position"])
-    db.execute("create index passages_pending on passages (id) where not embedded")
-    db[VECTORS].create({"passage_id": int, "vector": bytes}, pk="passage_id")
-
-
-MIGRATIONS = [_0001_notes, _0002_passages]
+        ) from None

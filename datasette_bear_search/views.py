@@ -16,8 +16,10 @@ from markupsafe import Markup
 from . import embedders, freshness, readiness, sidecar
 from . import search as searching
 from .filters import HAS, InvalidParameter, read_filters
+from .planning import Plan, plan
 from .query import MODES, Query, parse
 from .serving import SEARCH_PATH, allowed, sidecar_database
+from .statement import FUSIONS, SORTS
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -63,19 +65,30 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
     started = time.perf_counter()
     try:
         query = _read_query(request.args)
+        ranking = _read_ranking(request.args)
         size = _read_number(request.args, "_size", searching.PAGE_SIZE, 1, MAX_SIZE)
         offset = _read_number(request.args, "_next", 0, 0, 10**9)
     except InvalidParameter as error:
         return Answer(error=str(error), status=400)
-    try:
-        state, has_extension = await database.execute_fn(
-            lambda connection: (
-                sidecar.read_state(connection),
-                sidecar.has_vector_extension(connection),
-            )
+
+    def prepare(
+        connection: sidecar.sqlite3.Connection,
+    ) -> tuple[sidecar.State, bool, Plan]:
+        return (
+            sidecar.read_state(connection),
+            sidecar.has_vector_extension(connection),
+            plan(
+                connection,
+                query,
+                balance=ranking.balance,
+                correct=request.args.get("correct") != "0",
+            ),
         )
+
+    try:
+        state, has_extension, planned = await database.execute_fn(prepare)
         obstacle = await _prepare_meaning(
-            state, has_extension, query, wait_for_model or query.mode != "auto"
+            state, has_extension, planned.query, wait_for_model or query.mode != "auto"
         )
         embedded = time.perf_counter()
         changed = await asyncio.to_thread(freshness.changes_since_indexing, database.path)
@@ -85,8 +98,9 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
             with sqlite_timelimit(connection, time_limit):
                 return searching.search(
                     connection,
-                    query,
+                    planned,
                     semantic=readiness.wants_meaning(query) and obstacle is None,
+                    ranking=ranking,
                     size=size,
                     offset=offset,
                 )
@@ -129,6 +143,37 @@ def _read_query(arguments) -> Query:
         raise InvalidParameter(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     filters = read_filters({name: arguments.getlist(name) for name in arguments})
     return parse(arguments.get("q") or "", mode, filters)
+
+
+def _read_ranking(arguments) -> searching.Ranking:
+    """:raises InvalidParameter: for a fusion or an order that there isn't, and for what is no number"""
+    fusion = arguments.get("fusion") or "blend"
+    if fusion not in FUSIONS:
+        raise InvalidParameter(f"fusion must be one of {', '.join(FUSIONS)}, not {fusion!r}")
+    sort = arguments.get("sort") or "relevance"
+    if sort not in SORTS:
+        raise InvalidParameter(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
+    return searching.Ranking(
+        balance=_read_fraction(arguments, "balance", 0.0, 1.0),
+        fusion=fusion,
+        sort=sort,
+        recency=_read_fraction(arguments, "recency", 0.01, 100_000.0),
+    )
+
+
+def _read_fraction(arguments, name: str, lowest: float, highest: float) -> float | None:
+    text = arguments.get(name)
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not lowest <= number <= highest:
+        raise InvalidParameter(
+            f"{name} must be a number from {lowest:g} to {highest:g}, not {text!r}"
+        )
+    return number
 
 
 def _read_number(arguments, name: str, default: int, lowest: int, highest: int) -> int:
@@ -188,6 +233,11 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
                 "match": query.match,
                 "mode": query.mode,
                 "legs": results.legs,
+                "balance": results.plan.balance,
+                "corrections": [
+                    {"typed": typed, "searched": other} for typed, other in results.plan.corrections
+                ],
+                "meaning": query.meaning,
                 "filters": _filter_values(query),
             },
             "notices": answer.notices,
@@ -232,6 +282,10 @@ async def _html_response(
             context["next_url"] = _url(datasette, request, SEARCH_PATH, _next=results.next_offset)
         context["json_url"] = _url(datasette, request, f"{SEARCH_PATH}.json")
         context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
+        if results.plan.corrections:
+            context["uncorrected_url"] = _url(
+                datasette, request, SEARCH_PATH, drop=("_next",), correct=0
+            )
         context["chips"] = _chips(datasette, request)
         context["cards"] = [_card(datasette, request, database, hit) for hit in results.hits]
     html = await datasette.render_template("bear_search.html", context, request=request)
@@ -283,7 +337,8 @@ def _chips(datasette: Datasette, request) -> list[tuple[str, str]]:
             _url(datasette, request, SEARCH_PATH, drop=("_next",), remove=(name, value)),
         )
         for name in request.args
-        if name not in ("q", "mode") and not name.startswith("_")
+        if name not in ("q", "mode", "balance", "fusion", "sort", "correct")
+        and not name.startswith("_")
         for value in request.args.getlist(name)
         if value.strip()
     ]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search import embedders, indexer, sidecar, stored_notes
+from datasette_bear_search import embedders, indexer, schema, sidecar, stored_notes
 from datasette_bear_search.demo.library import BearFile, BearNote
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.bear_libraries import day, edit, left_untouched
@@ -426,7 +426,7 @@ def test_a_sidecar_of_a_newer_version_is_left_alone(write, bear_index, sidecar_p
     with closing(sidecar.sqlite3.connect(sidecar_path)) as db, db:
         db.execute(
             "insert into _sqlite_migrations (migration_set, name, applied_at) values (?, '0999_future', '')",
-            [sidecar.MIGRATION_SET],
+            [schema.MIGRATION_SET],
         )
     assert "newer version" in bear_index(fails=True).output
 

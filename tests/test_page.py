@@ -11,7 +11,7 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search import embedders, freshness, sidecar
+from datasette_bear_search import embedders, freshness, sidecar, statement
 from datasette_bear_search.demo.library import BearFile, BearNote
 from tests.bear_libraries import day, edit
 from tests.conftest import TINY
@@ -82,7 +82,9 @@ async def test_a_row_has_everything_that_a_program_needs(datasette):
     assert row["keyword_rank"] == 1
     assert isinstance(row["semantic_rank"], int)
     assert -1 <= row["similarity"] <= 1
-    assert row["score"] == pytest.approx(1 / (60 + 1) + 1 / (60 + row["semantic_rank"]))
+    assert row["rrf"] == pytest.approx(1 / (60 + 1) + 1 / (60 + row["semantic_rank"]))
+    assert row["score"] == row["blend"]
+    assert 0 < row["blend"] <= 1
     assert "<mark>" in row["snippet"]
     assert row["passage"] == {
         "text": "## Plan for May\n\nReplace the flashing.",
@@ -136,12 +138,17 @@ async def test_words_and_filters_find(datasette, query, expected):
     assert set(await titles(datasette, query)) == expected
 
 
-async def test_filters_hold_before_the_nearest_are_counted(datasette, monkeypatch):
-    # Were they applied afterwards, the nearest passage of all would leave no place for the one with the tag.
-    monkeypatch.setattr("datasette_bear_search.search.NEAREST_PASSAGES", 1)
-    assert await titles(datasette, "q=roof+leaks+stove&mode=semantic&tag=recipes") == [
-        "Lentil soup"
+async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, sidecar_path):
+    # Were they applied afterwards, the nearest passages of all would leave no place for the one with the tag.
+    near = [
+        BearNote(f"# Roof {number}\n\nThe roof leaks.")
+        for number in range(statement.NEAREST_PASSAGES)
     ]
+    write(*near, BearNote("# Soup\n\nRed lentils.", tags=("recipes",)))
+    bear_index()
+    datasette = Datasette([str(sidecar_path)])
+    assert "Soup" not in await titles(datasette, "q=roof+leaks&mode=semantic")
+    assert await titles(datasette, "q=roof+leaks&mode=semantic&tag=recipes") == ["Soup"]
 
 
 async def test_semantic_and_hybrid_modes_use_their_legs(datasette):
@@ -267,7 +274,7 @@ async def test_a_phrase_that_is_nowhere_is_searched_as_words(datasette):
 
 
 async def test_words_inside_longer_words_are_said_to_be_so(datasette):
-    data = await answer(datasette, "q=entil&mode=keyword")
+    data = await answer(datasette, "q=enti&mode=keyword")
     assert "inside longer words" in data["notices"][0]
 
 
@@ -379,7 +386,15 @@ async def test_machinery_is_hidden_in_datasette(datasette, sidecar_path):
     tables = (await get(datasette, f"/{sidecar_path.stem}.json")).json()["tables"]
     visible = {table["name"] for table in tables if not table["hidden"]}
     # Datasette 1.0 shows SQLite's own table in every database that has one.
-    assert visible - {"sqlite_sequence"} == {"notes", "tags", "note_tags", "links", "passages", "sources", "meta"}
+    assert visible - {"sqlite_sequence"} == {
+        "notes",
+        "tags",
+        "note_tags",
+        "links",
+        "passages",
+        "sources",
+        "meta",
+    }
 
 
 async def test_datasettes_own_search_finds_notes(datasette, sidecar_path):

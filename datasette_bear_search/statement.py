@@ -1,0 +1,325 @@
+"""The one statement that ranks, part by part, in the order in which the parts stand.
+
+A part that doesn't take part in a search is replaced by an empty table of the same shape, so that what follows need
+not know. Every part can be read on its own; "View as SQL" shows the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .schema import PASSAGE_INDEX, VECTORS
+
+# Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 wins .01 nDCG@10 on no test collection
+# and loses .01 on two; text recognized in images is noisy.
+COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
+
+# Passages that the semantic leg considers. Several passages of a note count once, so this is more than the
+# notes that anyone pages through; the cost of a vec0 scan grows with it.
+NEAREST_PASSAGES = 300
+
+# Notes of each leg that are scored by both. What is found by its words beyond that follows in their order.
+CANDIDATES = 100
+
+# Around matches in a snippet, where no note can have them; replaced by markup when shown.
+MARK, END_MARK = "\x02", "\x03"
+ELLIPSIS = "…"
+SNIPPET_TOKENS = 40
+
+# {t} is the table in which the columns stand.
+SORTS = {
+    "relevance": "{t}exact desc, {t}score desc nulls last, {t}keyword_rank, {t}note_id",
+    "newest": "{t}modified desc, {t}note_id",
+    "oldest": "{t}modified, {t}note_id",
+    "title": "{t}title collate nocase, {t}note_id",
+}
+
+
+FUSIONS = ("blend", "rrf")
+
+
+def statement_sql(
+    legs: Sequence[str],
+    conditions: Sequence[str],
+    *,
+    exact: bool = False,
+    fusion: str = "blend",
+    sort: str = "relevance",
+    recency: bool = False,
+    close_only: bool = False,
+    limit: int,
+    offset: int,
+) -> str:
+    """The statement's text. Values are parameters; what stands in the text comes from code only.
+
+    :param legs: of ``keyword``, ``like`` and ``semantic`` those that take part; without any the notes are listed
+    :param conditions: SQL conditions on ``notes`` that every result fulfils
+    :param exact: whether there are phrases or identifiers that come first (``:exact``)
+    :param fusion: one of FUSIONS, the column that makes the score
+    :param recency: whether newer notes weigh more (``:half_life`` in days)
+    :param close_only: leave out what has none of the words and isn't close in meaning (``:floor``)
+    """
+    parts = []
+    if conditions:
+        parts.append(ALLOWED.format(conditions="\n    and ".join(conditions)))
+    if not legs:
+        parts.append(LISTED)
+    else:
+        if "keyword" in legs:
+            parts.append(KEYWORD)
+        else:
+            parts.append(LIKE if "like" in legs else NO_KEYWORD)
+        parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
+        parts.append(EXACT if exact else EXACT_TITLE)
+        parts.append(CANDIDATES_OF_BOTH)
+        parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
+        parts.append(SCORED)
+        score = fusion
+        if recency:
+            # A note as old as the half-life keeps three quarters of its score, an ancient one half.
+            score = f"{score} * (0.5 + 0.5 * decay(modified, :half_life))"
+        parts.append(FUSED.format(score=score, close=CLOSE if close_only else ""))
+    parts.append(PAGE.format(order=SORTS[sort].format(t=""), limit=int(limit), offset=int(offset)))
+    parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
+    parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
+    sql = "with\n" + ",\n".join(part.strip("\n") for part in parts[:-1]) + parts[-1]
+    # A line that ends in "-- filtered" is there for the filters only.
+    if not conditions:
+        sql = re.sub(r"\n[^\n]*-- filtered(?=\n)", "", sql)
+    return sql.replace(" -- filtered", "")
+
+
+ALLOWED = """
+-- what the filters allow
+allowed as materialized (
+  select id
+  from notes
+  where {conditions}
+)"""
+
+# Substrings stand in for words where no note has any of the words.
+_SUBSTRING_HITS = """
+substring_hits as materialized (
+  select id as note_id, instr(lower(title), lower(:q)) > 0 as in_title, modified
+  from notes
+  where not exists (
+      select 1
+      from json_each(:substrings)
+      where instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(value)) = 0
+    )
+    and id in (select id from allowed) -- filtered"""
+
+_SUBSTRINGS_AS_WORDS = """
+  select
+    note_id, 'like' as found_by, 1.0 + in_title as bm25,
+    row_number() over (order by in_title desc, modified desc, note_id) as rank
+  from substring_hits"""
+
+KEYWORD = f"""
+-- words: every note that has one of them; bm25() is the more negative the better
+word_hits as materialized (
+  select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
+  from notes_fts
+  where notes_fts match :match
+    and +rowid in (select id from allowed) -- filtered
+),
+-- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS}
+    and not exists (select 1 from word_hits)
+),
+keyword as materialized (
+  select note_id, 'words' as found_by, bm25, row_number() over (order by bm25 desc, note_id) as rank
+  from word_hits
+  union all{_SUBSTRINGS_AS_WORDS}
+)"""
+
+LIKE = f"""
+-- notes that contain every part of the text as it stands{_SUBSTRING_HITS}
+),
+keyword as materialized ({_SUBSTRINGS_AS_WORDS}
+)"""
+
+NO_KEYWORD = """
+keyword as (
+  select null as note_id, null as found_by, null as bm25, null as rank
+  where false
+)"""
+
+SEMANTIC = f"""
+-- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
+nearest as materialized (
+  select rowid as passage_id, 1 - distance as similarity
+  from {PASSAGE_INDEX}
+  where embedding match embed(:meaning)
+    and k = {NEAREST_PASSAGES}
+    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
+),
+-- the best passage stands for its note
+semantic as materialized (
+  select note_id, row_number() over (order by max(nearest.similarity) desc, note_id) as rank
+  from nearest
+  join passages on passages.id = nearest.passage_id
+  group by note_id
+)"""
+
+NO_SEMANTIC = """
+semantic as (
+  select null as note_id, null as rank
+  where false
+)"""
+
+EXACT_TITLE = """
+-- what comes first: a note whose title is the query
+exact as materialized (
+  select id as note_id, 2 as level
+  from notes
+  where title = :q collate nocase
+    and id in (select id from allowed) -- filtered
+)"""
+
+EXACT = """
+-- what comes first: a note whose title is the query, then those with its phrases and identifiers as they stand
+exact as materialized (
+  select note_id, max(level) as level
+  from (
+    select id as note_id, 2 as level
+    from notes
+    where title = :q collate nocase
+      and id in (select id from allowed) -- filtered
+    union all
+    select rowid, 1
+    from notes_fts
+    where notes_fts match :exact
+      and +rowid in (select id from allowed) -- filtered
+  )
+  group by note_id
+)"""
+
+CANDIDATES_OF_BOTH = f"""
+candidates as materialized (
+  select note_id from keyword where rank <= {CANDIDATES}
+  union
+  select note_id from semantic where rank <= {CANDIDATES}
+  union
+  select note_id from exact
+)"""
+
+SIMILARITIES = f"""
+-- each candidate's best passage, whichever leg found the note; beside max(), SQLite takes the other columns from the same row
+similarities as materialized (
+  select
+    passages.note_id, passages.id as passage_id,
+    max(1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning))) as similarity
+  from candidates
+  join passages on passages.note_id = candidates.note_id
+  join {VECTORS} on {VECTORS}.passage_id = passages.id
+  group by passages.note_id
+)"""
+
+NO_SIMILARITIES = """
+similarities as (
+  select null as note_id, null as passage_id, null as similarity
+  where false
+)"""
+
+SCORED = """
+-- both numbers of both legs, each as a share of the best
+scored as materialized (
+  select
+    candidates.note_id, keyword.found_by, keyword.rank as keyword_rank, semantic.rank as semantic_rank,
+    similarities.passage_id, similarities.similarity, coalesce(exact.level, 0) as exact,
+    coalesce(keyword.bm25, 0) / max(max(keyword.bm25) over (), 1e-9) as words_share,
+    (coalesce(similarities.similarity, -1) + 1) / (max(similarities.similarity) over () + 1) as meaning_share
+  from candidates
+  left join keyword on keyword.note_id = candidates.note_id
+  left join semantic on semantic.note_id = candidates.note_id
+  left join similarities on similarities.note_id = candidates.note_id
+  left join exact on exact.note_id = candidates.note_id
+)"""
+
+FUSED = """
+-- blend: balance 0 is words alone, 1 is meaning alone; rrf: Reciprocal Rank Fusion
+fused as materialized (
+  select *, {score} as score
+  from (
+    select
+      scored.*, notes.title, notes.modified,
+      :balance * coalesce(meaning_share, 0) + (1 - :balance) * coalesce(words_share, 0) as blend,
+      rrf(keyword_rank, semantic_rank) as rrf
+    from scored
+    join notes on notes.id = scored.note_id{close}
+    union all
+    -- further notes that have the words
+    select
+      keyword.note_id, found_by, keyword.rank, null, null, null, 0, null, null, notes.title, notes.modified, null, null
+    from keyword
+    join notes on notes.id = keyword.note_id
+    where keyword.note_id not in (select note_id from candidates)
+  )
+)"""
+
+CLOSE = """
+    where keyword_rank is not null or exact or similarity >= :floor"""
+
+LISTED = """
+-- nothing was asked for
+fused as materialized (
+  select
+    id as note_id, null as found_by, null as keyword_rank, null as semantic_rank, null as passage_id,
+    null as similarity, 0 as exact, title, modified, null as blend, null as rrf, julianday(modified) as score
+  from notes
+  where id in (select id from allowed) -- filtered
+)"""
+
+PAGE = """
+page as materialized (
+  select
+    note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, title, modified, blend, rrf, score,
+    count(*) over () as total
+  from fused
+  order by {order}
+  limit {limit} offset {offset}
+)"""
+
+SNIPPETS = f"""
+snippets as materialized (
+  select note_id, (
+    select snippet(notes_fts, -1, char({ord(MARK)}), char({ord(END_MARK)}), '{ELLIPSIS}', {SNIPPET_TOKENS})
+    from notes_fts
+    where notes_fts match :match and rowid = page.note_id
+  ) as snippet
+  from page
+)"""
+
+NO_SNIPPETS = """
+snippets as (
+  select null as note_id, null as snippet
+  where false
+)"""
+
+ROWS = f"""
+select
+  notes.id, notes.title, snippets.snippet,
+  case when passages.length > 0 then substr(notes.body, passages.start + 1, passages.length) end as passage,
+  passages.heading, page.keyword_rank, page.semantic_rank, round(page.similarity, 4) as similarity,
+  page.score, page.blend, page.rrf, page.exact,
+  notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
+  notes.source, notes.key, notes.url, sources.heading_link,
+  passages.start, passages.length, page.found_by, page.total
+from page
+join notes on notes.id = page.note_id
+join sources on sources.name = notes.source
+left join snippets on snippets.note_id = page.note_id
+-- the passage that is closest in meaning, else the one that the snippet was taken from
+left join passages on passages.id = coalesce(page.passage_id, (
+  select id
+  from passages
+  where note_id = page.note_id
+    and start < max(1, instr(notes.body, trim(
+      replace(replace(snippets.snippet, char({ord(MARK)}), ''), char({ord(END_MARK)}), ''), '{ELLIPSIS}'
+    )))
+  order by start desc
+  limit 1
+))
+order by {{order}}
+"""

@@ -1,0 +1,125 @@
+"""The library's own words: how many notes have each, and which one a mistyped word was meant to be."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, sqlite3
+
+# Edits (a letter more, less, other, or two swapped) that a mistake may have, by the length of the word. Short words
+# have too many neighbors, and four of five misspellings are one edit away (Damerau, CACM 1964).
+MAX_EDITS = ((8, 2), (4, 1))
+
+
+@dataclass(frozen=True)
+class Term:
+    """A token of a query in the word index."""
+
+    token: str  # as it was typed
+    stem: str  # as it is indexed
+    notes: int  # how many notes have it
+
+    def idf(self, library_notes: int) -> float:
+        """Inverse document frequency as FTS5's bm25() computes it, never below 0."""
+        return max(0.0, math.log((library_notes - self.notes + 0.5) / (self.notes + 0.5)))
+
+
+def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
+    """How common each token is in the library."""
+    found = []
+    for token in tokens:
+        for stem in stems(token):
+            row = connection.execute(
+                f"select doc from {STEM_VOCABULARY} where term = ?", [stem]
+            ).fetchone()
+            found.append(Term(token, stem, row[0] if row else 0))
+    return found
+
+
+@lru_cache(4096)
+def stems(text: str) -> tuple[str, ...]:
+    """The tokens of a text as the word index has them, made by the tokenizer itself."""
+    with _tokenizer_lock:
+        _tokenizer.execute("delete from texts")
+        _tokenizer.execute("insert into texts values (?)", [text])
+        return tuple(
+            term for (term,) in _tokenizer.execute("select term from tokens order by offset")
+        )
+
+
+def corrected(connection: sqlite3.Connection, word: str) -> str | None:
+    """The word of the library that a word was probably meant to be; None if it is near none.
+
+    Of the words with the fewest edits (Damerau-Levenshtein distance) it is the one in most notes.
+    """
+    edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
+    if not edits or not re.fullmatch(r"[^\W\d_]+", word):
+        return None
+    # Costs some milliseconds to import, and only a word that the library doesn't have needs it.
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    candidates = connection.execute(
+        f"select term, doc from {WORD_VOCABULARY} where length(term) between ? and ?",
+        [len(word) - edits, len(word) + edits],
+    ).fetchall()
+    folded = _folded(word)
+    near = process.extract(
+        folded,
+        [term for term, _ in candidates],
+        scorer=OSA.distance,
+        score_cutoff=edits,
+        limit=None,
+    )
+    if not near:
+        return None
+    # People get the first letter right.
+    _, _, best = min(
+        near,
+        key=lambda match: (match[1], match[0][0] != folded[0], -candidates[match[2]][1], match[0]),
+    )
+    return candidates[best][0]
+
+
+def completions(connection: sqlite3.Connection, prefix: str) -> bool:
+    """Whether some word of the library begins with this."""
+    folded = _folded(prefix)
+    row = connection.execute(
+        f"select exists (select 1 from {WORD_VOCABULARY} where term >= ? and term < ?)",
+        [folded, folded + "\U0010ffff"],
+    ).fetchone()
+    return bool(row[0])
+
+
+def idf_mass(found: Sequence[Term], library_notes: int) -> float:
+    """The sum of the idf of distinct stems: what a note that has all of them could be worth."""
+    return sum({term.stem: term.idf(library_notes) for term in found}.values())
+
+
+def _folded(word: str) -> str:
+    """A word as the vocabulary has it: lower case, without diacritics, but not stemmed."""
+    with _tokenizer_lock:
+        _tokenizer.execute("delete from words")
+        _tokenizer.execute("insert into words values (?)", [word])
+        return "".join(
+            term for (term,) in _tokenizer.execute("select term from word_tokens order by offset")
+        )
+
+
+def _new_tokenizer() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    unstemmed = TOKENIZER.removeprefix("porter ")
+    connection.execute(f"create virtual table texts using fts5(text, tokenize='{TOKENIZER}')")
+    connection.execute("create virtual table tokens using fts5vocab(texts, instance)")
+    connection.execute(f"create virtual table words using fts5(text, tokenize='{unstemmed}')")
+    connection.execute("create virtual table word_tokens using fts5vocab(words, instance)")
+    return connection
+
+
+_tokenizer_lock = threading.Lock()
+_tokenizer = _new_tokenizer()
