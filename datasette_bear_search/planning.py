@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import sidecar, vocabulary
-from .query import Query, literal, rewritten
+from .query import Query, literal, relaxed, rewritten
 
 # Closed-class words of English, which say nothing about what a note is about. Leaving them out of the words that are
 # searched for gains .007 nDCG@10 on average and half of the time. They are kept where there is nothing else.
@@ -64,9 +64,11 @@ def plan(
         ]
         if replacements:
             query = rewritten(query, replacements)
-    if query.phrases and query.mode != "like" and not _matches(connection, query):
-        query = rewritten(query, {}, loosen_phrases=True)
-        notices.append("No note has this exact phrase; its words were searched for one by one.")
+    demands = query.is_boolean or query.phrases
+    if demands and query.mode != "like" and not _matches(connection, query):
+        demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
+        notices.append(f"No note has {demanded}; the words were searched for one by one.")
+        query = relaxed(query)
     return Plan(
         query,
         BALANCE if balance is None else balance,

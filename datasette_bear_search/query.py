@@ -1,12 +1,19 @@
-"""What a person typed → ``Query``: its words and phrases, the FTS5 expression, and what to tell the person."""
+"""What a person typed → ``Query``: its words, phrases and filters, the FTS5 expressions, and what to tell the person."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from . import fts5
+from .boolean import Boolean, is_operator, read_boolean, seems_meant
 from .filters import Filters
+from .identifiers import is_compound, is_identifier
+from .reader import Token, read_pieces
+from .scanner import QUOTES, Piece, scan
 
 # A question is some dozens of words; a pasted page is cut, because each word costs a scan.
 MAX_CHARACTERS = 1000
@@ -14,135 +21,255 @@ MAX_WORDS = 64
 
 MODES = ("auto", "hybrid", "keyword", "semantic", "like")
 
-# What people's keyboards make of straight quotation marks.
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
-_PHRASE = re.compile(r'"([^"]*)"')
-
-# What FTS5's unicode61 makes tokens of, near enough: letters and digits of any script.
-_TOKEN = re.compile(r"[^\W_]+")
-
 
 @dataclass(frozen=True)
 class Query:
     """A search as it was understood."""
 
-    text: str  # cleaned of control characters, cut to MAX_CHARACTERS
-    meaning: str = ""  # what is embedded
+    text: str  # as typed, cleaned of control characters, cut to MAX_CHARACTERS
+    meaning: str = ""  # what is embedded: the text without operators, exclusions and syntax
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
-    identifiers: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()  # what words begin with, without the "*"
+    identifiers: tuple[str, ...] = ()  # names of particular things: looked for as they stand
+    excluded: tuple[str, ...] = ()  # words, phrases and beginnings* that no result may have
     is_boolean: bool = False
-    exact: str | None = None
+    in_title: bool = False
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
+    exact: str | None = None  # FTS5 expression for what comes first; None if nothing must
     mode: str = "auto"
-    filters: Filters = field(default_factory=Filters)
+    filters: Filters = field(default_factory=Filters)  # those of the text and those beside it
     notices: tuple[str, ...] = ()
+    understood: tuple[Token, ...] = ()
+    filters_beside: Filters = field(default_factory=Filters)  # those that don't stand in the text
 
     @property
     def substrings(self) -> tuple[str, ...]:
         """What LIKE looks for: every word and phrase as it stands."""
-        return tuple(dict.fromkeys([*self.phrases, *self.words]))
+        return tuple(dict.fromkeys([*self.phrases, *self.identifiers, *self.words, *self.prefixes]))
+
+    @property
+    def not_told_apart(self) -> tuple[str, ...]:
+        """The identifiers that FTS5 takes for shorter ones, ``C++`` for ``c``: only as substrings are they found."""
+        return tuple(word for word in self.identifiers if not fts5.is_told_apart(word))
+
+    def text_without(self, token: Token) -> str:
+        """The text without one of the things that were understood."""
+        before, after = self.text[: token.start].rstrip(), self.text[token.end :].lstrip()
+        space = "" if before.endswith("(") or after.startswith(")") else " "
+        return f"{before}{space}{after}".strip()
 
 
-def parse(text: str, mode: str = "auto", filters: Filters | None = None) -> Query:
-    """Read what was typed. Any text will do: what is no syntax is words."""
-    notices = []
-    text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]", " ", text).split())
-    if len(text) > MAX_CHARACTERS:
-        text = text[:MAX_CHARACTERS]
-        notices.append(f"Only the first {MAX_CHARACTERS:,} characters were searched for.")
-    straight = text.translate(_QUOTES)
-    phrases = [phrase.strip() for phrase in _PHRASE.findall(straight)]
-    rest = _PHRASE.sub(" ", straight)
-    if '"' in rest:
+def parse(
+    text: str, mode: str = "auto", filters: Filters | None = None, now: datetime | None = None
+) -> Query:
+    """Read what was typed. Any text will do: what is no syntax is words.
+
+    :param filters: what else narrows the search, beside the text
+    :param now: what "today" is reckoned from
+    """
+    text, notices = _cleaned(text)
+    scanned = scan(text)
+    if scanned.has_unpaired_quote:
         notices.append(
             "A quotation mark has no partner, so the words after it were searched for one by one."
         )
-    words = list(dict.fromkeys(rest.replace('"', " ").split()))
-    if len(words) > MAX_WORDS:
-        words = words[:MAX_WORDS]
+    # Who looks for text as it stands means AND and OR as they stand, too.
+    reading = read_pieces(scanned.pieces, has_boolean=mode != "like", now=now)
+    boolean = read_boolean(reading.pieces) if mode != "like" else None
+    understood = reading.tokens
+    if boolean:
+        understood = _with_boolean(text, reading.pieces, boolean, understood)
+        leaves = boolean.wanted
+        if boolean.ignores_or:
+            notices.append(
+                "OR can't stand beside an operator such as tag: or a minus; those hold for every result."
+            )
+    else:
+        leaves = tuple(piece for piece in reading.pieces if piece.kind in ("word", "phrase"))
+        if mode != "like" and seems_meant(reading.pieces):
+            notices.append(
+                "AND, OR, NOT and NEAR were searched for as words, because the parentheses or what is in them "
+                "is not complete."
+            )
+    if len(leaves) > MAX_WORDS:
+        leaves, boolean = leaves[:MAX_WORDS], None
         notices.append(f"Only the first {MAX_WORDS} words were searched for.")
-    # A phrase of one word is that word.
-    words.extend(phrase for phrase in phrases if phrase and not _is_phrase(phrase))
-    phrases = list(dict.fromkeys(phrase for phrase in phrases if _is_phrase(phrase)))
-    return Query(
+    is_boolean = bool(boolean and boolean.match)
+    query = Query(
         text=text,
-        meaning=text,
-        exact=_all_of(phrases),
-        words=tuple(words),
-        phrases=tuple(phrases),
-        match=_match(words, phrases),
         mode=mode,
-        filters=filters or Filters(),
-        notices=tuple(notices),
+        excluded=reading.excluded,
+        is_boolean=is_boolean,
+        in_title=reading.in_title,
+        match=boolean.match if boolean else None,
+        filters=(filters or Filters()) & reading.filters,
+        notices=(*notices, *reading.notices),
+        understood=tuple(sorted(understood, key=lambda token: token.start)),
+        filters_beside=filters or Filters(),
     )
+    return _with_expressions(_with_leaves(query, leaves))
 
 
 def literal(query: Query) -> Query:
-    """The same text with nothing in it read as syntax."""
-    return parse(query.text.translate(_QUOTES).replace('"', " "), query.mode, query.filters)
+    """The same search with its whole text taken as words, whatever looks like syntax in it."""
+    words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
+    pieces = [Piece("word", word, 0, 0) for word in words]
+    plain = Query(
+        text=query.text,
+        mode=query.mode,
+        filters=query.filters_beside,
+        filters_beside=query.filters_beside,
+    )
+    return _with_expressions(_with_leaves(plain, pieces[:MAX_WORDS]))
 
 
-def rewritten(
-    query: Query, words: Mapping[str, str | None], *, loosen_phrases: bool = False
-) -> Query:
-    """The query with other words: None leaves one out, ``x*`` stands for every word that begins with x.
+def relaxed(query: Query) -> Query:
+    """The same search with nothing required: phrases and boolean syntax are loose words. Filters and exclusions hold."""
+    words = [*query.words, *(word for phrase in query.phrases for word in phrase.split())]
+    return _with_expressions(replace(query, words=_unique(words), phrases=(), is_boolean=False))
 
-    :param loosen_phrases: take phrases for loose words
+
+def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
+    """The same search for other words: each for the one that it is mapped to, ``roo*`` for words that begin so.
+
+    A word that is mapped to None is left out of what is looked for, though not of the meaning.
     """
-    kept = [words.get(word, word) for word in query.words]
-    phrases = query.phrases
-    if loosen_phrases:
-        kept.extend(token for phrase in phrases for token in _TOKEN.findall(phrase))
-        phrases = ()
-    plain = tuple(word for word in kept if word and not word.endswith("*"))
-    prefixes = (*query.prefixes, *(word[:-1] for word in kept if word and word.endswith("*")))
+    words = [replacements.get(word, word) for word in query.words]
+    beginnings = [word[:-1] for word in words if word and word.endswith("*")]
     meaning = query.meaning
-    for word, other in words.items():
+    for word, other in replacements.items():
         if other and not other.endswith("*"):
-            meaning = re.sub(
-                rf"(?<!\w){re.escape(word)}(?!\w)", lambda _, other=other: other, meaning
-            )
-    return replace(
-        query,
-        words=plain,
-        phrases=phrases,
-        prefixes=prefixes,
-        meaning=meaning,
-        match=_match(plain, phrases, prefixes),
-        exact=_all_of(phrases),
+            whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
+            meaning = re.sub(whole_word, lambda _, other=other: other, meaning)
+    return _with_expressions(
+        replace(
+            query,
+            meaning=meaning,
+            words=_unique(word for word in words if word and not word.endswith("*")),
+            prefixes=_unique([*query.prefixes, *beginnings]),
+        )
     )
 
 
-def _match(
-    words: Sequence[str], phrases: Sequence[str], prefixes: Sequence[str] = ()
-) -> str | None:
+def _cleaned(text: str) -> tuple[str, list[str]]:
+    text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]", " ", text).split())
+    if len(text) <= MAX_CHARACTERS:
+        return text, []
+    return text[:MAX_CHARACTERS].rstrip(), [
+        f"Only the first {MAX_CHARACTERS:,} characters were searched for."
+    ]
+
+
+def _with_boolean(
+    text: str, pieces: Sequence[Piece], boolean: Boolean, tokens: Sequence[Token]
+) -> list[Token]:
+    """The tokens, with one for the boolean syntax; AND and OR beside an operator go when the operator goes."""
+    joints = [piece for piece in pieces if is_operator(piece)]
+    ends = {joint.end: joint.start for joint in joints}
+    starts = {joint.start: joint.end for joint in joints}
+    widened = []
+    for token in tokens:
+        if token.kind == "phrase":
+            continue  # a part of the boolean syntax
+        if token.start - 1 in ends:
+            token = token._replace(start=ends[token.start - 1])
+        elif token.end + 1 in starts:
+            token = token._replace(end=starts[token.end + 1])
+        widened.append(token)
+    if boolean.match:
+        own = [piece for piece in pieces if piece.kind != "operator"]
+        terms = [piece for piece in own if not is_operator(piece)]
+        value = text[terms[0].start : terms[-1].end]
+        widened.append(Token("boolean", value, f"boolean: {value}", own[0].start, own[-1].end))
+    return widened
+
+
+def _with_leaves(query: Query, leaves: Sequence[Piece]) -> Query:
+    """The query with what it looks for, each in the group to which it belongs."""
+    phrases, prefixes, identifiers, words, signs, meaning = [], [], [], [], [], []
+    for piece in leaves:
+        meaning.append(piece.text.strip("*"))
+        if piece.kind == "word" and _is_sign(piece.text):
+            signs.append(piece.text)
+        elif piece.beginning:
+            prefixes.append(piece.beginning)
+        elif _names_something(piece):
+            identifiers.append(piece.bare)
+        elif piece.kind == "phrase" and fts5.tokens(piece.text):
+            phrases.append(piece.text)
+        elif piece.bare:
+            words.append(piece.bare)
+    if len(words) == len(leaves) == 1 and is_compound(words[0]):
+        identifiers, words = words, []
+    if not (query.understood or len(signs) < len(leaves)):
+        words = signs  # who types nothing else means the signs themselves
+    return replace(
+        query,
+        meaning=" ".join(filter(None, meaning)),
+        phrases=_unique(phrases),
+        prefixes=_unique(prefixes),
+        identifiers=_unique(identifiers),
+        words=_unique(words),
+    )
+
+
+def _names_something(piece: Piece) -> bool:
+    """Whether a piece is an identifier. In quotation marks it is one if FTS5 can't find it as a phrase."""
+    if not is_identifier(piece.bare):
+        return False
+    return piece.kind == "word" or not fts5.is_told_apart(piece.bare)
+
+
+def _with_expressions(query: Query) -> Query:
+    """The query with the FTS5 expressions that follow from the rest of it."""
+    if query.is_boolean:
+        # What it demands, whatever is found by meaning must fulfil, too.
+        match, exact, required = query.match, None, query.match
+    else:
+        match, required = _match(query), None
+        told_apart = [word for word in query.identifiers if fts5.is_told_apart(word)]
+        exact = " AND ".join(map(fts5.quoted, [*query.phrases, *told_apart])) or None
+    if query.in_title and match:
+        required = f"{{title}} : ({match})"
+    filters = replace(
+        query.filters,
+        excluded=query.excluded,
+        required=required,
+        # Parts of words, too, as everywhere; but they know no AND and OR.
+        required_in_title=query.substrings if query.in_title and not query.is_boolean else (),
+    )
+    return replace(query, match=match, exact=exact, filters=filters)
+
+
+def _match(query: Query) -> str | None:
     """Every phrase, and of the words as many as there are: BM25 ranks a note that has more of them higher."""
-    any_word = []
-    for word in words:
-        tokens = _TOKEN.findall(word)
+    loose = []
+    for word in (*query.identifiers, *query.words):
+        tokens = fts5.tokens(word)
         if len(tokens) > 1:
-            any_word.append(_quoted(word))  # foo-bar as it stands counts more than foo and bar
-        any_word.extend(_quoted(token) for token in tokens)
-    any_word.extend(f"{_quoted(prefix)} *" for prefix in prefixes)
-    any_word = list(dict.fromkeys(any_word))
-    required = [_quoted(phrase) for phrase in phrases]
+            loose.append(fts5.quoted(word))  # foo-bar as it stands counts more than foo and bar
+        if word in query.identifiers:
+            # The single digits of an ISBN say nothing.
+            tokens = [token for token in tokens if len(token) > 1] or tokens
+        loose.extend(map(fts5.quoted, tokens))
+    loose.extend(map(fts5.starting_with, query.prefixes))
+    required = [fts5.quoted(phrase) for phrase in query.phrases]
     if not required:
-        return " OR ".join(any_word) or None
-    if any_word:
+        return fts5.any_of(loose)
+    if loose:
         # The phrases alone satisfy the last part, so that the words only add to the rank.
-        required.append(f"({' OR '.join([*any_word, required[0]])})")
+        required.append(f"({fts5.any_of([*loose, required[0]])})")
     return " AND ".join(required)
 
 
-def _all_of(phrases: Sequence[str]) -> str | None:
-    return " AND ".join(_quoted(phrase) for phrase in phrases) or None
+def _is_sign(text: str) -> bool:
+    """Whether a word is a dash, an ampersand or the like; an emoji is more than a sign."""
+    return all(
+        (sign.isascii() and not sign.isalnum()) or unicodedata.category(sign).startswith("P")
+        for sign in text
+    )
 
 
-def _is_phrase(text: str) -> bool:
-    return len(_TOKEN.findall(text)) > 1
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

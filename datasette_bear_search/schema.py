@@ -43,6 +43,10 @@ HIDDEN_TABLES = (
 )
 
 
+# What no source has, so that it outlives everything else.
+JUDGMENTS = "judgments"
+
+
 class NewerSchema(Exception):
     """The schema was made by a newer version; the message names what this one doesn't know."""
 
@@ -201,4 +205,21 @@ def _0002_passages(db: sqlite_utils.Database) -> None:
     db[VECTORS].create({"passage_id": int, "vector": bytes}, pk="passage_id")
 
 
-MIGRATIONS = [_0001_notes, _0002_passages]
+def _0003_judgments(db: sqlite_utils.Database) -> None:
+    """What a person said about results. Emptying the sidecar keeps the table and runs this again."""
+    db[JUDGMENTS].create(
+        {
+            "id": int,
+            "query": str,
+            "source": str,
+            "key": str,
+            "grade": int,  # 1: this was it, 0: it was not
+            "judged": str,
+        },
+        pk="id",
+        if_not_exists=True,
+    )
+    db[JUDGMENTS].create_index(["query", "source", "key"], unique=True, if_not_exists=True)
+
+
+MIGRATIONS = [_0001_notes, _0002_passages, _0003_judgments]

@@ -165,7 +165,8 @@ def statement(
     conditions, parameters = query.filters.conditions()
     exact = bool(query.exact) and "keyword" in legs
     if legs:
-        parameters["q"] = query.text
+        # What a title must be to be what was asked for.
+        parameters["q"] = query.meaning if query.understood else query.text
         parameters["balance"] = {("semantic",): 1.0}.get(
             tuple(legs), planned.balance if "semantic" in legs else 0.0
         )

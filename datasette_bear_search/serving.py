@@ -52,6 +52,11 @@ async def allowed(
     )
 
 
+def judging_is_on(datasette: Datasette, database: Database) -> bool:
+    """Whether results may be judged here, which writes: only where the setting ``judgments`` allows it."""
+    return bool(_config(datasette).get("judgments")) and database.is_mutable
+
+
 def attach_sidecar(datasette: Datasette) -> None:
     """Attach the sidecar that the plugin's setting names; it is well if there is none yet.
 

@@ -183,14 +183,18 @@ def drop_vectors(connection: sqlite3.Connection) -> None:
 
 
 def reset(connection: sqlite3.Connection) -> None:
-    """Empty the sidecar in place, so that a server which has it open keeps serving the same file."""
+    """Empty the sidecar in place, so that a server which has it open keeps serving the same file.
+
+    Judgments stay.
+    """
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
         # Virtual tables first: they take the tables with them in which they keep their data.
         for kind in ("create virtual table%", "create table%"):
             names = connection.execute(
-                "select name from sqlite_master where type = 'table' and sql like ? and name not like 'sqlite_%'",
-                [kind],
+                "select name from sqlite_master where type = 'table' and sql like ? and name not like 'sqlite_%'"
+                " and name != ?",
+                [kind, schema.JUDGMENTS],
             ).fetchall()
             for (name,) in names:
                 connection.execute(f"drop table {name}")

@@ -13,7 +13,7 @@ from datasette import Forbidden, Response
 from datasette.utils import add_cors_headers, sqlite_timelimit
 from markupsafe import Markup
 
-from . import embedders, freshness, readiness, sidecar
+from . import embedders, freshness, judging, readiness, sidecar
 from . import search as searching
 from .filters import HAS, InvalidParameter, read_filters
 from .planning import Plan, plan
@@ -230,7 +230,13 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
                 "text": query.text,
                 "words": query.words,
                 "phrases": query.phrases,
+                "prefixes": query.prefixes,
+                "identifiers": query.identifiers,
+                "excluded": query.excluded,
+                "is_boolean": query.is_boolean,
+                "in_title": query.in_title,
                 "match": query.match,
+                "exact": query.exact,
                 "mode": query.mode,
                 "legs": results.legs,
                 "balance": results.plan.balance,
@@ -238,7 +244,11 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
                     {"typed": typed, "searched": other} for typed, other in results.plan.corrections
                 ],
                 "meaning": query.meaning,
-                "filters": _filter_values(query),
+                "filters": query.filters.values(),
+                "understood": [
+                    {"kind": token.kind, "value": token.value, "label": token.label}
+                    for token in query.understood
+                ],
             },
             "notices": answer.notices,
             "timing_ms": answer.timing_ms,
@@ -251,10 +261,6 @@ def _json_row(hit: searching.Hit) -> dict[str, Any]:
     row = asdict(hit)
     row["snippet"] = hit.snippet_html()
     return row
-
-
-def _filter_values(query: Query) -> dict[str, Any]:
-    return {name: value for name, value in asdict(query.filters).items() if value not in (None, ())}
 
 
 # The page
@@ -286,7 +292,19 @@ async def _html_response(
             context["uncorrected_url"] = _url(
                 datasette, request, SEARCH_PATH, drop=("_next",), correct=0
             )
-        context["chips"] = _chips(datasette, request)
+        context["parameter_chips"] = _parameter_chips(datasette, request)
+        context["chips"] = [
+            *_query_chips(datasette, request, results.query),
+            *context["parameter_chips"],
+        ]
+        grades = await judging.grades(datasette, database, request.args.get("q") or "")
+        if grades is not None:
+            context["judge"] = {
+                "action": datasette.urls.path(judging.JUDGE_PATH),
+                "search": request.query_string,
+                "grades": grades,
+                "buttons": judging.BUTTONS,
+            }
         context["cards"] = [_card(datasette, request, database, hit) for hit in results.hits]
     html = await datasette.render_template("bear_search.html", context, request=request)
     return Response.html(html, status=answer.status)
@@ -329,8 +347,19 @@ def _other_passage(hit: searching.Hit) -> str | None:
     return hit.passage.text
 
 
-def _chips(datasette: Datasette, request) -> list[tuple[str, str]]:
-    """Each filter that is on, with the address of the same search without it."""
+def _query_chips(datasette: Datasette, request, query: Query) -> list[tuple[str, str]]:
+    """What was understood of the text, each with the address of the same search without it."""
+    chips = []
+    for token in query.understood:
+        rest = query.text_without(token)
+        add = ("q", rest) if rest else None
+        url = _url(datasette, request, SEARCH_PATH, drop=("_next", "q"), add=add)
+        chips.append((token.label, url))
+    return chips
+
+
+def _parameter_chips(datasette: Datasette, request) -> list[tuple[str, str]]:
+    """Each filter beside the text, with the address of the same search without it."""
     return [
         (
             f"{name.replace('_', ' ')}: {value}",

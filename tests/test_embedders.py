@@ -481,6 +481,12 @@ def test_other_weights_in_the_same_folder_have_another_fingerprint(load_fake, tm
     assert load_fake(FakeVersion5).fingerprint != before
 
 
+def test_the_same_weights_in_a_second_format_do_not_change_the_fingerprint(load_fake, tmp_path):
+    before = load_fake(FakeVersion5).fingerprint
+    (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
+    assert load_fake(FakeVersion5).fingerprint == before
+
+
 def test_a_version_of_the_library_does_not_change_the_fingerprint(load_fake):
     old = load_fake(FakeSentenceTransformer, prompts={})
     new = load_fake(FakeVersion5, prompts={"query": "", "document": ""})

@@ -144,8 +144,8 @@ def test_the_same_model_from_the_hub_has_the_same_fingerprint(
     assert SentenceTransformerEmbedder(BUNDLED).fingerprint == minilm.fingerprint
 
 
-# The second stands for the files that tokenizers are made from.
-@pytest.mark.parametrize("missing", ["model.safetensors", "[tv]o*"])
+# The last stands for the files that tokenizers are made from.
+@pytest.mark.parametrize("missing", ["modules.json", "model.safetensors", "[tv]o*"])
 def test_a_download_that_was_interrupted_is_not_used(cache, no_network, missing):
     download(cache, "someone/some-model", without=missing)
     with pytest.raises(ModelUnavailable, match="isn't on this machine yet"):

@@ -393,6 +393,7 @@ async def test_machinery_is_hidden_in_datasette(datasette, sidecar_path):
         "links",
         "passages",
         "sources",
+        "judgments",
         "meta",
     }
 

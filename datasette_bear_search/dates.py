@@ -1,0 +1,112 @@
+"""Dates as people write them → the span that they mean, in local time. The sidecar's own dates are in UTC."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from datetime import datetime, timedelta, timezone
+
+_UNITS = {"d": "day", "w": "week", "m": "month", "y": "year"}
+# Patterns are compiled when they are first used, since every datasette command imports this module.
+_CALENDAR = r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?"
+# "3 weeks ago", "7d", "last 7 days"
+_COUNTED = r"(last |past )?([0-9]{1,4}) ?(d|w|m|y|days?|weeks?|months?|years?)( ago)?"
+_NAMED = r"(this|last) (week|month|year)"
+
+
+def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
+    """The span that a date means, from its first moment to the first moment after it.
+
+    ``2024`` is a year, ``2024-05`` a month, ``2024-05-31``, ``today`` and ``yesterday`` a day, ``last week`` one from
+    Monday to Sunday, ``3 weeks ago`` such a week, too; ``7d`` is the last seven days, up to now; a time is itself.
+    Between words, a hyphen is as good as a space.
+
+    :raises ValueError: if it isn't a date
+    """
+    text = text.strip().lower()
+    today = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        if match := re.fullmatch(_CALENDAR, text):
+            year, month, day = match.groups()
+            start = datetime(int(year), int(month or 1), int(day or 1))
+            return start, _units_back(start, "day" if day else "month" if month else "year", -1)
+        words = re.sub(r"[-_ ]+", " ", text)
+        if words in ("today", "yesterday"):
+            return _unit(today, "day", 0 if words == "today" else 1)
+        if match := re.fullmatch(_NAMED, words):
+            return _unit(today, match[2], 0 if match[1] == "this" else 1)
+        if match := re.fullmatch(_COUNTED, words):
+            since, count, unit, ago = match.groups()
+            unit = _UNITS[unit[0]]
+            if ago and not since:
+                return _unit(today, unit, int(count))
+            if not ago:
+                return _units_back(today, unit, int(count)), today + timedelta(days=1)
+        moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
+    except OverflowError:
+        raise ValueError(f"{text!r} is out of range") from None
+    return moment, moment
+
+
+def span(text: str, now: datetime | None = None) -> tuple[datetime | None, datetime | None]:
+    """The first moment that a date or a range of dates means, and the first after it; None where it is open.
+
+    A range is ``2024..2025-03`` (both ends are in it), ``2024-05..``, ``..2024``, ``>2024-05``, ``>=2024-05``,
+    ``<2024`` or ``<=2024``.
+
+    :raises ValueError: if it is neither, or if the range ends before it begins
+    """
+    text = text.strip()
+    if text.startswith(("<", ">")):
+        comparison = text[: 2 if text[1:2] == "=" else 1]
+        start, end = period(text[len(comparison) :], now)
+        return {
+            ">": (end, None),
+            ">=": (start, None),
+            "<": (None, start),
+            "<=": (None, end),
+        }[comparison]
+    first, dots, last = text.partition("..")
+    if not dots:
+        return period(text, now)
+    start = period(first, now)[0] if first.strip() else None
+    end = period(last, now)[1] if last.strip() else None
+    if (start is None and end is None) or (start and end and utc(start) >= utc(end)):
+        raise ValueError(f"{text!r} is no range of dates")
+    return start, end
+
+
+def utc(moment: datetime) -> str:
+    """A moment (without time zone: local) as the sidecar writes it.
+
+    :raises ValueError: outside the years that a computer's clock can name
+    """
+    try:
+        return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    except (OverflowError, OSError, ValueError):
+        raise ValueError(f"The date {moment.isoformat()} is out of range") from None
+
+
+def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
+    """The whole day, week, month or year that lies so many of them back."""
+    start = {
+        "day": today,
+        "week": today - timedelta(days=today.weekday()),
+        "month": today.replace(day=1),
+        "year": today.replace(month=1, day=1),
+    }[unit]
+    start = _units_back(start, unit, back)
+    return start, _units_back(start, unit, -1)
+
+
+def _units_back(moment: datetime, unit: str, count: int) -> datetime:
+    """The same time of day so many units before; in a month that is too short, its last day."""
+    if unit in ("day", "week"):
+        return moment - timedelta(days=count * (7 if unit == "week" else 1))
+    year, month = divmod(
+        moment.year * 12 + moment.month - 1 - count * (12 if unit == "year" else 1), 12
+    )
+    if not 1 <= year <= 9999:
+        raise OverflowError
+    day = min(moment.day, monthrange(year, month + 1)[1])
+    return moment.replace(year=year, month=month + 1, day=day)

@@ -1,0 +1,199 @@
+"""Retrieval test collections: folders with ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``, as BEIR has them.
+
+The documents become notes of a sidecar of their own, which is kept, so that they are embedded once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import embedders, indexer, sidecar
+from ..judgments import JudgedQuery, QuerySet
+from ..notes import Note, without_title_line
+from ..sources import SourceError
+from . import EvaluationError
+
+CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+
+# Documents without a title get their first line as one, cut to what a title bears.
+TITLE_CHARACTERS = 120
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The queries of a collection and what they should find; its documents stay in their file."""
+
+    folder: Path
+    queries: dict[str, str]  # id → text
+    qrels: dict[str, dict[str, int]]  # query's id → document's id → grade
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    def judged_queries(self, connection: sidecar.sqlite3.Connection) -> QuerySet:
+        """The queries, their answers found among the notes of a sidecar by their keys.
+
+        :raises EvaluationError: if a document that should be found isn't there, or no query has an answer
+        """
+        ids = dict(connection.execute("select key, id from notes"))
+        documents = dict.fromkeys(key for grades in self.qrels.values() for key in grades)
+        if missing := [key for key in documents if key not in ids]:
+            raise EvaluationError(
+                f"{self.folder / QRELS} names {_documents(len(missing))} that the index doesn't have, such as "
+                f"{missing[0]!r}. The notes' keys have to be the ids of the collection's documents."
+            )
+        queries = [
+            JudgedQuery(
+                query_id,
+                text,
+                {ids[key]: grade for key, grade in self.qrels.get(query_id, {}).items()},
+            )
+            for query_id, text in self.queries.items()
+        ]
+        answered = tuple(query for query in queries if query.has_answer)
+        if not answered:
+            raise EvaluationError(
+                f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
+            )
+        return QuerySet(self.name, answered, len(queries) - len(answered))
+
+
+class Corpus:
+    """The source for the documents of a collection: notes whose keys are the documents' ids."""
+
+    name = "collection"
+    heading_link = ""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / CORPUS
+        self.location = str(self.path.resolve())
+
+    def state(self) -> str:
+        status = _existing(self.path).stat()
+        return f"{status.st_mtime_ns}/{status.st_size}"
+
+    def read(self, *, include_trashed: bool = False) -> list[Note]:
+        notes: dict[str, Note] = {}
+        for place, record in _records(self.path):
+            key = str(record["_id"])
+            if key in notes:
+                raise SourceError(f"{place}: there is another document {key!r} above.")
+            notes[key] = _note(key, str(record.get("title") or ""), str(record["text"]))
+        return list(notes.values())
+
+
+def read_collection(folder: Path) -> Collection:
+    """The queries and judgments of the collection in a folder.
+
+    :raises SourceError: if a file is missing, or isn't in the format
+    """
+    _existing(folder / CORPUS)
+    queries: dict[str, str] = {}
+    for place, record in _records(folder / QUERIES):
+        query_id = str(record["_id"])
+        if query_id in queries:
+            raise SourceError(f"{place}: there is another query {query_id!r} above.")
+        queries[query_id] = str(record["text"])
+    return Collection(folder, queries, _read_qrels(folder / QRELS))
+
+
+def default_cache() -> Path:
+    """Where the sidecars of collections are kept when nobody says otherwise."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("datasette-bear-search", appauthor=False) / "collections"
+
+
+def index_collection(
+    collection: Collection,
+    cache: Path,
+    model: str,
+    *,
+    semantic: bool,
+    on_embedded: Callable[[int, int], None] = lambda done, total: None,
+) -> Path:
+    """The sidecar of a collection in the folder ``cache``; it is made, or brought up to date, if need be.
+
+    :param semantic: whether it needs vectors
+    :raises SourceError: if the documents can't be read
+    :raises EvaluationError: if it needs vectors and they can't be made
+    """
+    embedder = embedders.get_embedder(model)
+    # Each model has its own, so that comparing two doesn't embed everything again and again.
+    digest = hashlib.blake2b(
+        f"{collection.folder.resolve()}\n{embedder.name}".encode(), digest_size=4
+    )
+    path = cache / f"{collection.name}-{digest.hexdigest()}.db"
+    report = indexer.index(
+        path,
+        [indexer.read(Corpus(collection.folder))],
+        embedder if semantic else None,
+        on_embedded=on_embedded,
+    )
+    if semantic and report.pending > report.refused:
+        raise EvaluationError("\n".join(report.notices))
+    return path
+
+
+def _note(key: str, title: str, text: str) -> Note:
+    """A document as Bear would keep it: the title is the text's first line."""
+    title = title.strip()
+    if title:
+        text = f"# {title}\n{text}"
+    else:
+        title = text.strip().partition("\n")[0][:TITLE_CHARACTERS].strip()
+    return Note(key, title, without_title_line(text, title))
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Where it stands and what it is, of each JSON object in a file."""
+    with open(_existing(path), encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            place = f"{path}, line {number}"
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise SourceError(f"{place}: this is not JSON ({error}).") from None
+            if not isinstance(record, dict) or not {"_id", "text"} <= set(record):
+                raise SourceError(f'{place}: this is not an object with "_id" and "text".')
+            yield place, record
+
+
+def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    with open(_existing(path), encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            fields = line.rstrip("\r\n").split("\t")
+            if number == 1 and fields[-1] == "score":  # the header
+                continue
+            if not line.strip():
+                continue
+            try:
+                query, document, grade = fields
+                qrels.setdefault(query, {})[document] = int(grade)
+            except ValueError:
+                raise SourceError(
+                    f"{path}, line {number}: this is not a query's id, a document's id and a whole number, with tabs "
+                    "between them."
+                ) from None
+    return qrels
+
+
+def _existing(path: Path) -> Path:
+    if path.is_file():
+        return path
+    raise SourceError(
+        f"{path} isn't there. A collection is a folder with {CORPUS}, {QUERIES} and {QRELS}."
+    )
+
+
+def _documents(count: int) -> str:
+    return "1 document" if count == 1 else f"{count:,} documents"
