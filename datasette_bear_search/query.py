@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -36,7 +35,8 @@ class Query:
     is_boolean: bool = False
     in_title: bool = False
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
-    exact: str | None = None  # FTS5 expression for what comes first; None if nothing must
+    # FTS5 expression for what comes first, if it has the exact_substrings, too; None if nothing must
+    exact: str | None = None
     mode: str = "auto"
     filters: Filters = field(default_factory=Filters)  # those of the text and those beside it
     notices: tuple[str, ...] = ()
@@ -49,8 +49,8 @@ class Query:
         return tuple(dict.fromkeys([*self.phrases, *self.identifiers, *self.words, *self.prefixes]))
 
     @property
-    def not_told_apart(self) -> tuple[str, ...]:
-        """The identifiers that FTS5 takes for shorter ones, ``C++`` for ``c``: only as substrings are they found."""
+    def exact_substrings(self) -> tuple[str, ...]:
+        """What must stand in a note that matches ``exact``: FTS5 takes ``C++`` for ``c``, and so finds too much."""
         return tuple(word for word in self.identifiers if not fts5.is_told_apart(word))
 
     def text_without(self, token: Token) -> str:
@@ -75,32 +75,33 @@ def parse(
             "A quotation mark has no partner, so the words after it were searched for one by one."
         )
     # Who looks for text as it stands means AND and OR as they stand, too.
-    reading = read_pieces(scanned.pieces, has_boolean=mode != "like", now=now)
-    boolean = read_boolean(reading.pieces) if mode != "like" else None
-    understood = reading.tokens
+    has_boolean = mode != "like"
+    reading = read_pieces(scanned.pieces, has_boolean=has_boolean, now=now)
+    boolean = read_boolean(reading.pieces) if has_boolean else None
     if boolean:
-        understood = _with_boolean(text, reading.pieces, boolean, understood)
         leaves = boolean.wanted
-        if boolean.ignores_or:
-            notices.append(
-                "OR can't stand beside an operator such as tag: or a minus; those hold for every result."
-            )
     else:
         leaves = tuple(piece for piece in reading.pieces if piece.kind in ("word", "phrase"))
-        if mode != "like" and seems_meant(reading.pieces):
-            notices.append(
-                "AND, OR, NOT and NEAR were searched for as words, because the parentheses or what is in them "
-                "is not complete."
-            )
     if len(leaves) > MAX_WORDS:
         leaves, boolean = leaves[:MAX_WORDS], None
         notices.append(f"Only the first {MAX_WORDS} words were searched for.")
-    is_boolean = bool(boolean and boolean.match)
+    understood = reading.tokens
+    if boolean:
+        understood = _with_boolean(text, reading.pieces, boolean, understood)
+    if boolean and boolean.ignores_or:
+        notices.append(
+            "OR can't stand beside an operator such as tag: or a minus; those hold for every result."
+        )
+    if not boolean and has_boolean and seems_meant(reading.pieces):
+        notices.append(
+            "AND, OR, NOT and NEAR were searched for as words, because the parentheses or what is in them "
+            "is not complete."
+        )
     query = Query(
         text=text,
         mode=mode,
         excluded=reading.excluded,
-        is_boolean=is_boolean,
+        is_boolean=bool(boolean and boolean.match),
         in_title=reading.in_title,
         match=boolean.match if boolean else None,
         filters=(filters or Filters()) & reading.filters,
@@ -126,7 +127,7 @@ def literal(query: Query) -> Query:
 
 def relaxed(query: Query) -> Query:
     """The same search with nothing required: phrases and boolean syntax are loose words. Filters and exclusions hold."""
-    words = [*query.words, *(word for phrase in query.phrases for word in phrase.split())]
+    words = [*query.words, *(word for phrase in query.phrases for word in fts5.tokens(phrase))]
     return _with_expressions(replace(query, words=_unique(words), phrases=(), is_boolean=False))
 
 
@@ -190,7 +191,7 @@ def _with_leaves(query: Query, leaves: Sequence[Piece]) -> Query:
     phrases, prefixes, identifiers, words, signs, meaning = [], [], [], [], [], []
     for piece in leaves:
         meaning.append(piece.text.strip("*"))
-        if piece.kind == "word" and _is_sign(piece.text):
+        if piece.is_sign:
             signs.append(piece.text)
         elif piece.beginning:
             prefixes.append(piece.beginning)
@@ -228,8 +229,7 @@ def _with_expressions(query: Query) -> Query:
         match, exact, required = query.match, None, query.match
     else:
         match, required = _match(query), None
-        told_apart = [word for word in query.identifiers if fts5.is_told_apart(word)]
-        exact = " AND ".join(map(fts5.quoted, [*query.phrases, *told_apart])) or None
+        exact = " AND ".join(map(fts5.quoted, [*query.phrases, *query.identifiers])) or None
     if query.in_title and match:
         required = f"{{title}} : ({match})"
     filters = replace(
@@ -261,14 +261,6 @@ def _match(query: Query) -> str | None:
         # The phrases alone satisfy the last part, so that the words only add to the rank.
         required.append(f"({fts5.any_of([*loose, required[0]])})")
     return " AND ".join(required)
-
-
-def _is_sign(text: str) -> bool:
-    """Whether a word is a dash, an ampersand or the like; an emoji is more than a sign."""
-    return all(
-        (sign.isascii() and not sign.isalnum()) or unicodedata.category(sign).startswith("P")
-        for sign in text
-    )
 
 
 def _unique(texts: Iterable[str]) -> tuple[str, ...]:

@@ -54,17 +54,17 @@ def read_pieces(
         piece = pieces[place]
         depth += {"open": 1, "close": -1}.get(piece.kind, 0)
         place += 1
-        is_not = knows_not and piece.text == "NOT"
-        if piece.kind == "word" and (is_not or piece.text == "-"):
-            if depth == 0 and (group := _alternatives(pieces[place:])):
-                _exclude(reading, [piece, *group])
-                place += len(group)
-                continue
-            following = pieces[place] if place < len(pieces) else piece
-            # In parentheses, NOT before a word is boolean syntax.
-            if is_not and _can_be_negated(following, depth):
-                piece = following._replace(start=piece.start, minus=True)
-                place += 1
+        following = pieces[place] if place < len(pieces) else piece
+        is_not = knows_not and is_operator(piece) and piece.text == "NOT"
+        is_minus = piece.kind == "word" and piece.text == "-" and following.start == piece.end
+        # In parentheses, NOT before a word is boolean syntax.
+        if (is_not or is_minus) and depth == 0 and (group := _alternatives(pieces[place:])):
+            _exclude(reading, [piece, *group])
+            place += len(group)
+            continue
+        if is_not and _can_be_negated(following, depth):
+            piece = following._replace(start=piece.start, minus=True)
+            place += 1
         if piece.kind == "operator":
             place += _read_operator(reading, piece, pieces[place:], now)
         elif piece.minus:
@@ -85,7 +85,8 @@ def _alternatives(pieces: Sequence[Piece]) -> Sequence[Piece]:
     terms, joints = group[1:-1:2], group[2:-1:2]
     are_terms = all(_can_be_negated(piece) and piece.kind != "operator" for piece in terms)
     is_complete = len(terms) == len(joints) + 1
-    return group if are_terms and is_complete and all(j.text == "OR" for j in joints) else ()
+    is_list = are_terms and is_complete and all(joint.text == "OR" for joint in joints)
+    return group if is_list else ()
 
 
 def _can_be_negated(piece: Piece, depth: int = 0) -> bool:

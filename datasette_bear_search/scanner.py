@@ -6,6 +6,7 @@ A piece says what it looks like. What it means depends on the others, and is dec
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Literal, NamedTuple
 
 from .operators import TAKES
@@ -37,6 +38,14 @@ class Piece(NamedTuple):
     minus: bool = False  # a minus stands directly before it
     name: str = ""  # of the operator
     quoted: bool = False
+
+    @property
+    def is_sign(self) -> bool:
+        """Whether it is a lone dash, ampersand or the like; an emoji is more than a sign."""
+        return self.kind == "word" and all(
+            (sign.isascii() and not sign.isalnum()) or unicodedata.category(sign).startswith("P")
+            for sign in self.text
+        )
 
     @property
     def bare(self) -> str:

@@ -174,6 +174,7 @@ def statement(
         parameters["match"] = query.match
     if exact:
         parameters["exact"] = query.exact
+        parameters["exact_substrings"] = json.dumps(query.exact_substrings, ensure_ascii=False)
     if "keyword" in legs or "like" in legs:
         parameters["substrings"] = json.dumps(query.substrings, ensure_ascii=False)
     if "semantic" in legs:

@@ -55,7 +55,7 @@ def statement_sql(
 
     :param legs: of ``keyword``, ``like`` and ``semantic`` those that take part; without any the notes are listed
     :param conditions: SQL conditions on ``notes`` that every result fulfils
-    :param exact: whether there are phrases or identifiers that come first (``:exact``)
+    :param exact: whether there are phrases or identifiers that come first (``:exact``, ``:exact_substrings``)
     :param fusion: one of FUSIONS, the column that makes the score
     :param recency: whether newer notes weigh more (``:half_life`` in days)
     :param close_only: leave out what has none of the words and isn't close in meaning (``:floor``)
@@ -191,6 +191,12 @@ exact as materialized (
     from notes_fts
     where notes_fts match :exact
       and +rowid in (select id from allowed) -- filtered
+      -- the word index takes C++ for c
+      and not exists (
+        select 1
+        from json_each(:exact_substrings)
+        where instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(value)) = 0
+      )
   )
   group by note_id
 )"""

@@ -30,6 +30,8 @@ from datasette_bear_search.query import parse
         ("2023 OR 2024", '"2023" OR "2024"'),
         ("屋根 AND 庭", '"屋根" AND "庭"'),
         ("a AND b", '"a" AND "b"'),
+        ("apple & (pear OR plum)", '"apple" AND ("pear" OR "plum")'),
+        ("IT AND security", '"IT" AND "security"'),
         ("(NASA OR ESA) AND CERN", '("NASA" OR "ESA") AND "CERN"'),
         ("apple AND tag:fruit AND pear", '"apple" AND "pear"'),
         ("apple AND pear tag:fruit -plum", '"apple" AND "pear"'),

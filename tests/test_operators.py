@@ -21,7 +21,7 @@ NOTES = [
         modified=day(20),
     ),
     BearNote("# Soup\n#recipes\n\nA roof of pastry on the soup. ISBN 978-0-306-40615-7, https://example.com.", tags=("recipes",), created=day(2)),
-    BearNote("# Church\n\nThe roof of the church.", created=day(3), pinned=True),
+    BearNote("# Church\n\nThe roof of the church, plan C.", created=day(3), pinned=True),
     BearNote("# Old plans\n\nA roof garden, a draft.\n- [ ] ask\n- [x] draw", archived=True, created=day(4)),
     BearNote("# Programs\n#work\n\n```\nroof()\n```\n\nIn C++ a roof is a class.", tags=("work",), created=day(5)),
     BearNote("# Photos\n#work\n\nRoof ![](roof.png) [plan.pdf](plan.pdf)", tags=("work",), created=day(6), files=(BearFile("roof.png"), BearFile("plan.pdf", kind="file"))),
@@ -166,6 +166,7 @@ async def test_a_title_comes_first_whatever_operators_stand_beside_it(datasette)
 
 async def test_an_identifier_comes_first(datasette):
     assert (await titles(datasette, "church roof 978-0-306-40615-7"))[0] == "Soup"
+    assert (await titles(datasette, "C++ church roof"))[0] == "Programs"
 
 
 async def test_the_answer_tells_how_the_text_was_read(datasette):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import METRICS, MILLISECONDS, Comparison, Evaluation
+from . import METRICS, MILLISECONDS, RESULTS, Comparison, Evaluation
 
 # Below it a p from random exchanges says no more than that it is small.
 SMALLEST_P = 0.001
@@ -68,8 +68,10 @@ def _one(evaluation: Evaluation) -> str:
         for mode in evaluation.modes
     ]
     lines = [head, *evaluation.notices, "", *_table(["", *_COLUMNS], rows)]
+    times = f"The times are for {RESULTS} results"
     if embed := evaluation.embed_milliseconds:
-        lines.append(f"Where meaning takes part, the query's vector takes {embed:.1f} ms more.")
+        times += f"; where meaning takes part, the query's vector takes {embed:.1f} ms more"
+    lines.append(f"{times}.")
     lines += [_sentence(comparison) for comparison in evaluation.comparisons]
     if shapes := evaluation.by_shape:
         lines += ["", *_shape_table(evaluation, shapes)]
