@@ -1,15 +1,16 @@
-"""How fast notes are indexed: python -m benchmarks.indexing [COLLECTION…]
+"""How fast notes are indexed: python -m benchmarks.indexing --folder FOLDER [LIBRARY…]
 
 Prints a table in Markdown: notes a second as text, passages a second as vectors, the ratio of that to a bare
-``model.encode`` over the same passages in the same run, and how long a second run with nothing new takes.
+``model.encode`` over (a part of) the same passages in the same run, and how long a second run with nothing new takes. The
+libraries and their indexes stay in FOLDER for the other benchmarks and for ``datasette bear-eval --sidecar``.
 """
 
 from __future__ import annotations
 
-import sys
-import tempfile
+import argparse
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,30 +22,37 @@ from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.passages import passages
 from datasette_bear_search.sources.bear import BearLibrary
 
+# Passages that are encoded barely for the ratio, spread over the library: all of a small one.
+BARE_PASSAGES = 1500
+
 
 def main() -> None:
-    wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="LIBRARY")
+    parser.add_argument("--folder", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
     print(
         "| library | notes | passages | text notes/s | passages/s | bare encode/s | ratio | second run s | MB |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        demo = Path(folder) / "demo.sqlite"
-        write_demo_library(demo)
-        libraries = {"demo": demo}
-        for collection in collections():
-            libraries[collection.name] = Path(folder) / f"{collection.name}.sqlite"
-            write_collection(collection, libraries[collection.name])
-        for name, library in libraries.items():
-            if not wanted or name in wanted:
-                measure(name, library, Path(folder) / f"{name}.db")
+    libraries: dict[str, Callable[[Path], int]] = {"demo": write_demo_library}
+    for collection in collections():
+        libraries[collection.name] = partial(write_collection, collection)
+    for name, write in libraries.items():
+        if not arguments.names or name in arguments.names:
+            write(arguments.folder / f"{name}.sqlite")
+            measure(name, arguments.folder)
 
 
-def measure(name: str, library: Path, sidecar: Path) -> None:
+def measure(name: str, folder: Path) -> None:
+    library, sidecar = folder / f"{name}.sqlite", folder / f"{name}.db"
+    sidecar.unlink(missing_ok=True)
     embedder = embedders.get_embedder(embedders.BUNDLED)
     embedder.load()
     reading = indexer.read(BearLibrary(library))
     texts = [passage.text for note in reading.notes for passage in passages(note.title, note.body)]
+    texts = texts[:: max(1, len(texts) // BARE_PASSAGES)]
     _bare_model()
     # Half of the bare measurement before and half after: the machine's mood is shared out fairly.
     middle = len(texts) // 2

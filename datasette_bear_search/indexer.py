@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import schema, sidecar, stored_notes
+from . import calibration, schema, sidecar, stored_notes
 from .embedders import Embedder, ModelUnavailable
 from .notes import Note
 from .passages import passages
@@ -289,6 +289,8 @@ def _embed(
         report.refused += len(batch) - len(rows)
         done += len(batch)
         on_embedded(done, total)
+    if report.embedded or sidecar.get_meta(connection, "floor") is None:
+        calibration.calibrate(connection, embedder)
     if report.refused:
         report.notices.append(
             f"The model gave no usable vector for {report.refused} passages. They are found by their words only."

@@ -78,6 +78,12 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
     return found
 
 
+def plain_text(markdown: str) -> str:
+    """The words of a stretch of Markdown, for people: without markup, its lines kept."""
+    lines = _blanked(markdown).replace("\0", "").splitlines()
+    return "\n".join(" ".join(line.split()) for line in lines if line.strip())
+
+
 def estimated_tokens(text: str) -> int:
     """About how many WordPiece tokens a text has, rather too many than too few.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 from . import sidecar, vocabulary
-from .query import Query, literal, relaxed, rewritten
+from .query import Query, completed, literal, relaxed, rewritten
 
 # Closed-class words of English, which say nothing about what a note is about. Leaving them out of the words that are
 # searched for gains .007 nDCG@10 on average and half of the time. They are kept where there is nothing else.
@@ -21,8 +23,20 @@ STOP_WORDS = frozenset(
 COMMON_SHARE = 0.5
 COMMON_FROM_NOTES = 200
 
-# The share of meaning in the blend; the rest is words. From .7 to .85 all do well; .8 measured best on average.
-BALANCE = 0.8
+# The share of meaning in the blend, by the shape of the query; the rest is words. On four test collections .8 is best for
+# sentences and questions and .7 to .75 for one or two words, with little between .7 and .85. A word's share runs from 0
+# to 1, a cosine's from about .6 to 1: at .5 words decide nearly alone.
+BALANCES = {
+    "literal": 0.5,  # quotation marks, boolean syntax, identifiers: somebody knows what is written there
+    "keywords": 0.7,  # one or two words
+    "sentence": 0.8,
+}
+KEYWORDS_AT_MOST = 2
+
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese: FTS5 takes what stands between two marks for one word.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +44,10 @@ class Plan:
     """A query as it is run."""
 
     query: Query
+    shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone
+    anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
+    floor: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
     notices: tuple[str, ...] = ()
 
@@ -50,20 +67,13 @@ def plan(
     if _is_title(connection, query):
         # A title is searched for as it stands, whatever looks like syntax in it.
         query = literal(query)
-    corrections: list[tuple[str, str]] = []
+    asked = _shape(query)
+    corrections: tuple[tuple[str, str], ...] = ()
     notices: list[str] = []
-    if query.words and not query.is_boolean and query.mode != "like":
-        try:
-            replacements = _replacements(connection, query, correct)
-        except sidecar.sqlite3.DatabaseError:
-            replacements = {}  # the word index is broken; the statement will find out, and knows what to do
-        corrections = [
-            (word, other)
-            for word, other in replacements.items()
-            if other and not other.endswith("*")
-        ]
-        if replacements:
-            query = rewritten(query, replacements)
+    if not query.is_boolean and query.mode != "like":
+        # If the word index is broken, the statement will find out, and knows what to do.
+        with suppress(sidecar.sqlite3.DatabaseError):
+            query, corrections = _fitted(connection, query, correct)
     demands = query.is_boolean or query.phrases
     if demands and query.mode != "like" and not _matches(connection, query):
         demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
@@ -71,9 +81,41 @@ def plan(
         query = relaxed(query)
     return Plan(
         query,
-        BALANCE if balance is None else balance,
-        tuple(corrections),
-        tuple(notices),
+        anywhere=tuple(word for word in query.words if _UNSPACED.search(word)),
+        shape=asked,
+        balance=BALANCES[asked] if balance is None else balance,
+        floor=sidecar.read_state(connection).floor,
+        corrections=corrections,
+        notices=tuple(notices),
+    )
+
+
+def _shape(query: Query) -> str:
+    if query.is_boolean or query.phrases or query.identifiers:
+        return "literal"
+    if len(query.words) + len(query.prefixes) <= KEYWORDS_AT_MOST:
+        return "keywords"
+    return "sentence"
+
+
+def _fitted(
+    connection: sidecar.sqlite3.Connection, query: Query, correct: bool
+) -> tuple[Query, tuple[tuple[str, str], ...]]:
+    """The query in the library's words, and which words were taken for mistyped ones."""
+    replacements = _replacements(connection, query, correct)
+    if replacements:
+        query = rewritten(query, replacements)
+    if query.prefixes:
+        query = completed(
+            query,
+            (
+                word
+                for prefix in query.prefixes
+                for word in vocabulary.completions(connection, prefix)
+            ),
+        )
+    return query, tuple(
+        (word, other) for word, other in replacements.items() if other and not other.endswith("*")
     )
 
 

@@ -30,6 +30,7 @@ class Query:
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()  # what words begin with, without the "*"
+    completions: tuple[str, ...] = ()  # the library's words that begin so
     identifiers: tuple[str, ...] = ()  # names of particular things: looked for as they stand
     excluded: tuple[str, ...] = ()  # words, phrases and beginnings* that no result may have
     is_boolean: bool = False
@@ -153,6 +154,11 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
     )
 
 
+def completed(query: Query, completions: Iterable[str]) -> Query:
+    """The same search, in which the prefixes stand for these words, too."""
+    return _with_expressions(replace(query, completions=_unique(completions)))
+
+
 def _cleaned(text: str) -> tuple[str, list[str]]:
     text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]", " ", text).split())
     if len(text) <= MAX_CHARACTERS:
@@ -197,7 +203,8 @@ def _with_leaves(query: Query, leaves: Sequence[Piece]) -> Query:
             prefixes.append(piece.beginning)
         elif _names_something(piece):
             identifiers.append(piece.bare)
-        elif piece.kind == "phrase" and fts5.tokens(piece.text):
+        elif piece.kind == "phrase" and len(fts5.tokens(piece.text)) > (len(leaves) > 1):
+            # One word in quotation marks among others is that word.
             phrases.append(piece.text)
         elif piece.bare:
             words.append(piece.bare)
@@ -254,6 +261,8 @@ def _match(query: Query) -> str | None:
             tokens = [token for token in tokens if len(token) > 1] or tokens
         loose.extend(map(fts5.quoted, tokens))
     loose.extend(map(fts5.starting_with, query.prefixes))
+    # The word index has stems, which needn't begin so: running is found by run, not by runn*.
+    loose.extend(map(fts5.quoted, query.completions))
     required = [fts5.quoted(phrase) for phrase in query.phrases]
     if not required:
         return fts5.any_of(loose)

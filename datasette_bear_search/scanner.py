@@ -24,6 +24,8 @@ _BEFORE = "([{<'‘’*_^`|,;:!?…¡¿–—"
 _AFTER = tuple(">'‘’*_^`|.,;:!?…–—-")
 _BRACKETS = (")(", "][", "}{")
 
+# Letters after a minus that still look like an option of a command.
+_LONGEST_OPTION = 2
 _LONGEST_NAME = max(map(len, TAKES))
 
 
@@ -115,13 +117,20 @@ class _Scanner:
         )
 
     def _can_be_left_out(self, place: int) -> bool:
-        """Whether a minus before this place means "without": it does before a word, not before -5 or --force."""
+        """Whether a minus before this place means "without".
+
+        It does before a word, not before -5 and --force, nor before what rather is an option, as in "ls -la".
+        """
         following = self.text[place : place + 1]
         if following == '"':
             return self._closing_quote(place) is not None
         if following == "#":
             return self.text[place + 1 : place + 2].isalpha()
-        return following.isalpha() or following == "("
+        if following == "(":
+            return True
+        word = self.text[place : place + _LONGEST_OPTION + 1].split(" ")[0]
+        is_option = len(word) <= _LONGEST_OPTION and word.isascii() and word.isalnum()
+        return following.isalpha() and not is_option
 
     def _operator(self, start: int, at: int) -> Piece | None:
         colon = self.text.find(":", at, at + _LONGEST_NAME + 1)

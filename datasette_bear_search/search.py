@@ -28,6 +28,7 @@ class Ranking:
     fusion: str = "blend"  # or "rrf"
     sort: str = "relevance"  # or "newest", "oldest", "title"
     recency: float | None = None  # half-life in days; None: age doesn't matter
+    rerank: str | None = None  # the reranker that looks at the first results
 
 
 BY_RELEVANCE = Ranking()
@@ -67,10 +68,16 @@ class Hit:
     blend: float | None
     rrf: float | None
     is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
+    rerank_score: float | None = None  # the reranker's, on its own scale
 
     def snippet_html(self) -> str:
         """The snippet, escaped, with ``<mark>`` around matches."""
-        return escape(self.snippet).replace(MARK, "<mark>").replace(END_MARK, "</mark>")
+        return marked_html(self.snippet)
+
+
+def marked_html(text: str) -> str:
+    """Text with MARK and END_MARK as HTML: escaped, with ``<mark>`` in their place."""
+    return escape(text).replace(MARK, "<mark>").replace(END_MARK, "</mark>")
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,8 @@ def search(
             )
     if "keyword" in legs and any(row["found_by"] == "like" for row in rows):
         notices.append("No note has these words; some contain them inside longer words.")
+    if _nothing_is_close(planned, rows):
+        notices.append("Nothing is really close to this in meaning.")
     total = rows[0]["total"] if rows else 0
     return Results(
         hits=tuple(_hit(row) for row in rows),
@@ -172,6 +181,9 @@ def statement(
         )
     if "keyword" in legs:
         parameters["match"] = query.match
+    anywhere = bool(planned.anywhere) and "keyword" in legs
+    if anywhere:
+        parameters["anywhere"] = json.dumps(planned.anywhere, ensure_ascii=False)
     if exact:
         parameters["exact"] = query.exact
         parameters["exact_substrings"] = json.dumps(query.exact_substrings, ensure_ascii=False)
@@ -183,11 +195,12 @@ def statement(
         parameters["half_life"] = ranking.recency
     close_only = ranking.sort != "relevance" and "semantic" in legs
     if close_only:
-        parameters["floor"] = planned.floor
+        parameters["floor"] = planned.floor or 0.0
     sql = statement_sql(
         legs,
         conditions,
         exact=exact,
+        anywhere=anywhere,
         fusion=ranking.fusion,
         sort=ranking.sort,
         recency=bool(ranking.recency),
@@ -196,6 +209,13 @@ def statement(
         offset=offset,
     )
     return Statement(sql, parameters)
+
+
+def address_in_note(url: str | None, heading_link: str | None, heading: str | None) -> str | None:
+    """The address that opens a note, at a heading where there is one and the note's source has such links."""
+    if url and heading_link and heading:
+        return url + heading_link + quote(heading.split(" › ")[-1], safe="")
+    return url
 
 
 def _legs(query: Query, semantic: bool) -> tuple[str, ...]:
@@ -207,6 +227,15 @@ def _legs(query: Query, semantic: bool) -> tuple[str, ...]:
     if query.mode in ("auto", "hybrid") and semantic:
         return (words, "semantic")
     return (words,)
+
+
+def _nothing_is_close(planned: Plan, rows: Sequence[dict]) -> bool:
+    """Whether the best that meaning found is no better than what is found for nonsense."""
+    if not rows or rows[0]["closest"] is None or planned.floor is None or rows[0]["exact"]:
+        return False
+    # Of one or two words, having them is enough: a word alone is close to little.
+    found = planned.shape != "sentence" and any(row["found_by"] for row in rows)
+    return rows[0]["closest"] < planned.floor and not found
 
 
 def _run(
@@ -222,16 +251,13 @@ def _hit(row: dict) -> Hit:
     passage = None
     if start is not None:
         passage = Passage(row["passage"] or row["title"], heading, start, start + length)
-    url = row["url"]
-    if url and heading and row["heading_link"]:
-        url += row["heading_link"] + quote(heading.split(" › ")[-1], safe="")
     snippet = row["snippet"] or (" ".join(passage.text.split()[:SNIPPET_TOKENS]) if passage else "")
     return Hit(
         id=row["id"],
         source=row["source"],
         key=row["key"],
         title=row["title"],
-        url=url,
+        url=address_in_note(row["url"], row["heading_link"], heading),
         tags=tuple(json.loads(row["tags"])),
         created=row["created"],
         modified=row["modified"],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PLUGIN = "datasette-bear-search"
 SEARCH_PATH = "/-/bear-search"
+SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 
 
 # Whether a database is a sidecar is asked once: every page asks, and none of the answers changes.
@@ -93,6 +94,11 @@ async def menu_links(datasette: Datasette, actor: dict | None) -> list[dict[str,
     if database is None or not await allowed(datasette, actor, "view-database", database):
         return []
     return [{"href": datasette.urls.path(SEARCH_PATH), "label": "Search notes"}]
+
+
+def cross_encoder(datasette: Datasette) -> str | None:
+    """The model that rerank=cross-encoder means here; None leaves it to us."""
+    return _config(datasette).get("cross_encoder")
 
 
 def hidden_tables() -> dict[str, Any]:

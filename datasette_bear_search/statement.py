@@ -44,6 +44,7 @@ def statement_sql(
     conditions: Sequence[str],
     *,
     exact: bool = False,
+    anywhere: bool = False,
     fusion: str = "blend",
     sort: str = "relevance",
     recency: bool = False,
@@ -56,6 +57,7 @@ def statement_sql(
     :param legs: of ``keyword``, ``like`` and ``semantic`` those that take part; without any the notes are listed
     :param conditions: SQL conditions on ``notes`` that every result fulfils
     :param exact: whether there are phrases or identifiers that come first (``:exact``, ``:exact_substrings``)
+    :param anywhere: whether there are words that may stand inside others (``:anywhere``)
     :param fusion: one of FUSIONS, the column that makes the score
     :param recency: whether newer notes weigh more (``:half_life`` in days)
     :param close_only: leave out what has none of the words and isn't close in meaning (``:floor``)
@@ -67,6 +69,7 @@ def statement_sql(
         parts.append(LISTED)
     else:
         if "keyword" in legs:
+            parts.append(WORD_HITS_ANYWHERE if anywhere else WORD_HITS)
             parts.append(KEYWORD)
         else:
             parts.append(LIKE if "like" in legs else NO_KEYWORD)
@@ -116,14 +119,40 @@ _SUBSTRINGS_AS_WORDS = """
     row_number() over (order by in_title desc, modified desc, note_id) as rank
   from substring_hits"""
 
-KEYWORD = f"""
--- words: every note that has one of them; bm25() is the more negative the better
-word_hits as materialized (
+_FTS_HITS = f"""
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
   from notes_fts
   where notes_fts match :match
-    and +rowid in (select id from allowed) -- filtered
-),
+    and +rowid in (select id from allowed) -- filtered"""
+
+WORD_HITS = f"""
+-- words: every note that has one of them; bm25() is the more negative the better
+word_hits as materialized ({_FTS_HITS}
+)"""
+
+# What a word found anywhere is worth: about the BM25 of a word that one note in fifty has.
+ANYWHERE_WEIGHT = 4.0
+
+WORD_HITS_ANYWHERE = f"""
+-- words: every note that has one of them; bm25() is the more negative the better. Scripts without spaces between their
+-- words are searched for anywhere in the text
+word_hits as materialized (
+  select note_id, sum(bm25) as bm25
+  from (
+    select * from ({_FTS_HITS}
+    )
+    union all
+    select notes.id, {ANYWHERE_WEIGHT}
+    from notes
+    join json_each(:anywhere)
+      on instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(json_each.value)) > 0
+    where true
+      and notes.id in (select id from allowed) -- filtered
+  )
+  group by note_id
+)"""
+
+KEYWORD = f"""
 -- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS}
     and not exists (select 1 from word_hits)
 ),
@@ -281,7 +310,7 @@ PAGE = """
 page as materialized (
   select
     note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, title, modified, blend, rrf, score,
-    count(*) over () as total
+    count(*) over () as total, max(similarity) over () as closest
   from fused
   order by {order}
   limit {limit} offset {offset}
@@ -311,7 +340,7 @@ select
   page.score, page.blend, page.rrf, page.exact,
   notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
   notes.source, notes.key, notes.url, sources.heading_link,
-  passages.start, passages.length, page.found_by, page.total
+  passages.start, passages.length, page.found_by, page.total, page.closest
 from page
 join notes on notes.id = page.note_id
 join sources on sources.name = notes.source

@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from datasette import Forbidden, Response
-from datasette.utils import add_cors_headers, sqlite_timelimit
+from datasette.utils import sqlite_timelimit
 from markupsafe import Markup
 
-from . import embedders, freshness, judging, readiness, sidecar
+from . import embedders, freshness, judging, readiness, rerankers, reranking, sidecar
 from . import search as searching
+from .answers import (
+    FORBIDDEN,
+    NO_SIDECAR,
+    UNREADABLE,
+    json_error,
+    json_response,
+    local_day,
+    read_number,
+)
 from .filters import HAS, InvalidParameter, read_filters
+from .passages import plain_text
 from .planning import Plan, plan
 from .query import MODES, Query, parse
-from .serving import SEARCH_PATH, allowed, sidecar_database
+from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, cross_encoder, sidecar_database
 from .statement import FUSIONS, SORTS
 
 if TYPE_CHECKING:
@@ -27,10 +36,8 @@ if TYPE_CHECKING:
 
 MAX_SIZE = 100
 
-NO_SIDECAR = "No notes are served here. Make an index with: datasette bear-index. Then open it with: datasette bear-serve"
 LOADING = "The model is still loading, so these notes were found by their words only. Search again in a few seconds."
 TOO_SLOW = "The search took longer than this Datasette allows (sql_time_limit_ms). A filter makes it faster."
-UNREADABLE = "The index can't be read just now. If it stays so, run: datasette bear-index --rebuild"
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ async def search(datasette: Datasette, request) -> Response:
         answer = Answer(error=NO_SIDECAR, status=404 if is_json else 200)
     elif not await allowed(datasette, request.actor, "view-database", database):
         if not is_json:
-            raise Forbidden("You do not have permission to search these notes")
+            raise Forbidden(FORBIDDEN)
         answer = Answer(error="Permission denied", status=403)
     else:
         answer = await _answer(database, request, wait_for_model=is_json)
@@ -66,8 +73,8 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
     try:
         query = _read_query(request.args)
         ranking = _read_ranking(request.args)
-        size = _read_number(request.args, "_size", searching.PAGE_SIZE, 1, MAX_SIZE)
-        offset = _read_number(request.args, "_next", 0, 0, 10**9)
+        size = read_number(request.args, "_size", searching.PAGE_SIZE, 1, MAX_SIZE)
+        offset = read_number(request.args, "_next", 0, 0, 10**9)
     except InvalidParameter as error:
         return Answer(error=str(error), status=400)
 
@@ -85,14 +92,18 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
             ),
         )
 
+    time_limit = database.ds.setting("sql_time_limit_ms")
+    ran = None
     try:
         state, has_extension, planned = await database.execute_fn(prepare)
         obstacle = await _prepare_meaning(
             state, has_extension, planned.query, wait_for_model or query.mode != "auto"
         )
         embedded = time.perf_counter()
+        reranker = reranking.reranker_for(ranking, state.model, cross_encoder(database.ds))
         changed = await asyncio.to_thread(freshness.changes_since_indexing, database.path)
-        time_limit = database.ds.setting("sql_time_limit_ms")
+
+        first_stage = reranking.first_stage(size, offset) if reranker else (size, offset)
 
         def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
             with sqlite_timelimit(connection, time_limit):
@@ -101,13 +112,20 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
                     planned,
                     semantic=readiness.wants_meaning(query) and obstacle is None,
                     ranking=ranking,
-                    size=size,
-                    offset=offset,
+                    size=first_stage[0],
+                    offset=first_stage[1],
                 )
 
+        ran = time.perf_counter()
         results = await database.execute_fn(run)
-    except sidecar.sqlite3.DatabaseError as error:
-        return Answer(error=TOO_SLOW if "interrupted" in str(error) else UNREADABLE, status=503)
+        if reranker:
+            results = await asyncio.to_thread(
+                reranking.page, results, reranker, size, offset, wait=wait_for_model
+            )
+    except sidecar.sqlite3.DatabaseError:
+        # SQLite words an interruption in many ways; the clock says what it was.
+        too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= time_limit
+        return Answer(error=TOO_SLOW if too_slow else UNREADABLE, status=503)
     notices = [obstacle, readiness.incomplete(state), *results.notices, _changed_notice(changed)]
     return Answer(
         results,
@@ -153,7 +171,13 @@ def _read_ranking(arguments) -> searching.Ranking:
     sort = arguments.get("sort") or "relevance"
     if sort not in SORTS:
         raise InvalidParameter(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
+    rerank = arguments.get("rerank") or None
+    if rerank and rerank not in rerankers.names():
+        raise InvalidParameter(
+            f"rerank must be one of {', '.join(rerankers.names())}, not {rerank!r}"
+        )
     return searching.Ranking(
+        rerank=rerank,
         balance=_read_fraction(arguments, "balance", 0.0, 1.0),
         fusion=fusion,
         sort=sort,
@@ -176,19 +200,6 @@ def _read_fraction(arguments, name: str, lowest: float, highest: float) -> float
     return number
 
 
-def _read_number(arguments, name: str, default: int, lowest: int, highest: int) -> int:
-    """:raises InvalidParameter: if it isn't a number in that range"""
-    text = arguments.get(name) or str(default)
-    if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
-        expected = (
-            f"a number from {lowest} to {highest}"
-            if name == "_size"
-            else "a value that the API gave"
-        )
-        raise InvalidParameter(f"{name} must be {expected}, not {text!r}")
-    return int(text)
-
-
 def _changed_notice(changed: int) -> str | None:
     if not changed:
         return None
@@ -200,17 +211,8 @@ def _changed_notice(changed: int) -> str | None:
 
 
 def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
-    headers: dict[str, str] = {}
-    if datasette.cors:
-        add_cors_headers(headers)
     if answer.results is None:
-        body = {
-            "ok": False,
-            "error": answer.error,
-            "errors": [answer.error],
-            "status": answer.status,
-        }
-        return Response.json(body, status=answer.status, headers=headers)
+        return json_error(datasette, answer.error, answer.status)
     results = answer.results
     next_token = None if results.next_offset is None else str(results.next_offset)
     next_url = None
@@ -219,7 +221,8 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
             request, _url(datasette, request, f"{SEARCH_PATH}.json", _next=next_token)
         )
     query = results.query
-    return Response.json(
+    return json_response(
+        datasette,
         {
             "ok": True,
             "rows": [_json_row(hit) for hit in results.hits],
@@ -239,7 +242,9 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
                 "exact": query.exact,
                 "mode": query.mode,
                 "legs": results.legs,
+                "shape": results.plan.shape,
                 "balance": results.plan.balance,
+                "rerank": request.args.get("rerank") or None,
                 "corrections": [
                     {"typed": typed, "searched": other} for typed, other in results.plan.corrections
                 ],
@@ -253,7 +258,6 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
             "notices": answer.notices,
             "timing_ms": answer.timing_ms,
         },
-        headers=headers,
     )
 
 
@@ -315,7 +319,7 @@ def _card(datasette: Datasette, request, database: Database, hit: searching.Hit)
     return {
         "hit": hit,
         "row_url": datasette.urls.row(database.name, "notes", str(hit.id)),
-        "snippet": Markup(hit.snippet_html()),
+        "snippet": Markup(searching.marked_html(plain_text(hit.snippet))),
         "heading": hit.passage.heading if hit.passage else None,
         "passage": _other_passage(hit),
         "why": why(hit),
@@ -323,7 +327,8 @@ def _card(datasette: Datasette, request, database: Database, hit: searching.Hit)
             (tag, _url(datasette, request, SEARCH_PATH, drop=("_next",), add=("tag", tag)))
             for tag in hit.tags
         ],
-        "day": _local_day(hit.modified),
+        "day": local_day(hit.modified),
+        "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{hit.id}"),
     }
 
 
@@ -338,13 +343,16 @@ def why(hit: searching.Hit) -> str:
 
 
 def _other_passage(hit: searching.Hit) -> str | None:
-    """The closest passage, if the snippet isn't taken from it."""
+    """The closest passage without its heading, if the snippet isn't taken from it."""
     if hit.passage is None or not hit.semantic_rank:
         return None
-    plain = hit.snippet.replace(searching.MARK, "").replace(searching.END_MARK, "")
-    if plain.strip(searching.ELLIPSIS) in hit.passage.text:
+    unmarked = hit.snippet.replace(searching.MARK, "").replace(searching.END_MARK, "")
+    if unmarked.strip(searching.ELLIPSIS) in hit.passage.text:
         return None
-    return hit.passage.text
+    lines = plain_text(hit.passage.text).splitlines()
+    if hit.passage.heading and lines and lines[0] == hit.passage.heading.split(" › ")[-1]:
+        del lines[0]
+    return "\n".join(lines)
 
 
 def _query_chips(datasette: Datasette, request, query: Query) -> list[tuple[str, str]]:
@@ -366,7 +374,7 @@ def _parameter_chips(datasette: Datasette, request) -> list[tuple[str, str]]:
             _url(datasette, request, SEARCH_PATH, drop=("_next",), remove=(name, value)),
         )
         for name in request.args
-        if name not in ("q", "mode", "balance", "fusion", "sort", "correct")
+        if name not in ("q", "mode", "balance", "fusion", "sort", "rerank", "correct")
         and not name.startswith("_")
         for value in request.args.getlist(name)
         if value.strip()
@@ -394,13 +402,6 @@ def _url(
         pairs.append(add)
     pairs.extend((name, str(value)) for name, value in replace.items())
     return datasette.urls.path(path) + (f"?{urlencode(pairs)}" if pairs else "")
-
-
-def _local_day(timestamp: str | None) -> str | None:
-    if timestamp is None:
-        return None
-    moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
-    return f"{moment.day} {moment:%B %Y}"
 
 
 def _ordinal(number: int) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +14,9 @@ from .schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, sqlite3
 # have too many neighbors, and four of five misspellings are one edit away (Damerau, CACM 1964).
 MAX_EDITS = ((8, 2), (4, 1))
 
+# Words that the beginning of one stands for. Each costs a scan of the notes that have it.
+MAX_COMPLETIONS = 20
+
 
 @dataclass(frozen=True)
 class Term:
@@ -23,10 +25,6 @@ class Term:
     token: str  # as it was typed
     stem: str  # as it is indexed
     notes: int  # how many notes have it
-
-    def idf(self, library_notes: int) -> float:
-        """Inverse document frequency as FTS5's bm25() computes it, never below 0."""
-        return max(0.0, math.log((library_notes - self.notes + 0.5) / (self.notes + 0.5)))
 
 
 def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
@@ -86,19 +84,14 @@ def corrected(connection: sqlite3.Connection, word: str) -> str | None:
     return candidates[best][0]
 
 
-def completions(connection: sqlite3.Connection, prefix: str) -> bool:
-    """Whether some word of the library begins with this."""
+def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
+    """The words of the library that begin with this, those in most notes first, at most MAX_COMPLETIONS."""
     folded = _folded(prefix)
-    row = connection.execute(
-        f"select exists (select 1 from {WORD_VOCABULARY} where term >= ? and term < ?)",
-        [folded, folded + "\U0010ffff"],
-    ).fetchone()
-    return bool(row[0])
-
-
-def idf_mass(found: Sequence[Term], library_notes: int) -> float:
-    """The sum of the idf of distinct stems: what a note that has all of them could be worth."""
-    return sum({term.stem: term.idf(library_notes) for term in found}.values())
+    rows = connection.execute(
+        f"select term from {WORD_VOCABULARY} where term >= ? and term < ? order by doc desc, term limit ?",
+        [folded, folded + "\U0010ffff", MAX_COMPLETIONS],
+    )
+    return [term for (term,) in rows]
 
 
 def _folded(word: str) -> str:

@@ -49,7 +49,7 @@ def labels(query):
         ('"apple tree" prune', '"apple tree" AND ("prune" OR "apple tree")'),
         ("apple-tree", '"apple-tree" OR "apple" OR "tree"'),
         ('"apple"', '"apple"'),
-        ('prune "apple"', '"apple" AND ("prune" OR "apple")'),
+        ('prune "apple"', '"prune" OR "apple"'),
         ("apple apple", '"apple"'),
         ("appl*", '"appl"*'),
         ("old appl*, tree", '"old" OR "tree" OR "appl"*'),
@@ -177,7 +177,7 @@ def test_control_characters_are_spaces():
         ("it is -5 today", (), ("it", "is", "-5", "today")),
         ("what is NOT done", (), ("what", "is", "NOT", "done")),
         ("404 NOT FOUND", (), ("404", "NOT", "FOUND")),
-        ('"NOT" draft', (), ("draft",)),
+        ('"NOT" draft', (), ("NOT", "draft")),
         ("NOT", (), ("NOT",)),
         ("roof NOT", (), ("roof", "NOT")),
         ("well-known", (), ()),
@@ -482,3 +482,10 @@ def test_a_word_that_anything_can_find_is_looked_for(text):
     assume(query.meaning and any(character.isalnum() for character in query.meaning))
     assert query.match
     assert query.substrings
+
+
+@pytest.mark.parametrize(
+    "text", ["ls with the -l option", "pip install -e .", "hexdump -C", "rm -rf it"]
+)
+def test_options_of_commands_are_no_exclusions(text):
+    assert parse(text).excluded == ()

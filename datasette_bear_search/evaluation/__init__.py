@@ -15,10 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .. import embedders, judgments, readiness, sidecar, sql_functions
+from .. import embedders, judgments, readiness, reranking, sidecar, sql_functions
 from ..judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
 from ..planning import plan
 from ..query import Query, parse
+from ..rerankers import Reranker, get_reranker
 from ..search import BY_RELEVANCE, Ranking, search
 
 # As deep as Recall@100 looks.
@@ -30,6 +31,9 @@ MILLISECONDS = "ms/query"
 # The modes that search in one way only. What combines them has to be better than either.
 LEGS = ("keyword", "semantic")
 DEFAULT_MODES = (*LEGS, "hybrid")
+
+# What the last of the modes found, reranked, stands among the modes under this name.
+RERANK = "rerank"
 
 SHAPES = ("title", "keywords", "question or sentence")
 KEYWORDS_AT_MOST = 3
@@ -57,10 +61,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much better than the better leg a mode's nDCG@10 is."""
+    """How much better than another one a mode's nDCG@10 is."""
 
     mode: str
-    leg: str
+    leg: str  # the other, as a rule the better leg
     difference: float
     p: float  # how likely so large a difference is if the two are equally good; two-sided
 
@@ -99,6 +103,14 @@ class Evaluation:
             for mode in self.modes
             if mode not in LEGS
         )
+
+    @cached_property
+    def reranked(self) -> Comparison | None:
+        """What reranking adds to the mode that it works on; None without it."""
+        if RERANK not in self.modes:
+            return None
+        mode = self.modes[-2]
+        return Comparison(RERANK, mode, *_difference(self._ndcg(RERANK), self._ndcg(mode)))
 
     @cached_property
     def by_shape(self) -> dict[str, Evaluation]:
@@ -170,12 +182,14 @@ def evaluate(
     modes: Sequence[str] = DEFAULT_MODES,
     *,
     ranking: Ranking = BY_RELEVANCE,
+    reranker: str | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
     **options: Any,
 ) -> Evaluation:
     """Run every query in every mode, as the search page does, and measure what it finds.
 
     :param connection: to a sidecar, with our SQL functions
+    :param reranker: the name of one, to measure what the last mode finds with it, too
     :param on_query: called with how many of how many queries are done: before the first, then after each
     :param options: go to :func:`~datasette_bear_search.search.search` as they are
     :raises EvaluationError: if a mode goes by meaning and the sidecar can't, or a library is missing
@@ -183,11 +197,15 @@ def evaluate(
     require_libraries()
     state = sidecar.read_state(connection)
     embedder = _embedder(connection, state, modes)
+    loaded_reranker = _reranker(reranker, state) if reranker else None
     runs: dict[str, _Run] = {}
     on_query(0, len(query_set.queries))
     for judged in query_set.queries:
-        runs[judged.id] = _run(connection, state, embedder, judged, modes, ranking, options)
+        runs[judged.id] = _run(
+            connection, state, embedder, loaded_reranker, judged, modes, ranking, options
+        )
         on_query(len(runs), len(query_set.queries))
+    modes = (*modes, RERANK) if loaded_reranker else tuple(modes)
     metrics = {
         mode: _metrics(query_set, {query_id: run.found[mode] for query_id, run in runs.items()})
         for mode in modes
@@ -195,7 +213,7 @@ def evaluate(
     titles = {_folded(title) for (title,) in connection.execute("select title from notes") if title}
     return Evaluation(
         name=query_set.name,
-        modes=tuple(modes),
+        modes=modes,
         outcomes=tuple(
             Outcome(
                 judged.id,
@@ -232,6 +250,7 @@ def _run(
     connection: sidecar.sqlite3.Connection,
     state: sidecar.State,
     embedder: embedders.Embedder | None,
+    reranker: Reranker | None,
     judged: JudgedQuery,
     modes: Sequence[str],
     ranking: Ranking,
@@ -255,6 +274,11 @@ def _run(
         )
         run.milliseconds[mode] = planning + _milliseconds_since(started)
         run.found[mode] = [hit.id for hit in results.hits]
+    if reranker:
+        started = time.perf_counter()
+        reranked = reranking.rerank(results.hits, results.query.meaning, reranker)
+        run.milliseconds[RERANK] = run.milliseconds[mode] + _milliseconds_since(started)
+        run.found[RERANK] = [hit.id for hit in reranked.hits]
     return run
 
 
@@ -275,6 +299,16 @@ def _embedder(
         f"The mode {trials[0].mode} can't be measured. {obstacle or 'The index is empty.'}\n"
         "To measure the search by words alone, use --mode keyword."
     )
+
+
+def _reranker(name: str, state: sidecar.State) -> Reranker:
+    """:raises EvaluationError: if there is none of this name, or its model can't be had"""
+    try:
+        reranker = get_reranker(name, embedders.get_embedder(state.model) if state.model else None)
+        reranker.load()
+    except (ValueError, embedders.ModelUnavailable) as error:
+        raise EvaluationError(str(error)) from None
+    return reranker
 
 
 def _trials(modes: Sequence[str]) -> list[Query]:

@@ -73,6 +73,10 @@ def _one(evaluation: Evaluation) -> str:
         times += f"; where meaning takes part, the query's vector takes {embed:.1f} ms more"
     lines.append(f"{times}.")
     lines += [_sentence(comparison) for comparison in evaluation.comparisons]
+    if reranked := evaluation.reranked:
+        lines.append(
+            f"{reranked.mode} against {reranked.leg}: {reranked.difference:+.3f}, {_p(reranked.p)}"
+        )
     if shapes := evaluation.by_shape:
         lines += ["", *_shape_table(evaluation, shapes)]
     return "\n".join(lines)

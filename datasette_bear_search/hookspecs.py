@@ -1,0 +1,19 @@
+"""The hooks with which other plugins add to the search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pluggy import HookspecMarker
+
+if TYPE_CHECKING:
+    from .rerankers import Factory
+
+hookspec = HookspecMarker("datasette")
+
+
+@hookspec
+def register_rerankers() -> Mapping[str, Factory]:
+    """Rerankers by name; each is made, once, by a function that is given the index's embedder, or None without one."""
+    raise NotImplementedError  # pluggy calls the plugins' functions
