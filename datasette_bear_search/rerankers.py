@@ -56,9 +56,8 @@ class MaxSim(Reranker):
     def __init__(self, embedder: Embedder | None) -> None:
         super().__init__("maxsim")
         self._embedder = embedder
-        self._vectors: OrderedDict[str, Any] = (
-            OrderedDict()
-        )  # passage → float16 array, the last used last
+        # Text → float16 array, the last used last.
+        self._vectors: OrderedDict[str, Any] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -73,27 +72,28 @@ class MaxSim(Reranker):
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         self.load()
-        [words] = self._embedder.token_vectors([query[:QUERY_CHARACTERS]])
+        # The query's are kept, too: its passages come in batches.
+        [words] = self._tokens([query[:QUERY_CHARACTERS]])
         if not len(words):
             return [0.0] * len(passages)
         return [
-            float((tokens.astype("float32") @ words.T).max(axis=0).mean()) if len(tokens) else -1.0
+            float((tokens @ words.T).max(axis=0).mean()) if len(tokens) else -1.0
             for tokens in self._tokens(passages)
         ]
 
-    def _tokens(self, passages: Sequence[str]) -> list[Any]:
-        """The token vectors of each passage, from memory where it was met before."""
+    def _tokens(self, texts: Sequence[str]) -> list[Any]:
+        """The token vectors of each text, in float32, from memory where it was met before."""
         with self._lock:
-            known = {text: self._vectors[text] for text in passages if text in self._vectors}
+            known = {text: self._vectors[text] for text in texts if text in self._vectors}
             for text in known:
                 self._vectors.move_to_end(text)
-        new = [text for text in dict.fromkeys(passages) if text not in known]
+        new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
             # Half the precision costs nothing in quality, and twice as many passages are kept.
             vectors = [rows.astype("float16") for rows in self._embedder.token_vectors(new)]
             known.update(zip(new, vectors))
             self._remember(dict(zip(new, vectors)))
-        return [known[text] for text in passages]
+        return [known[text].astype("float32") for text in texts]
 
     def _remember(self, vectors: dict[str, Any]) -> None:
         with self._lock:

@@ -11,9 +11,11 @@ from datasette import hookimpl
 from datasette.app import Datasette
 from datasette.plugins import pm
 
-from datasette_bear_search import rerankers, reranking
+from datasette_bear_search import evaluation, rerankers, reranking
 from datasette_bear_search.demo.library import BearNote
 from datasette_bear_search.embedders import BUNDLED, BUNDLED_PACKAGE, ModelUnavailable, get_embedder
+from datasette_bear_search.evaluation import report
+from datasette_bear_search.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.rerankers import CrossEncoderReranker, MaxSim, Reranker, get_reranker
 from datasette_bear_search.reranking import BATCH, TOP, blended, rerank
 from datasette_bear_search.search import Hit
@@ -235,7 +237,7 @@ def test_maxsim_reads_a_passage_once_and_forgets_the_oldest(monkeypatch):
     read.clear()
     maxsim.score("tap", ["leak", "soup"])
     maxsim.score("tap", ["soup", "roof"])
-    assert read == [["tap"], ["leak", "soup"], ["tap"], ["roof"]]
+    assert read == [["tap"], ["leak", "soup"], ["roof"]]
     monkeypatch.setattr(rerankers, "CACHE_BYTES", 2 * 384 * 2)
     maxsim.score("tap", ["stove"])
     assert maxsim._bytes <= 2 * 384 * 2
@@ -365,9 +367,11 @@ async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, 
 
 
 @pytest.mark.asyncio
-async def test_the_setting_says_which_cross_encoder_it_is(datasette, tiny_cross_encoder):
+async def test_the_setting_says_which_cross_encoder_it_is(
+    datasette, sidecar_path, tiny_cross_encoder
+):
     settings = {"plugins": {"datasette-bear-search": {"cross_encoder": tiny_cross_encoder}}}
-    served = Datasette([str(next(iter(datasette.databases.values())).path)], metadata=settings)
+    served = Datasette([str(sidecar_path)], metadata=settings)
     rows = (await answer(served, "rerank=cross-encoder"))["rows"]
     assert any(row["rerank_score"] is not None for row in rows)
 
@@ -377,6 +381,33 @@ async def test_the_setting_says_which_cross_encoder_it_is(datasette, tiny_cross_
 async def test_another_order_than_relevance_is_not_reranked(datasette):
     rows = (await answer(datasette, "rerank=longest&sort=title"))["rows"]
     assert [row["title"] for row in rows] == sorted((row["title"] for row in rows), key=str.lower)
+
+
+def measure(path, reranker):
+    query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
+    return evaluation.evaluate_sidecar(
+        path, lambda connection: query_set, ["keyword", "hybrid"], reranker=reranker
+    )
+
+
+def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
+    pytest.importorskip("pytrec_eval")
+    measured = measure(sidecar_path, "longest")
+    assert measured.modes == ("keyword", "hybrid", "rerank")
+    assert measured.mean("rerank", "ms/query") > measured.mean("hybrid", "ms/query")
+    assert measured.reranked.difference == pytest.approx(
+        measured.mean("rerank", "nDCG@10") - measured.mean("hybrid", "nDCG@10")
+    )
+    assert "\nrerank against hybrid: " in report.as_text([measured])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("none", "must be one of"), ("maxsim", "none of its words")]
+)
+def test_what_cant_rerank_cant_be_measured(datasette, sidecar_path, name, message):
+    pytest.importorskip("pytrec_eval")
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        measure(sidecar_path, name)
 
 
 def ids_of(data: dict) -> list[int]:
