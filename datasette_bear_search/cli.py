@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .evaluation import DEFAULT_MODES
-from .query import MODES
+from .modes import MEASURED, MODES
 
 if TYPE_CHECKING:
     from .indexer import Reading, Report
@@ -151,7 +150,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     "modes",
     multiple=True,
     type=click.Choice(MODES),
-    default=DEFAULT_MODES,
+    default=MEASURED,
     show_default=True,
     help="Way of searching; can be given several times",
 )

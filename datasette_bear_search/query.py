@@ -18,8 +18,6 @@ from .scanner import QUOTES, Piece, scan
 MAX_CHARACTERS = 1000
 MAX_WORDS = 64
 
-MODES = ("auto", "hybrid", "keyword", "semantic", "like")
-
 
 @dataclass(frozen=True)
 class Query:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from . import sidecar
 from .planning import Plan
 from .query import Query
-from .statement import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS, statement_sql
+from .statement import END_MARK, MARK, SNIPPET_TOKENS, statement_sql
 
 PAGE_SIZE = 20
 

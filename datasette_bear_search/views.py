@@ -24,11 +24,12 @@ from .answers import (
     read_number,
 )
 from .filters import HAS, InvalidParameter, read_filters
+from .modes import MODES
 from .passages import plain_text
 from .planning import Plan, plan
-from .query import MODES, Query, parse
+from .query import Query, parse
 from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, cross_encoder, sidecar_database
-from .statement import FUSIONS, SORTS
+from .statement import ELLIPSIS, END_MARK, FUSIONS, MARK, SORTS
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -346,8 +347,8 @@ def _other_passage(hit: searching.Hit) -> str | None:
     """The closest passage without its heading, if the snippet isn't taken from it."""
     if hit.passage is None or not hit.semantic_rank:
         return None
-    unmarked = hit.snippet.replace(searching.MARK, "").replace(searching.END_MARK, "")
-    if unmarked.strip(searching.ELLIPSIS) in hit.passage.text:
+    unmarked = hit.snippet.replace(MARK, "").replace(END_MARK, "")
+    if unmarked.strip(ELLIPSIS) in hit.passage.text:
         return None
     lines = plain_text(hit.passage.text).splitlines()
     if hit.passage.heading and lines and lines[0] == hit.passage.heading.split(" › ")[-1]:

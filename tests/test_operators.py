@@ -8,7 +8,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo.library import BearFile, BearNote
-from datasette_bear_search.query import MODES
+from datasette_bear_search.modes import MODES
 from tests.bear_libraries import day
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

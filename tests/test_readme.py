@@ -38,7 +38,7 @@ async def test_the_sql_in_the_readme_runs(sql, tmp_path):
     CliRunner().invoke(cli, ["bear-demo", "--no-serve", "--directory", str(tmp_path)])
     datasette = Datasette([str(tmp_path / "notes.db")])
     response = await datasette.client.get(
-        "/notes.json", params={"sql": sql, "id": "1", "_shape": "array"}, follow_redirects=True
+        "/notes.json", params={"sql": sql, "note": "1", "_shape": "array"}, follow_redirects=True
     )
     assert response.status_code == 200, response.text
     assert response.json()
@@ -46,7 +46,16 @@ async def test_the_sql_in_the_readme_runs(sql, tmp_path):
 
 def test_importing_the_plugin_imports_nothing_heavy():
     # Not numpy: Datasette imports that itself where it is installed.
-    heavy = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_utils", "sqlite_vec"}
+    heavy = {
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "scipy",
+        "sqlite_utils",
+        "sqlite_vec",
+    }
     code = "import sys, datasette_bear_search; print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert not heavy & set(result.stdout.split())

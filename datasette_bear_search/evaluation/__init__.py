@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import embedders, judgments, readiness, reranking, sidecar, sql_functions
 from ..judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
+from ..modes import LEGS, MEASURED
 from ..planning import plan
 from ..query import Query, parse
 from ..rerankers import Reranker, get_reranker
@@ -27,10 +28,6 @@ RESULTS = 100
 
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
-
-# The modes that search in one way only. What combines them has to be better than either.
-LEGS = ("keyword", "semantic")
-DEFAULT_MODES = (*LEGS, "hybrid")
 
 # What the last of the modes found, reranked, stands among the modes under this name.
 RERANK = "rerank"
@@ -162,7 +159,7 @@ def needs_meaning(modes: Sequence[str]) -> bool:
 def evaluate_sidecar(
     path: Path,
     read_queries: Callable[[sidecar.sqlite3.Connection], QuerySet],
-    modes: Sequence[str] = DEFAULT_MODES,
+    modes: Sequence[str] = MEASURED,
     **options: Any,
 ) -> Evaluation:
     """:func:`evaluate` on the sidecar at ``path``, with the queries that ``read_queries`` finds there.
@@ -179,7 +176,7 @@ def evaluate_sidecar(
 def evaluate(
     connection: sidecar.sqlite3.Connection,
     query_set: QuerySet,
-    modes: Sequence[str] = DEFAULT_MODES,
+    modes: Sequence[str] = MEASURED,
     *,
     ranking: Ranking = BY_RELEVANCE,
     reranker: str | None = None,
