@@ -8,13 +8,14 @@ A model may be slow to load, missing or broken. Whoever holds an :class:`Embedde
 # imports this module: so only the functions that need them do.
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -246,24 +247,28 @@ class SentenceTransformerEmbedder(Embedder):
     def encode_tokens(self, texts: list[str]) -> list[Any]:
         import torch
 
-        model: Any = self._model
+        model = self._token_model
         tokenize = getattr(model, "preprocess", None) or model.tokenize  # the older name
-        tokens = tokenize(texts)
-        fast = model.device.type == "cpu" and _computes_bfloat16()
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=fast):
-            vectors = model(
-                {
-                    name: value.to(model.device)
-                    for name, value in tokens.items()
-                    if hasattr(value, "to")
-                }
-            )
+        tokens = {name: value for name, value in tokenize(texts).items() if hasattr(value, "to")}
+        with torch.inference_mode():
+            vectors = model({name: value.to(model.device) for name, value in tokens.items()})
         if "token_embeddings" not in vectors:
             return super().encode_tokens(texts)
         added = torch.tensor(model.tokenizer.all_special_ids)
         own = tokens["attention_mask"].bool() & ~torch.isin(tokens["input_ids"], added)
         rows = vectors["token_embeddings"].float().cpu()
         return [text_rows[text_own].numpy() for text_rows, text_own in zip(rows, own)]
+
+    @cached_property
+    def _token_model(self) -> Any:
+        """The model in the number format in which tokens are read fastest. Vectors of texts stay in float32."""
+        import torch
+
+        model: Any = self._model
+        if model.device.type == "cpu" and _computes_bfloat16():
+            # A copy, because torch's autocast converts all weights again with each call, and takes longer than float32.
+            return copy.deepcopy(model).to(torch.bfloat16)
+        return model
 
 
 def _library() -> type[SentenceTransformer]:

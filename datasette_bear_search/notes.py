@@ -6,6 +6,9 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
+# Characters. A longer first line is no title but a paragraph.
+LONGEST_TITLE = 160
+
 # A Markdown heading, as far as a title needs one: "# Title", "## Title ##".
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 
@@ -64,9 +67,18 @@ class Note:
 def without_title_line(text: str, title: str) -> str:
     """The Markdown ``text`` without its first line, if that line is where ``title`` comes from.
 
-    The title has a column of its own, so that leaving it in the body would count its words twice.
+    The title has a column of its own, so that leaving it in the body would count its words twice. A first line that is a
+    whole paragraph stays: its title is only the beginning of it.
     """
     first, _, rest = text.lstrip("\n").partition("\n")
-    if title and (_HEADING.match(first) or first.strip() == title):
+    is_title = _HEADING.match(first) or first.strip() == title
+    if title and is_title and len(title) <= LONGEST_TITLE:
         return rest.lstrip("\n")
     return text
+
+
+def short_title(title: str) -> str:
+    """A title for people: of a paragraph that Bear takes for one, the beginning."""
+    if len(title) <= LONGEST_TITLE:
+        return title
+    return title[:LONGEST_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

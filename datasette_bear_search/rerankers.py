@@ -50,7 +50,7 @@ class MaxSim(Reranker):
 
     Each of the query's tokens looks for the most similar token of the passage; the mean of these similarities is the
     score. Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over
-    BERT", SIGIR 2020, do it with a model trained for it; models trained for whole texts turn out to be good at it, too.
+    BERT", SIGIR 2020, do it with a model that is trained for it; ours is trained for whole texts.
     """
 
     def __init__(self, embedder: Embedder | None) -> None:

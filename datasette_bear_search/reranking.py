@@ -20,7 +20,8 @@ from .models import ModelUnavailable
 from .rerankers import Reranker, get_reranker
 from .search import Hit, Ranking, Results
 
-# Results that are reranked: with 20 of them MaxSim gains more nDCG@10 than with 10, with 50 hardly more than with 20.
+# Results that are reranked: a page of them. Twenty passages of 100 words that MaxSim hasn't met fit into the time below on
+# two cores that have nothing else to do.
 TOP = 20
 
 # Seconds that reranking may take; what has no score by then follows in its own order.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.demo.library import BearFile, BearNote
-from datasette_bear_search.notes import Note, Tag
+from datasette_bear_search.notes import LONGEST_TITLE, Note, Tag
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.bear_libraries import bear_library, day, edit, read_notes, tag_names
 
@@ -336,3 +336,11 @@ def test_links_and_recognized_text_of_a_real_library_are_read(
     assert start.key == "SFNote2Intro0"
     assert start.modified == "2025-10-18T06:48:48Z"
     assert start.has_image
+
+
+def test_a_note_that_is_one_long_paragraph_keeps_it_in_its_body(tmp_path):
+    paragraph = "This goes on and on, and never comes to a point. " * 20
+    [note] = BearLibrary(bear_library(tmp_path / "l.sqlite", [BearNote(paragraph.strip())])).read()
+    assert note.body == paragraph.strip()
+    assert note.title.endswith("…")
+    assert len(note.title) <= LONGEST_TITLE + 1

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
-from ..notes import Link, Note, Tag, without_title_line
+from ..notes import Link, Note, Tag, short_title, without_title_line
 from . import SourceError, bear_file, bear_tables
 from .bear_tables import LibraryRows, NoteRow
 
@@ -146,7 +146,7 @@ def _note(
     title = _text(row.title).strip() or _first_line(text)
     return Note(
         key=key,
-        title=title,
+        title=short_title(title),
         body=without_title_line(text, title),
         tags=tags,
         links=links,
