@@ -1,4 +1,4 @@
-"""What the pages have in common: numbers in an address, JSON in the shapes of Datasette 1.0, what to say when it fails."""
+"""What the pages have in common: JSON in the shapes of Datasette 1.0, what to say when it fails."""
 
 from __future__ import annotations
 
@@ -8,30 +8,12 @@ from typing import TYPE_CHECKING, Any
 from datasette import Response
 from datasette.utils import add_cors_headers
 
-from .filters import InvalidParameter
-
 if TYPE_CHECKING:
     from datasette.app import Datasette
 
 NO_SIDECAR = "No notes are served here. Make an index with: datasette bear-index. Then open it with: datasette bear-serve"
 FORBIDDEN = "You do not have permission to search these notes"
 UNREADABLE = "The index can't be read just now. If it stays so, run: datasette bear-index --rebuild"
-
-
-def read_number(arguments, name: str, default: int, lowest: int, highest: int) -> int:
-    """The number that a parameter has.
-
-    :raises InvalidParameter: if it isn't a number in that range
-    """
-    text = arguments.get(name) or str(default)
-    if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
-        expected = (
-            f"a number from {lowest} to {highest}"
-            if name == "_size"
-            else "a value that the API gave"
-        )
-        raise InvalidParameter(f"{name} must be {expected}, not {text!r}")
-    return int(text)
 
 
 def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:

@@ -3,16 +3,16 @@
 # Every datasette command imports this module, so that what a command needs is imported when it runs.
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from .modes import MEASURED, MODES
+from .progress import Progress
 
 if TYPE_CHECKING:
     from .indexer import Reading, Report
@@ -197,9 +197,9 @@ def bear_eval(
                 cache or collections.default_cache(),
                 model or embedders.default_model(),
                 semantic=evaluation.needs_meaning(modes),
-                on_embedded=_Progress(quiet=as_json),
+                on_embedded=Progress(quiet=as_json),
             )
-            on_query = _Progress(quiet=as_json, what="queries")
+            on_query = Progress(quiet=as_json, what="queries")
             evaluations.append(
                 evaluation.evaluate_sidecar(
                     path, collection.judged_queries, modes, reranker=rerank, on_query=on_query
@@ -289,7 +289,7 @@ def _index(
         rebuild=rebuild,
         verify_model=model is not None,
         on_text=on_text,
-        on_embedded=_Progress(quiet),
+        on_embedded=Progress(quiet),
     )
     vectors = f", {report.embedded:,} passages embedded" if report.embedded else ""
     if report.embedded:
@@ -360,45 +360,6 @@ def _clear_errors() -> Iterator[None]:
             f"The index can't be used: {error}. If there is space on the disk, delete the index and run datasette "
             "bear-index again: it holds nothing that isn't in your notes, but for your judgments of results."
         ) from None
-
-
-class _Progress:
-    """Shows how many are done, their rate and the time left: a bar on a terminal, else a line every ten seconds."""
-
-    SECONDS_BETWEEN_LINES = 10.0
-
-    def __init__(self, quiet: bool, what: str = "passages") -> None:
-        self._quiet = quiet
-        self._what = what
-        self._bar: Any = None
-        self._started = self._last_line = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Called with 0 when the work begins, then after each batch."""
-        now = time.perf_counter()
-        if self._quiet:
-            return
-        if done == 0:
-            self._started = self._last_line = now
-            if sys.stdout.isatty():
-                self._bar = click.progressbar(
-                    length=total,
-                    label=self._what.capitalize(),
-                    show_pos=True,
-                    item_show_func=lambda rate: f"{rate:,.0f}/s" if rate else None,
-                )
-                self._bar.render_progress()
-            return
-        rate = done / (now - self._started)
-        if self._bar is not None:
-            self._bar.update(done - self._bar.pos, rate)
-            if done == total:
-                self._bar.render_finish()
-        elif now - self._last_line >= self.SECONDS_BETWEEN_LINES and done < total:
-            self._last_line = now
-            click.echo(
-                f"{done:,} of {total:,} {self._what}, {rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
-            )
 
 
 def _notes(count: int) -> str:

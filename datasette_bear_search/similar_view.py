@@ -17,9 +17,9 @@ from .answers import (
     json_error,
     json_response,
     local_day,
-    read_number,
 )
 from .filters import InvalidParameter
+from .parameters import read_number
 from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from datasette import Forbidden, Response
 from datasette.utils import sqlite_timelimit
 from markupsafe import Markup
 
-from . import embedders, freshness, judging, readiness, rerankers, reranking, sidecar
+from . import embedders, freshness, judging, readiness, reranking, sidecar
 from . import search as searching
 from .answers import (
     FORBIDDEN,
@@ -21,15 +21,15 @@ from .answers import (
     json_error,
     json_response,
     local_day,
-    read_number,
 )
-from .filters import HAS, InvalidParameter, read_filters
+from .filters import HAS, InvalidParameter
 from .modes import MODES
+from .parameters import read_number, read_query, read_ranking
 from .passages import plain_text
 from .planning import Plan, plan
-from .query import Query, parse
+from .query import Query
 from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, cross_encoder, sidecar_database
-from .statement import ELLIPSIS, END_MARK, FUSIONS, MARK, SORTS
+from .statement import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -72,8 +72,8 @@ async def search(datasette: Datasette, request) -> Response:
 async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
     started = time.perf_counter()
     try:
-        query = _read_query(request.args)
-        ranking = _read_ranking(request.args)
+        query = read_query(request.args)
+        ranking = read_ranking(request.args)
         size = read_number(request.args, "_size", searching.PAGE_SIZE, 1, MAX_SIZE)
         offset = read_number(request.args, "_next", 0, 0, 10**9)
     except InvalidParameter as error:
@@ -153,52 +153,6 @@ async def _prepare_meaning(
     if not readiness.wants_meaning(query):
         return None
     return await asyncio.to_thread(readiness.embed_query, state, embedder, query)
-
-
-def _read_query(arguments) -> Query:
-    """:raises InvalidParameter: for an unknown mode and for what :func:`read_filters` refuses"""
-    mode = arguments.get("mode") or "auto"
-    if mode not in MODES:
-        raise InvalidParameter(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    filters = read_filters({name: arguments.getlist(name) for name in arguments})
-    return parse(arguments.get("q") or "", mode, filters)
-
-
-def _read_ranking(arguments) -> searching.Ranking:
-    """:raises InvalidParameter: for a fusion or an order that there isn't, and for what is no number"""
-    fusion = arguments.get("fusion") or "blend"
-    if fusion not in FUSIONS:
-        raise InvalidParameter(f"fusion must be one of {', '.join(FUSIONS)}, not {fusion!r}")
-    sort = arguments.get("sort") or "relevance"
-    if sort not in SORTS:
-        raise InvalidParameter(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
-    rerank = arguments.get("rerank") or None
-    if rerank and rerank not in rerankers.names():
-        raise InvalidParameter(
-            f"rerank must be one of {', '.join(rerankers.names())}, not {rerank!r}"
-        )
-    return searching.Ranking(
-        rerank=rerank,
-        balance=_read_fraction(arguments, "balance", 0.0, 1.0),
-        fusion=fusion,
-        sort=sort,
-        recency=_read_fraction(arguments, "recency", 0.01, 100_000.0),
-    )
-
-
-def _read_fraction(arguments, name: str, lowest: float, highest: float) -> float | None:
-    text = arguments.get(name)
-    if not text:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not lowest <= number <= highest:
-        raise InvalidParameter(
-            f"{name} must be a number from {lowest:g} to {highest:g}, not {text!r}"
-        )
-    return number
 
 
 def _changed_notice(changed: int) -> str | None:
