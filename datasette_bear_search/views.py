@@ -274,7 +274,10 @@ def _card(datasette: Datasette, request, database: Database, hit: searching.Hit)
     return {
         "hit": hit,
         "row_url": datasette.urls.row(database.name, "notes", str(hit.id)),
-        "snippet": Markup(searching.marked_html(plain_text(hit.snippet))),
+        # Without a match the snippet is only the beginning of the passage, which is shown anyway.
+        "snippet": Markup(searching.marked_html(plain_text(hit.snippet)))
+        if MARK in hit.snippet
+        else None,
         "heading": hit.passage.heading if hit.passage else None,
         "passage": _other_passage(hit),
         "why": why(hit),
@@ -298,11 +301,11 @@ def why(hit: searching.Hit) -> str:
 
 
 def _other_passage(hit: searching.Hit) -> str | None:
-    """The closest passage without its heading, if the snippet isn't taken from it."""
-    if hit.passage is None or not hit.semantic_rank:
+    """The closest passage without its heading, if it isn't what the snippet was taken from."""
+    if hit.passage is None or hit.encrypted or (MARK in hit.snippet and not hit.semantic_rank):
         return None
     unmarked = hit.snippet.replace(MARK, "").replace(END_MARK, "")
-    if unmarked.strip(ELLIPSIS) in hit.passage.text:
+    if MARK in hit.snippet and unmarked.strip(ELLIPSIS) in hit.passage.text:
         return None
     lines = plain_text(hit.passage.text).splitlines()
     if hit.passage.heading and lines and lines[0] == hit.passage.heading.split(" › ")[-1]:
