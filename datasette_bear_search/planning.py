@@ -130,9 +130,9 @@ def _replacements(
     for word in query.words:
         found = vocabulary.terms(connection, [word])
         notes = max((term.notes for term in found), default=0)
-        if word.lower() in STOP_WORDS or (
-            library_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * library_notes
-        ):
+        is_common = library_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * library_notes
+        # Not waste-to-energy, of which only a part is common.
+        if len(found) == 1 and (is_common or word.lower() in STOP_WORDS):
             common.append(word)
         elif notes:
             rare = True

@@ -252,12 +252,13 @@ def _match(query: Query) -> str | None:
     loose = []
     for word in (*query.identifiers, *query.words):
         tokens = fts5.tokens(word)
-        if len(tokens) > 1:
-            loose.append(fts5.quoted(word))  # foo-bar as it stands counts more than foo and bar
-        if word in query.identifiers:
-            # The single digits of an ISBN say nothing.
-            tokens = [token for token in tokens if len(token) > 1] or tokens
-        loose.extend(map(fts5.quoted, tokens))
+        # The s of Anna's, the letters of V(D)J and the single digits of an ISBN say nothing by themselves.
+        telling = [token for token in tokens if len(token) > 1 or not token.isascii()]
+        # foo-bar as it stands counts more than foo and bar; but in a sentence it would count twice.
+        as_it_stands = word in query.identifiers or len(query.words) <= 2 or not telling
+        if len(tokens) > 1 and len(telling) != 1 and as_it_stands:
+            loose.append(fts5.quoted(word))
+        loose.extend(map(fts5.quoted, telling if len(tokens) > 1 else tokens))
     loose.extend(map(fts5.starting_with, query.prefixes))
     # The word index has stems, which needn't begin so: running is found by run, not by runn*.
     loose.extend(map(fts5.quoted, query.completions))

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from datasette_bear_search import sidecar
 from datasette_bear_search.filters import Filters
+from datasette_bear_search.modes import MODES
 from datasette_bear_search.query import (
     MAX_CHARACTERS,
     MAX_WORDS,
-    MODES,
     literal,
     parse,
     relaxed,
@@ -55,7 +55,7 @@ def labels(query):
         ("old appl*, tree", '"old" OR "tree" OR "appl"*'),
         ("How do apples, pears & plums grow?", '"How" OR "do" OR "apples" OR "pears" OR "plums" OR "grow"'),
         ("978-0-306-40615-7", '"978-0-306-40615-7" OR "978" OR "306" OR "40615"'),
-        ("don't", '"don\'t" OR "don" OR "t"'),
+        ("don't", '"don"'),
         ("🎉", None),
         ('"🎉"', None),
         ("C++", '"C"'),
