@@ -14,6 +14,5 @@ hookspec = HookspecMarker("datasette")
 
 
 @hookspec
-def register_rerankers() -> Mapping[str, Factory]:
+def register_rerankers() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Rerankers by name; each is made, once, by a function that is given the index's embedder, or None without one."""
-    raise NotImplementedError  # pluggy calls the plugins' functions

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
 
+from . import markup
+
 # Passages of 100 words find more than longer ones: on long conversations nDCG@10 is .374 with whole
 # notes, .570 with 200 words, .635 with 100 (.655 with 50, for twice the vectors).
 TARGET_WORDS = 100
@@ -76,12 +78,6 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
     if not found and title:
         found.append(Passage(0, (), 0, 0, _shortened(title, max_tokens - SPECIAL_TOKENS)))
     return found
-
-
-def plain_text(markdown: str) -> str:
-    """The words of a stretch of Markdown, for people: without markup, its lines kept."""
-    lines = _blanked(markdown).replace("\0", "").splitlines()
-    return "\n".join(" ".join(line.split()) for line in lines if line.strip())
 
 
 def estimated_tokens(text: str) -> int:
@@ -141,7 +137,7 @@ def _sections(title: str, body: str) -> list[_Section]:
         if kind == "heading":
             outline.add_heading(start, text)
         elif text.strip():
-            blanked = _blanked_fence(text) if kind == "code" else _blanked(text)
+            blanked = markup.blanked_fence(text) if kind == "code" else markup.blanked(text)
             outline.add(_Block(start, text, blanked, kind))
     outline.close(level=1)
     return outline.sections
@@ -165,7 +161,7 @@ class _Outline:
         self._path.append(_Heading(start, line, level, text))
 
     def add(self, block: _Block) -> None:
-        if not block.blanked.strip(_EMPTY):
+        if not block.blanked.strip(markup.EMPTY):
             return
         headings = tuple(heading.text for heading in self._path if heading.text)
         new = [heading for heading in self._path if not heading.has_text]
@@ -180,7 +176,7 @@ class _Outline:
         while self._path and self._path[-1].level >= level:
             heading = self._path.pop()
             if not heading.has_text:
-                self.add(_Block(heading.start, heading.line, _blanked(heading.line), "text"))
+                self.add(_Block(heading.start, heading.line, markup.blanked(heading.line), "text"))
 
 
 def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
@@ -191,15 +187,15 @@ def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
     for line in body[position:].split("\n"):
         end = position + len(line)
         if fence:
-            marks = line.strip(_QUOTED_BLANKS)
+            marks = line.strip(markup.QUOTED_BLANKS)
             if marks.startswith(fence) and not marks.strip(fence[0]):
                 yield "code", start, end
                 start, fence = end + 1, ""
-        elif not line.strip(_QUOTED_BLANKS):
+        elif not line.strip(markup.QUOTED_BLANKS):
             if position - start >= MIN_CHARACTERS:
                 yield "text", start, position
                 start = position
-        elif ("```" in line or "~~~" in line) and (opening := _FENCE.match(line)):
+        elif ("```" in line or "~~~" in line) and (opening := markup.FENCE.match(line)):
             yield "text", start, position
             start, fence = position, opening[1]
         elif "#" in line[:4] and _HEADING.match(line):
@@ -210,14 +206,9 @@ def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
     yield "code" if fence else "text", start, len(body)
 
 
-_QUOTED_BLANKS = " \t\r>"
 # YAML at the top. It must begin with a key: a text between two rules is none.
 _FRONT_MATTER = re.compile(
     r"\s*---[ \t\r]*\n[\w-]+[ \t]*:\s.*?\n(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.DOTALL
-)
-# Also inside of list items and quotes. `Backticks` after backticks are no fence.
-_FENCE = re.compile(
-    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
 )
 _HEADING = re.compile(r" {0,3}#{1,6}(?=[ \t\r]|$)")
 
@@ -226,7 +217,7 @@ def _heading_text(text: str) -> str:
     before_marks = text.rstrip("#")
     if before_marks[-1:] in ("", " ", "\t"):  # "C#" keeps its mark
         text = before_marks
-    return _words(_blanked_inside(text))
+    return markup.words_of(markup.blanked_inside(text))
 
 
 def _prefix(titles: tuple[str, ...], max_tokens: int) -> tuple[str, int]:
@@ -248,91 +239,6 @@ def _shortened(text: str, max_tokens: int) -> str:
         text = text[: len(text) * max(0, max_tokens - 1) // tokens]
         tokens = estimated_tokens(text)
     return text.rstrip() + "…"
-
-
-# Blanking: markup becomes "\0", which no note needs, so that all that stays keeps its place.
-
-_EMPTY = "\0" + string.whitespace
-
-# What a line can begin with. In this and the next expression a group holds what stays.
-_LINE_STARTS = re.compile(
-    r"""(\n)[ \t]*(?:
-        \#{1,6}(?=\s|$)                                                        # heading
-      | (?:\#(?:[^\s#]+\#?|[^\s#][^#\n]*[^\s#]\#)(?=\s|$)[ \t\r]*)+(?=\n|$)     # only tags
-      | [-*_=|:+][-*_=|:+\ \t]{2,}(?=\n|\r|$)                                  # rule
-      | (?=[>*+-])(?:>[> \t]*)?(?:\[![\w-]+\][+-]?)?                           # quote, callout,
-        (?:[-*+][ \t]+(?:\[[ xX]\](?=\s|$))?)?                                 # list item, todo
-    )""",
-    re.VERBOSE,
-)
-_BRACKETS = re.compile(
-    r"""(?=[<!\[])(?:
-        <!--[^<>]*-->                                          # Bear's <!-- {"width":388} -->
-      | !?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]              # [[note]], [[note|alias]]
-      | !?\[([^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*)\]        # [text](target), ![alt](target)
-        \([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)
-      | \[\^[^\[\]\s]+\]:?                                     # footnote
-    )""",
-    re.VERBOSE,
-)
-# Anything that the other expressions may find.
-_MARKUP = re.compile(r"[\[<*_=~`|\\]")
-# Marks that open before a word or close after one: not 2 * 3, 2**3 or snake_case.
-_EMPHASIS = re.compile(
-    r"""(?=[*_=~`\\])(?:
-        \\([^\w\s])                                                # \* is a star
-      | (?<![\w*_])[*_]+(?=[^\s*_])
-      | (?<=[^\s*_])[*_]+(?![\w*_])
-      | (?<!\w)(?:==|~~)(?=\S)
-      | (?<=\S)(?:==|~~)(?!\w)
-      | (?<![\w~])~([^\s~](?:[^~\n]*[^\s~])?)~(?![\w~])              # Bear's underline
-      | `+
-    )""",
-    re.VERBOSE,
-)
-
-
-def _blanked(text: str) -> str:
-    """Prose with its markup and the targets of its links blanked."""
-    return _blanked_inside(_LINE_STARTS.sub(_blank, "\n" + text)[1:])
-
-
-def _blanked_inside(text: str) -> str:
-    if not _MARKUP.search(text):
-        return text
-    text = _BRACKETS.sub(_blank, text)
-    if "](" in text:  # an image inside of a link
-        text = _BRACKETS.sub(_blank, text)
-    text = _EMPHASIS.sub(_blank, text)
-    if "\n|" in text or text.lstrip()[:1] == "|":  # a table
-        text = text.replace("|", " ")
-    return text
-
-
-def _blank(match: re.Match[str]) -> str:
-    stays = match.lastindex
-    if stays is None:
-        return "\0" * len(match[0])
-    before, after = match.start(stays) - match.start(), match.end() - match.end(stays)
-    return "\0" * before + match[stays] + "\0" * after
-
-
-def _blanked_fence(text: str) -> str:
-    """A code fence with its marks blanked; the name of the language stays."""
-    opening = _FENCE.match(text)
-    marks = opening.end() if opening else 0
-    code, newline, last = text[marks:].rpartition("\n")
-    if not last.strip("`~" + _QUOTED_BLANKS):
-        last = "\0" * len(last)
-    return "\0" * marks + code + newline + last
-
-
-def _words(blanked: str) -> str:
-    """What is left of blanked prose, with single spaces and without empty lines."""
-    text = blanked.replace("\0", "").strip()
-    if "\n" not in text:
-        return " ".join(text.split())
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
 # Pieces: blocks, cut where it hurts least until each has room in a passage.
@@ -361,7 +267,7 @@ def _cut(
     block: _Block, room: int, max_words: float, places: tuple[re.Pattern[str], ...]
 ) -> Iterator[_Piece]:
     start, raw, blanked, kind = block
-    text = blanked.replace("\0", "").strip("\n") if kind == "code" else _words(blanked)
+    text = blanked.replace("\0", "").strip("\n") if kind == "code" else markup.words_of(blanked)
     tokens = estimated_tokens(text)
     words = max(len(text.split()), tokens / TOKENS_PER_WORD)
     if tokens <= room and words <= max_words:

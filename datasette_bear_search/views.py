@@ -23,9 +23,9 @@ from .answers import (
     local_day,
 )
 from .filters import HAS, InvalidParameter
+from .markup import plain_text
 from .modes import MODES
 from .parameters import read_number, read_query, read_ranking
-from .passages import plain_text
 from .planning import Plan, plan
 from .query import Query
 from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, cross_encoder, sidecar_database
