@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 from urllib.parse import quote
 
 from . import sidecar
@@ -218,6 +219,23 @@ def address_in_note(url: str | None, heading_link: str | None, heading: str | No
     return url
 
 
+def note_fields(row: dict, heading: str | None) -> dict[str, Any]:
+    """What every answer says of a note itself, from a row of a statement; ``heading`` is where its url leads."""
+    return {
+        "id": row["id"],
+        "source": row["source"],
+        "key": row["key"],
+        "title": row["title"],
+        "url": address_in_note(row["url"], row["heading_link"], heading),
+        "tags": tuple(json.loads(row["tags"])),
+        "created": row["created"],
+        "modified": row["modified"],
+        "pinned": bool(row["pinned"]),
+        "archived": bool(row["archived"]),
+        "encrypted": bool(row["encrypted"]),
+    }
+
+
 def _legs(query: Query, semantic: bool) -> tuple[str, ...]:
     if not query.substrings:
         return ()
@@ -253,17 +271,7 @@ def _hit(row: dict) -> Hit:
         passage = Passage(row["passage"] or row["title"], heading, start, start + length)
     snippet = row["snippet"] or (" ".join(passage.text.split()[:SNIPPET_TOKENS]) if passage else "")
     return Hit(
-        id=row["id"],
-        source=row["source"],
-        key=row["key"],
-        title=row["title"],
-        url=address_in_note(row["url"], row["heading_link"], heading),
-        tags=tuple(json.loads(row["tags"])),
-        created=row["created"],
-        modified=row["modified"],
-        pinned=bool(row["pinned"]),
-        archived=bool(row["archived"]),
-        encrypted=bool(row["encrypted"]),
+        **note_fields(row, heading),
         snippet=snippet,
         passage=passage,
         keyword_rank=row["keyword_rank"],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from . import sidecar
 from .schema import PASSAGE_INDEX, VECTORS
-from .search import Passage, Statement, address_in_note
+from .search import Passage, Statement, note_fields
 
 SIZE = 10
 
@@ -281,17 +281,7 @@ def _note(row: dict) -> SimilarNote:
         passage = Passage(row["passage"] or row["title"], row["heading"] or None, start, end)
     heading = passage.heading if passage else None
     return SimilarNote(
-        id=row["id"],
-        source=row["source"],
-        key=row["key"],
-        title=row["title"],
-        url=address_in_note(row["url"], row["heading_link"], heading),
-        tags=tuple(json.loads(row["tags"])),
-        created=row["created"],
-        modified=row["modified"],
-        pinned=bool(row["pinned"]),
-        archived=bool(row["archived"]),
-        encrypted=bool(row["encrypted"]),
+        **note_fields(row, heading),
         similarity=row["similarity"],
         score=row["score"],
         reasons=tuple(_reasons(row, heading)),
