@@ -79,12 +79,13 @@ def plan(
         demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
         notices.append(f"No note has {demanded}; the words were searched for one by one.")
         query = relaxed(query)
+    floor = sidecar.get_meta(connection, "floor")
     return Plan(
         query,
         anywhere=tuple(word for word in query.words if _UNSPACED.search(word)),
         shape=asked,
         balance=BALANCES[asked] if balance is None else balance,
-        floor=sidecar.read_state(connection).floor,
+        floor=float(floor) if floor else None,
         corrections=corrections,
         notices=tuple(notices),
     )

@@ -41,7 +41,6 @@ class State:
     model: str | None
     fingerprint: str | None  # of the model and prompts that made the vectors
     indexed: str | None  # when the last run ended, ISO 8601 UTC
-    floor: float | None  # cosine below which nothing is really close in meaning
 
 
 def default_path() -> Path:
@@ -228,7 +227,6 @@ def read_state(connection: sqlite3.Connection) -> State:
         model=meta.get("model"),
         fingerprint=meta.get("fingerprint"),
         indexed=meta.get("indexed"),
-        floor=float(meta["floor"]) if meta.get("floor") else None,
     )
 
 
