@@ -9,6 +9,7 @@ from pluggy import HookspecMarker
 
 if TYPE_CHECKING:
     from .rerankers import Factory
+    from .sources import Source
 
 hookspec = HookspecMarker("datasette")
 
@@ -16,3 +17,8 @@ hookspec = HookspecMarker("datasette")
 @hookspec
 def register_rerankers() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Rerankers by name; each is made, once, by a function that is given the index's embedder, or None without one."""
+
+
+@hookspec
+def register_note_sources() -> Mapping[str, type[Source]]:  # type: ignore[empty-body]
+    """Kinds of sources of notes by name, such as ``{"obsidian": ObsidianVault}``."""

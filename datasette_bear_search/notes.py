@@ -56,12 +56,25 @@ class Note:
     has_file: bool = False
     has_code: bool = False
     url: str | None = None  # deep link that opens the note where it lives
+    # A token that changes whenever the note may have changed, of sources that can tell without reading it.
+    stamp: str | None = None
 
     def fingerprint(self) -> str:
-        """A hash of everything above: two reads of a note differ in it if they differ in anything."""
+        """A hash of all that is said of the note: two reads differ in it if they differ in anything."""
         # Not dataclasses.astuple(), which copies every value first: twenty times slower.
-        values = repr(tuple(vars(self).values()))
+        values = repr(tuple(value for name, value in vars(self).items() if name != "stamp"))
         return hashlib.blake2b(values.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def text_hash(title: str, body: str) -> str | None:
+    """The same for notes that say the same, however they are spaced; None of a note whose text isn't known.
+
+    A title alone is no text: two empty notes called "Ideas" are two notes.
+    """
+    if not body.strip():
+        return None
+    words = " ".join(f"{title} {body}".split())
+    return hashlib.blake2b(words.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def without_title_line(text: str, title: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from ..notes import Note
 
@@ -11,17 +13,50 @@ class SourceError(Exception):
     """A source cannot be read. The message is for a person: what happened and what to do."""
 
 
-class Source(Protocol):
-    """A place with notes. Reading it never changes it."""
+@dataclass(frozen=True)
+class Unchanged:
+    """A note that is as it was when it was last read: only its key is told."""
 
-    name: str  # what the sidecar and the filter ``source:`` call it, such as "bear"
-    location: str  # where it reads from, for people
+    key: str
+
+
+class Source(Protocol):
+    """A place with notes. Reading it never changes it.
+
+    A class of these is what the hook ``register_note_sources`` gives for a kind of source. It is called as
+    ``Kind(location, name=name, **options)``, with the options of the configuration, and raises SourceError for those that
+    it can't use. Making one opens no file. The first line of its docstring says to people what it reads. A class that has
+    a ``default_name`` names its sources so; others are named after their folder. One that has a function
+    ``default_location`` can be configured without a location.
+    """
+
+    app: str  # the app that a note's url opens, as in "Open in Bear"; "" if that has no name
     heading_link: str  # goes between a note's url and a percent-encoded heading; "" if it cannot
 
-    def state(self) -> str:
-        """A token that changes whenever the notes may have changed. Cheap: opens no file."""
+    name: str  # what the sidecar and the filter ``source:`` call it, such as "bear"
+    location: str  # where it reads from, for people, and to open it again
+    skipped: list[str]  # what the last reading left out and why, a line each, for people
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        """Whether it is this kind of source that stands at a location, as far as a glance can tell."""
         ...
 
-    def read(self, *, include_trashed: bool = False) -> list[Note]:
+    def state(self) -> str:
+        """A token that changes whenever the notes may have changed. Cheap; "" if only reading them tells."""
+        ...
+
+    def read(self, *, include_trashed: bool = False) -> Iterable[Note]:
         """Every note, without those in the trash unless asked for. Raises SourceError."""
+        ...
+
+
+@runtime_checkable
+class Incremental(Protocol):
+    """A source that knows of each note, without reading it, whether it is as it was."""
+
+    def read_changed(
+        self, known: Mapping[str, str], *, include_trashed: bool = False
+    ) -> Iterable[Note | Unchanged]:
+        """Every note, those whose ``stamp`` is still that in ``known`` (by key) as Unchanged. Raises SourceError."""
         ...

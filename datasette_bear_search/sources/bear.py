@@ -51,14 +51,29 @@ def default_location() -> Path:
 
 
 class BearLibrary:
-    """The source for one Bear library: its database, or the folder that holds it."""
+    """Bear's own database (database.sqlite), or the folder that holds it."""
 
+    app = "Bear"
     heading_link = "&header="
+    default_name = "bear"
+    default_location = staticmethod(default_location)
 
     def __init__(self, path: Path | str, name: str = "bear") -> None:
         self.path = Path(path)
         self.name = name
         self.location = str(path)
+        self.skipped: list[str] = []  # nothing: what can't be read of a library is an error
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        path = Path(location).expanduser()
+        if path.name == bear_file.DATABASE_NAME or os.path.isfile(path / bear_file.DATABASE_NAME):
+            return True
+        try:
+            with bear_file.reading(path) as db:
+                return bear_tables.is_bear_library(db)
+        except SourceError:
+            return False
 
     def state(self) -> str:
         return bear_file.file_state(self.path)
