@@ -1,33 +1,39 @@
-"""A source's notes → the sidecar: what changed, what vanished, and the vectors that are missing.
+"""Sources' notes → the sidecar: what changed, what vanished, and the vectors that are missing.
 
 Text comes first and is searchable as soon as it is committed; vectors follow in batches, each committed. A run that
-is killed leaves a sidecar that works, and the next run does what is left.
+is killed leaves a sidecar that works, and the next run does what is left. A source that can't be read keeps what the
+sidecar has of it, and keeps no other source from being indexed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from . import calibration, schema, sidecar, stored_notes
+from . import folding, schema, sidecar, stored_notes, stored_sources
+from .changes import (
+    Changes,
+    Reading,
+    changes,
+    known_sources,
+    read,
+    read_if_changed,
+    reader_version,
+)
 from .embedders import Embedder, ModelUnavailable
-from .notes import Note
-from .passages import passages
-from .sources import Source
-from .sources.bear import BearLibrary
+from .embedding_run import batches, embed_pending
+from .sources import SourceError
+from .sources.kinds import SourceConfig
+from .stored_sources import StoredSource
+
+__all__ = ["IndexBusy", "Report", "index", "now", "read", "update"]
 
 # Notes a transaction: few enough that a search never waits long for the lock, enough that commits cost little.
 NOTES_PER_COMMIT = 500
-
-# Passages a transaction: some seconds of work on a slow machine, which is all that a kill can lose.
-PASSAGES_PER_COMMIT = 128
-
-# Passages that are sorted by length before they are cut into batches. Batches of equal lengths need no padding.
-PASSAGES_PER_WINDOW = 4096
 
 
 class IndexBusy(Exception):
@@ -35,27 +41,11 @@ class IndexBusy(Exception):
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The notes of a source, and the state that the source was in just before they were read."""
+class Failure:
+    """A source that couldn't be read, and why, for people."""
 
-    source: Source
-    state: str
-    notes: list[Note]
-    include_trashed: bool
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Changes:
-    """How a source differs from what the sidecar holds of it."""
-
-    added: tuple[Note, ...]
-    changed: tuple[tuple[int, Note], ...]  # with their ids in the sidecar
-    removed: tuple[int, ...]
-
-    @property
-    def count(self) -> int:
-        return len(self.added) + len(self.changed) + len(self.removed)
+    source: str
+    message: str
 
 
 @dataclass
@@ -73,20 +63,71 @@ class Report:
     text_seconds: float = 0.0
     embed_seconds: float = 0.0
     size: int = 0  # bytes
+    failures: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
 
-def read(source: Source, *, include_trashed: bool = False) -> Reading:
-    """Read a source whole.
+@dataclass(frozen=True)
+class Hooks:
+    """What is told how a run goes. Each is called in the thread of the run."""
 
-    :raises SourceError: if it can't be read
+    on_read: Callable[[SourceConfig, Reading | None], None] = lambda config, reading: None
+    """After each source; None instead of a reading if nothing in it can have changed."""
+    on_failure: Callable[[Failure], None] = lambda failure: None
+    on_text: Callable[[Report], None] = lambda report: None
+    """When all text is searchable."""
+    on_embedded: Callable[[int, int], None] = lambda done, total: None
+    """With how many of how many vectors are made: once before the first, then after each batch."""
+
+
+SILENT = Hooks()
+
+
+def update(
+    path: Path,
+    configs: Sequence[SourceConfig],
+    embedder: Embedder | None,
+    *,
+    remove: Iterable[str] = (),
+    rebuild: bool = False,
+    verify_model: bool = False,
+    tidy: bool = True,
+    hooks: Hooks = SILENT,
+) -> Report:
+    """Bring the sidecar at ``path`` to what the sources say now. Other sources in it stay as they are.
+
+    :param embedder: makes the vectors; None leaves passages without one
+    :param remove: names of sources whose notes leave the sidecar
+    :param rebuild: empty the sidecar first; nothing happens if one of the sources can't be read
+    :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
+    :param tidy: leave no trace of a note's old words in the file; without it that is left to a later run
+    :raises IndexBusy: if another run is at work
+    :raises SidecarError: if the sidecar can't be written
     """
-    started = time.perf_counter()
-    state = (
-        source.state()
-    )  # before the notes: a change in between shows as one more run, never as none
-    notes = source.read(include_trashed=include_trashed)
-    return Reading(source, state, notes, include_trashed, time.perf_counter() - started)
+    report = Report()
+    with _only_run(path), ExitStack() as cleanup:
+        connection = None
+        if path.exists():
+            connection = cleanup.enter_context(sidecar.open_for_writing(path))
+        readings = _read_all(connection, configs, rebuild, report, hooks)
+        if connection is None:
+            if not readings and report.failures:
+                return report  # and leave no empty file behind
+            connection = cleanup.enter_context(sidecar.open_for_writing(path))
+        if rebuild and report.failures:
+            report.notices.append(
+                "Nothing was rebuilt, because the notes of a source that can't be read would be lost. Mend it, or take "
+                f"it out first: datasette bear-index --remove {report.failures[0].source}"
+            )
+            readings = []
+        elif rebuild:
+            sidecar.reset(connection)
+        _write_text(connection, readings, list(remove), tidy, report)
+        hooks.on_text(report)
+        if embedder is not None:
+            _write_vectors(connection, embedder, verify_model, hooks.on_embedded, report)
+        _finish(connection, path, report)
+    return report
 
 
 def index(
@@ -94,79 +135,32 @@ def index(
     readings: Sequence[Reading],
     embedder: Embedder | None,
     *,
-    rebuild: bool = False,
-    verify_model: bool = False,
-    on_text: Callable[[Report], None] = lambda report: None,
     on_embedded: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Bring the sidecar at ``path`` to exactly the notes of ``readings``.
-
-    :param embedder: makes the vectors; None leaves passages without one
-    :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
-    :param on_text: called when all text is searchable
-    :param on_embedded: called with how many of how many vectors are made: once before the first, then after each batch
-    :raises IndexBusy: if another run is at work
-    :raises SidecarError: if the sidecar can't be written
-    """
+    """Write readings that are whole into the sidecar at ``path``; the rest is as in :func:`update`."""
     report = Report(read_seconds=sum(reading.seconds for reading in readings))
     with _only_run(path), sidecar.open_for_writing(path) as connection:
-        started = time.perf_counter()
-        if rebuild:
-            sidecar.reset(connection)
-        _write_text(connection, readings, report)
-        report.text_seconds = time.perf_counter() - started
-        report.pending = sidecar.read_state(connection).pending
-        on_text(report)
+        _write_text(connection, readings, [], True, report)
         if embedder is not None:
-            started = time.perf_counter()
-            try:
-                _embed(connection, embedder, verify_model, report, on_embedded)
-            except ModelUnavailable as error:
-                report.notices.append(f"{error} Until then, notes are found by their words only.")
-            report.embed_seconds = time.perf_counter() - started
-        with sidecar.transaction(connection):
-            sidecar.set_meta(connection, indexed=now())
-        state = sidecar.read_state(connection)
-        report.notes, report.pending = state.notes, state.pending
-    report.size = path.stat().st_size
+            _write_vectors(connection, embedder, False, on_embedded, report)
+        _finish(connection, path, report)
     return report
-
-
-def changes(connection: sidecar.sqlite3.Connection, reading: Reading) -> Changes:
-    """What :func:`index` would do for a source: reads only."""
-    known = stored_notes.fingerprints(connection, reading.source.name)
-    added, changed = [], []
-    for note in reading.notes:
-        note_id, fingerprint = known.pop(note.key, (None, None))
-        if note_id is None:
-            added.append(note)
-        elif fingerprint != note.fingerprint():
-            changed.append((note_id, note))
-    return Changes(tuple(added), tuple(changed), tuple(note_id for note_id, _ in known.values()))
-
-
-def stored_sources(connection: sidecar.sqlite3.Connection) -> list[Source]:
-    """The sources that the sidecar was made from."""
-    return [
-        BearLibrary(location, name=name)
-        for name, location in connection.execute("select name, location from sources order by name")
-    ]
-
-
-def count_changes(connection: sidecar.sqlite3.Connection, source: Source) -> int:
-    """Notes of a source that were added, changed or removed since it was indexed.
-
-    :raises SourceError: if it can't be read
-    """
-    [include_trashed] = connection.execute(
-        "select include_trashed from sources where name = ?", [source.name]
-    ).fetchone()
-    return changes(connection, read(source, include_trashed=bool(include_trashed))).count
 
 
 def now() -> str:
     """The present moment as the sidecar writes it."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def is_busy(path: Path) -> bool:
+    """Whether a run is writing the sidecar at ``path``."""
+    if not Path(f"{path}.lock").exists():
+        return False
+    try:
+        with _only_run(path):
+            return False
+    except IndexBusy:
+        return True
 
 
 @contextmanager
@@ -185,145 +179,141 @@ def _only_run(path: Path) -> Iterator[None]:
         ) from None
 
 
+def _read_all(
+    connection: sidecar.sqlite3.Connection | None,
+    configs: Sequence[SourceConfig],
+    rebuild: bool,
+    report: Report,
+    hooks: Hooks,
+) -> list[Reading]:
+    stored: dict[str, StoredSource] = {}
+    if connection is not None and not rebuild:
+        stored = known_sources(connection)
+    readings = []
+    for config in configs:
+        started = time.perf_counter()
+        try:
+            reading = read_if_changed(connection, config, stored.get(config.name))
+        except SourceError as error:
+            report.failures.append(Failure(config.name, str(error)))
+            hooks.on_failure(report.failures[-1])
+            continue
+        finally:
+            report.read_seconds += time.perf_counter() - started
+        hooks.on_read(config, reading)
+        if reading is not None:
+            readings.append(reading)
+        elif connection is not None:
+            stored_sources.set_config_file(connection, config)
+    return readings
+
+
 def _write_text(
-    connection: sidecar.sqlite3.Connection, readings: Sequence[Reading], report: Report
+    connection: sidecar.sqlite3.Connection,
+    readings: Sequence[Reading],
+    remove: list[str],
+    tidy: bool,
+    report: Report,
 ) -> None:
+    started = time.perf_counter()
     todo = [(reading, changes(connection, reading)) for reading in readings]
+    encrypted = [
+        (reading.config.name, note_id, note)
+        for reading, change in todo
+        for note_id, note in change.changed
+        if note.encrypted
+    ]
     with sidecar.transaction(connection):
         stored_notes.cut_again(connection)
-        # What left the library leaves the sidecar before anything else happens.
-        vanished = stored_notes.ids_outside(
-            connection, [reading.source.name for reading in readings]
-        )
-        removed = [*vanished, *(note_id for _, change in todo for note_id in change.removed)]
-        encrypted = [
-            (reading.source.name, note_id, note)
-            for reading, change in todo
-            for note_id, note in change.changed
-            if note.encrypted
+        # What left a source leaves the sidecar before anything else happens.
+        gone = [
+            *stored_notes.ids_of(connection, remove),
+            *(note_id for _, change in todo for note_id in change.removed),
         ]
-        stored_notes.remove(connection, removed)
+        stored_notes.remove(connection, gone)
         for source_name, note_id, note in encrypted:
             stored_notes.update(connection, source_name, note_id, note)
+        stored_sources.forget(connection, remove)
         for reading in readings:
-            stored_notes.write_source(
-                connection,
-                reading.source,
-                state=reading.state,
-                read=now(),
-                notes=len(reading.notes),
-                include_trashed=reading.include_trashed,
-            )
-        stored_notes.forget_sources(connection, [reading.source.name for reading in readings])
-        if removed or any(change.changed for _, change in todo):
+            # Without its state: a run that dies before the notes are written leaves it to be read again.
+            _write_source(connection, reading, state="")
+        if gone or any(change.changed for _, change in todo):
             sidecar.set_meta(connection, old_text_in_fts="yes")
     for reading, change in todo:
-        source_name = reading.source.name
-        for batch in _batches(change.added, NOTES_PER_COMMIT):
-            with sidecar.transaction(connection):
-                for note in batch:
-                    stored_notes.insert(connection, source_name, note)
-        for batch in _batches(
-            [pair for pair in change.changed if not pair[1].encrypted], NOTES_PER_COMMIT
-        ):
-            with sidecar.transaction(connection):
-                for note_id, note in batch:
-                    stored_notes.update(connection, source_name, note_id, note)
+        _write_notes(connection, reading.config.name, change)
         report.added += len(change.added)
         report.changed += len(change.changed)
-        report.removed += len(change.removed)
-    report.removed += len(vanished)
+    report.removed += len(gone)
     with sidecar.transaction(connection):
-        stored_notes.resolve_links(connection)
-        stored_notes.remove_unused_tags(connection)
-        if sidecar.get_meta(connection, "old_text_in_fts"):
-            # FTS5 only marks words as deleted. Merging all its segments writes the index anew without them, and
-            # secure_delete overwrites the old pages.
-            for table in ("notes_fts", schema.WORDS):
-                connection.execute(f"insert into {table} ({table}) values ('optimize')")
-            connection.execute("delete from meta where key = 'old_text_in_fts'")
+        if report.added or report.changed or report.removed or remove:
+            stored_notes.resolve_links(connection)
+            stored_notes.remove_unused_tags(connection)
+            folding.fold(connection)
+        # What was deleted or encrypted never waits.
+        if (tidy or gone or encrypted) and sidecar.get_meta(connection, "old_text_in_fts"):
+            _forget_old_words(connection)
+        for reading, change in todo:
+            stored_notes.set_stamps(connection, change.touched)
+            _write_source(connection, reading, state=reading.state)
+    report.pending = sidecar.read_state(connection).pending
+    report.text_seconds = time.perf_counter() - started
 
 
-def _embed(
+def _write_vectors(
     connection: sidecar.sqlite3.Connection,
     embedder: Embedder,
     verify_model: bool,
-    report: Report,
     on_embedded: Callable[[int, int], None],
+    report: Report,
 ) -> None:
-    state = sidecar.read_state(connection)
-    if not state.pending and state.model == embedder.name and not verify_model:
-        return  # nothing to do, and no need to load a model to know it
-    if not sidecar.has_vector_extension(connection):
-        report.notices.append(
-            "This Python can't load sqlite-vec, so notes are found by their words only. "
-            "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite extensions."
+    started = time.perf_counter()
+    try:
+        run = embed_pending(
+            connection, embedder, verify_model=verify_model, on_embedded=on_embedded
         )
-        return
-    embedder.load()
+        report.embedded, report.refused = run.count, run.refused
+        report.notices.extend(run.notices)
+    except ModelUnavailable as error:
+        report.notices.append(f"{error} Until then, notes are found by their words only.")
+    report.embed_seconds = time.perf_counter() - started
+
+
+def _finish(connection: sidecar.sqlite3.Connection, path: Path, report: Report) -> None:
     with sidecar.transaction(connection):
-        if state.fingerprint != embedder.fingerprint:
-            sidecar.drop_vectors(connection)
-            sidecar.set_meta(
-                connection,
-                model=embedder.name,
-                dimension=embedder.dimension,
-                fingerprint=embedder.fingerprint,
-            )
-        sidecar.create_passage_index(connection, embedder.dimension)
-        stored_notes.cut_again(connection, embedder.max_tokens)
-    total = sidecar.read_state(connection).pending
-    done = 0
-    if total:
-        on_embedded(done, total)
-    for batch in _pending_passages(connection):
-        vectors = embedder.embed_documents([text for _, text in batch])
-        rows = [
-            (passage_id, vector)
-            for (passage_id, _), vector in zip(batch, vectors)
-            if vector is not None
-        ]
+        sidecar.set_meta(connection, indexed=now())
+    state = sidecar.read_state(connection)
+    report.notes, report.pending = state.notes, state.pending
+    report.size = path.stat().st_size
+
+
+def _write_source(connection: sidecar.sqlite3.Connection, reading: Reading, *, state: str) -> None:
+    stored = StoredSource(
+        reading.config,
+        state=state,
+        read=now(),
+        notes=reading.count,
+        skipped=reading.skipped,
+        version=reader_version(),
+    )
+    stored_sources.write(connection, stored, reading.source)
+
+
+def _write_notes(connection: sidecar.sqlite3.Connection, source_name: str, change: Changes) -> None:
+    for batch in batches(change.added, NOTES_PER_COMMIT):
         with sidecar.transaction(connection):
-            sidecar.add_vectors(connection, rows)
-        report.embedded += len(rows)
-        report.refused += len(batch) - len(rows)
-        done += len(batch)
-        on_embedded(done, total)
-    if report.embedded or sidecar.get_meta(connection, "floor") is None:
-        calibration.calibrate(connection, embedder)
-    if report.refused:
-        report.notices.append(
-            f"The model gave no usable vector for {report.refused} passages. They are found by their words only."
-        )
+            for note in batch:
+                stored_notes.insert(connection, source_name, note)
+    # Encrypted ones are written already.
+    changed = [pair for pair in change.changed if not pair[1].encrypted]
+    for batch in batches(changed, NOTES_PER_COMMIT):
+        with sidecar.transaction(connection):
+            for note_id, note in batch:
+                stored_notes.update(connection, source_name, note_id, note)
 
 
-def _pending_passages(connection: sidecar.sqlite3.Connection) -> Iterator[list[tuple[int, str]]]:
-    """Batches of (passage id, text to embed); within a window those of like length stand together."""
-    last = 0
-    while True:
-        window = connection.execute(
-            "select id, note_id, position from passages where not embedded and id > ? order by id limit ?",
-            [last, PASSAGES_PER_WINDOW],
-        ).fetchall()
-        if not window:
-            return
-        last = window[-1][0]
-        wanted: dict[int, dict[int, int]] = {}
-        for passage_id, note_id, position in window:
-            wanted.setdefault(note_id, {})[position] = passage_id
-        texts = []
-        max_tokens = stored_notes.max_tokens(connection)
-        for note_id, positions in wanted.items():
-            title, body = connection.execute(
-                "select title, body from notes where id = ?", [note_id]
-            ).fetchone()
-            for passage in passages(title, body, max_tokens=max_tokens):
-                if passage.position in positions:
-                    texts.append((positions[passage.position], passage.text))
-        texts.sort(key=lambda pair: len(pair[1]))
-        yield from _batches(texts, PASSAGES_PER_COMMIT)
-
-
-def _batches(items: Sequence, size: int) -> Iterator[Sequence]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def _forget_old_words(connection: sidecar.sqlite3.Connection) -> None:
+    # FTS5 only marks words as deleted. Merging all its segments writes the index anew without them, and secure_delete
+    # overwrites the old pages.
+    for table in ("notes_fts", schema.WORDS):
+        connection.execute(f"insert into {table} ({table}) values ('optimize')")
+    connection.execute("delete from meta where key = 'old_text_in_fts'")

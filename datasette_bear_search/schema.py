@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .notes import text_hash
+
 try:
     import pysqlite3 as sqlite3
 except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
@@ -69,6 +71,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     for migration in MIGRATIONS:
         schema(name=migration.__name__)(migration)
     schema.apply(sqlite_utils.Database(connection))
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Whether the schema is the one that this version makes."""
+    return _applied_migrations(connection) == {migration.__name__ for migration in MIGRATIONS}
 
 
 def _applied_migrations(connection: sqlite3.Connection) -> set[str]:
@@ -222,4 +229,31 @@ def _0003_judgments(db: sqlite_utils.Database) -> None:
     db[JUDGMENTS].create_index(["query", "source", "key"], unique=True, if_not_exists=True)
 
 
-MIGRATIONS = [_0001_notes, _0002_passages, _0003_judgments]
+def _0004_sources(db: sqlite_utils.Database) -> None:
+    """What it takes to read several sources of any kind again, each by itself, and to fold the same note from two."""
+    for column in (
+        "kind text not null default 'bear'",
+        "app text not null default ''",
+        "options text not null default '{}'",
+        "never text not null default '[]'",  # tags that aren't indexed, as a JSON array
+        "config_file text",
+        "skipped text not null default '[]'",  # lines for people, as a JSON array
+        "version text",  # of this package, which read it
+    ):
+        db.execute(f"alter table sources add column {column}")
+    for column in (
+        "stamp text",
+        "text_hash text",
+        "copy_of integer references notes (id) on delete set null",
+    ):
+        db.execute(f"alter table notes add column {column}")
+    for note_id, title, body in db.execute("select id, title, body from notes").fetchall():
+        db.execute("update notes set text_hash = ? where id = ?", [text_hash(title, body), note_id])
+    # These columns stand behind the long texts, so that what looks at them has to find them in an index.
+    db.execute("create index notes_known on notes (source, key, fingerprint, stamp)")
+    db.execute("create index notes_text on notes (text_hash, source)")
+    db.execute("create index notes_key on notes (key, source)")
+    db.execute("create index notes_copies on notes (copy_of) where copy_of is not null")
+
+
+MIGRATIONS = [_0001_notes, _0002_passages, _0003_judgments, _0004_sources]

@@ -213,6 +213,14 @@ def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
 
+def stored_model(path: Path) -> str | None:
+    """The model that made the vectors of the sidecar at ``path``, if there is one."""
+    if not is_sidecar(path):
+        return None
+    with closing(connect(path)) as connection:
+        return get_meta(connection, "model")
+
+
 def read_state(connection: sqlite3.Connection) -> State:
     """What the sidecar says of itself: a few indexed look-ups, cheap enough for every search."""
     meta = dict(connection.execute("select key, value from meta").fetchall())

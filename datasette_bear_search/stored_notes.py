@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from .notes import Note, Tag
+from .notes import Note, Tag, text_hash
 from .passages import MAX_TOKENS, Passage, passages
 from .sidecar import (
     PASSAGE_INDEX,
@@ -16,7 +16,6 @@ from .sidecar import (
     set_meta,
     sqlite3,
 )
-from .sources import Source
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
 PASSAGE_VERSION = 1
@@ -41,6 +40,8 @@ _COLUMNS = (
     "fingerprint",
     "body",
     "attachments",
+    "stamp",
+    "text_hash",
 )
 _INSERT = f"insert into notes ({', '.join(_COLUMNS)}) values ({', '.join('?' * len(_COLUMNS))})"
 _UPDATE = f"update notes set {', '.join(f'{column} = ?' for column in _COLUMNS)} where id = ?"
@@ -56,13 +57,29 @@ def fingerprints(connection: sqlite3.Connection, source_name: str) -> dict[str, 
     }
 
 
-def ids_outside(connection: sqlite3.Connection, source_names: Sequence[str]) -> list[int]:
-    """Ids of the notes that belong to none of the sources."""
+def stamps(connection: sqlite3.Connection, source_name: str) -> dict[str, str]:
+    """The stored notes of a source that have a stamp: key → stamp."""
+    return dict(
+        connection.execute(
+            "select key, stamp from notes where source = ? and stamp is not null", [source_name]
+        )
+    )
+
+
+def ids_of(connection: sqlite3.Connection, source_names: Iterable[str]) -> list[int]:
+    """Ids of the notes of these sources."""
     rows = connection.execute(
-        "select id from notes where source not in (select value from json_each(?))",
+        "select id from notes where source in (select value from json_each(?))",
         [json.dumps(list(source_names))],
     )
     return [note_id for (note_id,) in rows]
+
+
+def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str | None]]) -> None:
+    """Note that these notes, by id, were looked at again and are as they were."""
+    connection.executemany(
+        "update notes set stamp = ? where id = ?", [(stamp, note_id) for note_id, stamp in stamped]
+    )
 
 
 def insert(connection: sqlite3.Connection, source_name: str, note: Note) -> None:
@@ -126,36 +143,6 @@ def remove_unused_tags(connection: sqlite3.Connection) -> None:
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
 
 
-def write_source(
-    connection: sqlite3.Connection,
-    source: Source,
-    *,
-    state: str,
-    read: str,
-    notes: int,
-    include_trashed: bool,
-) -> None:
-    """Note where a source is, when and in which state it was read."""
-    connection.execute(
-        """
-        insert into sources (name, location, heading_link, state, read, notes, include_trashed)
-        values (?, ?, ?, ?, ?, ?, ?)
-        on conflict (name) do update set
-          location = excluded.location, heading_link = excluded.heading_link, state = excluded.state,
-          read = excluded.read, notes = excluded.notes, include_trashed = excluded.include_trashed
-        """,
-        [source.name, source.location, source.heading_link, state, read, notes, include_trashed],
-    )
-
-
-def forget_sources(connection: sqlite3.Connection, source_names: Sequence[str]) -> None:
-    """Forget every source but these."""
-    connection.execute(
-        "delete from sources where name not in (select value from json_each(?))",
-        [json.dumps(list(source_names))],
-    )
-
-
 def max_tokens(connection: sqlite3.Connection) -> int:
     """The most tokens that a passage may have, as the sidecar's model demands."""
     _, _, tokens = (get_meta(connection, "passage_settings") or "").partition("/")
@@ -197,6 +184,8 @@ def _values(source_name: str, note: Note) -> list[str | int | None]:
         note.fingerprint(),
         note.body,
         note.attachments,
+        note.stamp,
+        text_hash(note.title, note.body),
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from datasette.cli import cli
 
-from datasette_bear_search import embedders
+from datasette_bear_search import configuration, embedders
 from tests.bear_libraries import bear_library
 from tests.tiny_embedder import TinyEmbedder
 
@@ -21,6 +21,13 @@ def tiny_model(monkeypatch):
     """Every test gets the tiny model instead of the default one; those of the real model ask for it by name."""
     embedders.register(TINY, lambda: TinyEmbedder(TINY))
     monkeypatch.setattr(embedders, "default_model", lambda: TINY)
+
+
+@pytest.fixture(autouse=True)
+def no_configuration(tmp_path, monkeypatch):
+    """No test reads the configuration file of whoever runs it."""
+    monkeypatch.delenv(configuration.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.setattr(configuration, "default_path", lambda: tmp_path / "config" / "none.yaml")
 
 
 @pytest.fixture

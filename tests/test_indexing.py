@@ -12,7 +12,14 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search import embedders, indexer, schema, sidecar, stored_notes
+from datasette_bear_search import (
+    embedders,
+    embedding_run,
+    indexer,
+    schema,
+    sidecar,
+    stored_notes,
+)
 from datasette_bear_search.demo.library import BearFile, BearNote
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.bear_libraries import day, edit, left_untouched
@@ -173,7 +180,7 @@ def test_only_changed_passages_are_embedded_again(write, bear_index):
     write(GARDEN, SOUP)
     bear_index()
     write(BearNote(GARDEN.text.replace("saw", "axe"), tags=GARDEN.tags, created=day(1)), SOUP)
-    assert "1 passages embedded" in bear_index().output
+    assert "1 passage embedded" in bear_index().output
 
 
 def test_pinning_a_note_embeds_nothing(write, library, bear_index):
@@ -258,7 +265,7 @@ def test_a_run_that_dies_while_embedding_is_resumed(write, bear_index, sidecar_p
     bear_index()
     complete = content(sidecar_path)
     sidecar_path.unlink()
-    monkeypatch.setattr(indexer, "PASSAGES_PER_COMMIT", 8)
+    monkeypatch.setattr(embedding_run, "PASSAGES_PER_COMMIT", 8)
     batches = []
 
     class Dies(TinyEmbedder):
@@ -391,13 +398,13 @@ def test_without_a_path_the_same_library_is_read_again(write, bear_index, sideca
     assert "1 note added" in result.output
 
 
-def test_another_library_replaces_the_first(write, bear_index, sidecar_path, tmp_path):
+def test_another_library_joins_the_first(write, bear_index, sidecar_path, tmp_path):
     write(GARDEN)
     bear_index()
     from tests.bear_libraries import bear_library
 
     bear_index(path=bear_library(tmp_path / "other.sqlite", [SOUP]))
-    assert rows(sidecar_path, "select title from notes") == [("Soup",)]
+    assert rows(sidecar_path, "select title from notes order by title") == [("Garden",), ("Soup",)]
 
 
 def test_two_libraries_are_kept_apart(write, library, sidecar_path, bear_index, tmp_path):

@@ -67,12 +67,18 @@ class Collection:
 class Corpus:
     """The source for the documents of a collection: notes whose keys are the documents' ids."""
 
+    app = ""
     name = "collection"
     heading_link = ""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / CORPUS
         self.location = str(self.path.resolve())
+        self.skipped: list[str] = []
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return Path(location).name == CORPUS
 
     def state(self) -> str:
         status = _existing(self.path).stat()

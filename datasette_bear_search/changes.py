@@ -1,0 +1,212 @@
+"""What a source says now, and how that differs from what the sidecar holds of it. Writes nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+
+from . import schema, stored_notes, stored_sources
+from .notes import Note
+from .sidecar import fold_tag, sqlite3
+from .sources import Incremental, Source, SourceError, Unchanged
+from .sources.kinds import SourceConfig, open_source
+from .stored_sources import StoredSource
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a source said, and the state that it was in just before it was read."""
+
+    config: SourceConfig
+    source: Source
+    state: str
+    notes: list[Note]
+    unchanged: frozenset[str]  # keys of notes that are as the sidecar has them
+    skipped: tuple[str, ...]
+    seconds: float
+
+    @property
+    def count(self) -> int:
+        return len(self.notes) + len(self.unchanged)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How a source differs from what the sidecar holds of it."""
+
+    added: tuple[Note, ...]
+    changed: tuple[tuple[int, Note], ...]  # with their ids in the sidecar
+    touched: tuple[tuple[int, str | None], ...]  # ids and new stamps of notes that are as they were
+    removed: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.added) + len(self.changed) + len(self.removed)
+
+
+def read(
+    source: Source,
+    config: SourceConfig | None = None,
+    known: Mapping[str, str] | None = None,
+    state: str | None = None,
+) -> Reading:
+    """Read a source: whole, or if it can and there are ``known`` stamps by key, what changed since.
+
+    :param config: how it is to be read; without one, everything that isn't in the trash
+    :param state: its state, where the caller has just asked for it
+    :raises SourceError: if it can't be read, whatever the reason
+    """
+    config = config or SourceConfig(source.name, "", source.location)
+    started = time.perf_counter()
+    try:
+        # Before the notes: a change in between shows as one more run, never as none.
+        state = source.state() if state is None else state
+        if known and isinstance(source, Incremental):
+            told = source.read_changed(known, include_trashed=config.include_trashed)
+        else:
+            told = source.read(include_trashed=config.include_trashed)
+        notes, unchanged, skipped = _sorted_out(told, known or {}, config.never)
+    except SourceError:
+        raise
+    except Exception as error:
+        # Somebody's own source may fail in any way; it must not take the other sources with it.
+        raise SourceError(
+            f"{source.location} could not be read: {type(error).__name__}: {error}. "
+            f"This is a fault of the source {config.kind or source.name}."
+        ) from error
+    return Reading(
+        config,
+        source,
+        state,
+        notes,
+        unchanged,
+        (*source.skipped, *skipped),
+        time.perf_counter() - started,
+    )
+
+
+def read_if_changed(
+    connection: sqlite3.Connection | None, config: SourceConfig, stored: StoredSource | None
+) -> Reading | None:
+    """Read a source that the sidecar may know; None if nothing in it can have changed.
+
+    :raises SourceError: if it can't be read
+    """
+    source = open_source(config)
+    if connection is None or not is_comparable(config, stored):
+        return read(source, config)
+    state = current_state(source)
+    if state and stored is not None and state == stored.state:
+        return None
+    return read(source, config, stored_notes.stamps(connection, config.name), state)
+
+
+def current_state(source: Source) -> str | None:
+    """A source's state; None if asking for it fails in a way that only reading it explains.
+
+    :raises SourceError: if the source says itself what is wrong
+    """
+    try:
+        return source.state()
+    except SourceError:
+        raise
+    except Exception:
+        return None
+
+
+def is_comparable(config: SourceConfig, stored: StoredSource | None) -> bool:
+    """Whether what was read of a source holds for the way in which it is read now."""
+    return (
+        stored is not None and stored.config.reads_as(config) and stored.version == reader_version()
+    )
+
+
+def changes(connection: sqlite3.Connection, reading: Reading) -> Changes:
+    """What writing a reading into the sidecar does."""
+    known = stored_notes.fingerprints(connection, reading.config.name)
+    for key in reading.unchanged:
+        del known[key]
+    added, changed, touched = [], [], []
+    for note in reading.notes:
+        note_id, fingerprint = known.pop(note.key, (None, None))
+        if note_id is None:
+            added.append(note)
+        elif fingerprint != note.fingerprint():
+            changed.append((note_id, note))
+        elif note.stamp is not None:
+            touched.append((note_id, note.stamp))
+    removed = tuple(note_id for note_id, _ in known.values())
+    return Changes(tuple(added), tuple(changed), tuple(touched), removed)
+
+
+def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
+    """Notes of a source that were added, changed or removed since it was indexed.
+
+    :raises SourceError: if it can't be read
+    """
+    if not schema.is_current(connection):
+        return 0  # nothing to compare with before the next run
+    reading = read_if_changed(connection, stored.config, stored)
+    return 0 if reading is None else changes(connection, reading).count
+
+
+def known_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
+    """The sources that the sidecar was made from, by name."""
+    return {stored.config.name: stored for stored in stored_sources.all_sources(connection)}
+
+
+def reader_version() -> str | None:
+    """The version of this package: another one may read more of a note, so that its sources are read again."""
+    try:
+        return version("datasette-bear-search")
+    except PackageNotFoundError:  # not installed, run from its folder
+        return None
+
+
+def has_tag(note: Note, tags: Iterable[str]) -> bool:
+    """Whether a note has one of these tags, or one nested below them."""
+    folded = [fold_tag(tag) for tag in tags]
+    own = [fold_tag(tag.name) for tag in note.tags]
+    return any(name == tag or name.startswith(f"{tag}/") for name in own for tag in folded)
+
+
+def _sorted_out(
+    told: Iterable[Note | Unchanged], known: Mapping[str, str], never: tuple[str, ...]
+) -> tuple[list[Note], frozenset[str], list[str]]:
+    """The notes to index, the keys of those that are as they were, and lines on what is left out."""
+    notes: dict[str, Note] = {}
+    unchanged, skipped = set(), []
+    for item in told:
+        if item.key in notes or item.key in unchanged:
+            skipped.append(f"{item.key}: there is another note with this key; the first one counts")
+        elif isinstance(item, Note):
+            if not has_tag(item, never):
+                notes[item.key] = _storable(item)
+        elif item.key in known:
+            unchanged.add(item.key)
+        else:
+            raise SourceError(
+                f"The source said that {item.key} is as it was, but was never told how it was."
+            )
+    return list(notes.values()), frozenset(unchanged), skipped
+
+
+def _storable(note: Note) -> Note:
+    """A note whose texts SQLite can keep: without NULs and halves of surrogate pairs."""
+    texts = {name: getattr(note, name) for name in ("title", "body", "attachments")}
+    clean = {
+        name: text.replace("\0", "").encode(errors="replace").decode()
+        for name, text in texts.items()
+        if "\0" in text or not _is_encodable(text)
+    }
+    return replace(note, **clean) if clean else note
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""``datasette bear-serve``: the search page, on this machine only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import clear_errors, sidecar_option
+
+SEARCH_PATH = "/-/bear-search"
+LOCALHOST = "127.0.0.1"  # notes are served to this machine only
+DEFAULT_PORT = 8001
+
+
+@click.command()
+@sidecar_option
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
+)
+@click.option(
+    "--open/--no-open", "open_browser", default=True, help="Open the search page in the browser"
+)
+def bear_serve(sidecar_path: Path | None, port: int | None, open_browser: bool) -> None:
+    """
+    Search the indexed notes in the browser
+
+    Serves them to this machine only (127.0.0.1).
+    """
+    from .. import sidecar
+
+    with clear_errors():
+        path = sidecar_path or sidecar.default_path()
+        sidecar.connect(path).close()
+        serve(path, port, open_browser)
+
+
+def serve(path: Path, port: int | None, open_browser: bool) -> None:
+    """Serve the sidecar at ``path`` until Ctrl-C."""
+    import socket
+    import webbrowser
+
+    import uvicorn
+    from datasette.app import Datasette
+
+    from .. import sidecar
+    from ..embedders import get_embedder
+
+    try:
+        listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
+    except OSError:
+        if port is not None:
+            raise click.ClickException(
+                f"Port {port} can't be used. Choose another with --port, or leave it out to get a free one."
+            ) from None
+        listener = socket.create_server((LOCALHOST, 0))
+    address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
+    click.echo(f"Search your notes at {address} (Ctrl-C stops)")
+    # What the setting warm_up does, but before the first request instead of with it.
+    if model := sidecar.stored_model(path):
+        get_embedder(model).warm_up()
+    if open_browser:
+        # The socket listens already: the browser's request waits until the server answers.
+        webbrowser.open(address)
+    # Nobody but the person at this machine can press the buttons, so that they may write.
+    settings = {"plugins": {"datasette-bear-search": {"judgments": True}}}
+    datasette = Datasette([str(path)], metadata=settings)
+    server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
+    server.run(sockets=[listener])

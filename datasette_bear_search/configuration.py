@@ -1,0 +1,245 @@
+"""``bear-search.yaml``: which sources there are, how each is read, and which tags are never indexed.
+
+The same settings may stand in Datasette's own configuration file, under ``plugins: datasette-bear-search:``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .sources import SourceError
+from .sources.kinds import SourceConfig, absolute, get_kind, kind_of, names, new_name
+
+PLUGIN = "datasette-bear-search"
+ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
+FILE_NAME = "bear-search.yaml"
+
+SETTINGS = ("sources", "never_index_tags")
+_SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed")
+
+# What can be typed after ``source:`` without quotation marks.
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+class ConfigurationError(Exception):
+    """The configuration can't be used; the message names the place and says what would be right."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a configuration file says."""
+
+    path: Path
+    sources: tuple[SourceConfig, ...] | None  # None if it names none and so leaves them to others
+    never: tuple[str, ...]  # tags that are never indexed, whatever the source
+
+
+def find_configuration(given: Path | None) -> Path | None:
+    """The configuration file: the given one, that of the environment, or the one in its usual place if it is there."""
+    if given is not None:
+        return given
+    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
+        return Path(chosen).expanduser()
+    usual = default_path()
+    return usual if usual.is_file() else None
+
+
+def default_path() -> Path:
+    """Where the configuration file is when nobody says otherwise."""
+    from platformdirs import user_config_path
+
+    return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
+
+
+def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:
+    """What a configuration file says.
+
+    :param known: sources that the sidecar has; what the file leaves open stays as it was with these
+    :raises ConfigurationError: if it can't be read, or says something that can't be meant
+    """
+    settings, is_datasettes = _settings(path)
+    if not is_datasettes:
+        _check_keys(settings, SETTINGS, str(path))
+    never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
+    entries = settings.get("sources")
+    if entries is None:
+        return Configuration(path, None, never)
+    if not isinstance(entries, list):
+        raise ConfigurationError(f'{path}: sources has to be a list, each entry with a "location".')
+    sources: list[SourceConfig] = []
+    for number, entry in enumerate(entries, 1):
+        place = f"{path}: source {number}"
+        if not isinstance(entry, Mapping):
+            raise ConfigurationError(f'{place}: there has to be a mapping with a "location".')
+        if "name" in entry:
+            place = f"{place} ({entry['name']})"
+        names_above = {source.name for source in sources}
+        sources.append(_source(entry, place, path, names_above, never, known))
+    return Configuration(path, tuple(sources), never)
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A question that names the closest of the words, or all of them if none is close."""
+    from rapidfuzz import process
+
+    words = list(words)
+    close = process.extractOne(word, words, score_cutoff=60)
+    return f"Did you mean {close[0]}?" if close else f"There are: {', '.join(words)}."
+
+
+def _settings(path: Path) -> tuple[Mapping[str, Any], bool]:
+    """The mapping with our settings, and whether it stands in a file of Datasette's."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ConfigurationError(f"There is no configuration file at {path}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"The configuration file {path} can't be read: {error}.") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}, line {mark.line + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or error
+        raise ConfigurationError(f"{place}: this is not YAML ({problem}).") from None
+    content = {} if content is None else content
+    if not isinstance(content, Mapping):
+        raise ConfigurationError(
+            f"{path}: there has to be a mapping with the keys {' and '.join(SETTINGS)}."
+        )
+    if "plugins" in content:
+        ours = (content["plugins"] or {}).get(PLUGIN)
+        return ours if isinstance(ours, Mapping) else {}, True
+    return content, False
+
+
+def _source(
+    entry: Mapping[str, Any],
+    place: str,
+    path: Path,
+    taken: set[str],
+    never: tuple[str, ...],
+    known: Sequence[SourceConfig],
+) -> SourceConfig:
+    location = _location(entry, place, path)
+    same = next((source for source in known if source.location == location), None)
+    kind = entry.get("kind") or (same.kind if same else _recognized(location))
+    options = {key: value for key, value in entry.items() if key not in _SOURCE_KEYS}
+    if kind:
+        _check_options(kind, options, place)
+    name = _name(entry.get("name"), place, taken)
+    if name is None and same is not None and same.name not in taken:
+        name = same.name
+    return SourceConfig(
+        name=name or new_name(kind, location, taken),
+        kind=kind,
+        location=location,
+        # As the sidecar keeps them, so that they can be compared: a YAML date is a string.
+        options=json.loads(json.dumps(options, default=str)),
+        never=tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")])),
+        include_trashed=_flag(entry.get("include_trashed", False), f"{place}: include_trashed"),
+        config_file=str(path.resolve()),
+    )
+
+
+def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
+    kind, location = entry.get("kind"), entry.get("location")
+    if kind is not None and kind not in names():
+        raise ConfigurationError(
+            f"{place}: there is no kind of source called {kind!r}. {did_you_mean(str(kind), names())}"
+        )
+    if location is not None:
+        return absolute(str(location), path.resolve().parent)
+    try:
+        return str(get_kind(kind).default_location())  # type: ignore[union-attr]
+    except (AttributeError, SourceError):
+        raise ConfigurationError(f'{place}: it needs a "location".') from None
+
+
+def _recognized(location: str) -> str:
+    """The kind that reads a location; "" if none does now: it may lie on a drive that isn't there today."""
+    try:
+        return kind_of(location)
+    except SourceError:
+        return ""
+
+
+def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
+    try:
+        allowed, required = _options(get_kind(kind))
+    except SourceError as error:
+        raise ConfigurationError(f"{place}: {error}") from None
+    if allowed is not None:
+        _check_keys(options, allowed, place, [*_SOURCE_KEYS, *allowed])
+    if missing := [name for name in required if name not in options]:
+        raise ConfigurationError(f"{place}: a source of the kind {kind} needs {missing[0]!r}.")
+
+
+def _options(kind: type) -> tuple[list[str] | None, list[str]]:
+    """The options that a kind takes, None for any, and those that it can't do without."""
+    options: dict[str, inspect.Parameter] = {}
+    for cls in kind.__mro__:
+        if cls is object or "__init__" not in vars(cls):
+            continue
+        # Without self and the location.
+        parameters = list(inspect.signature(vars(cls)["__init__"]).parameters.values())[2:]
+        options = {parameter.name: parameter for parameter in parameters} | options
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break  # what the class doesn't take, it doesn't hand on to the one that it is made from
+    else:
+        return None, []
+    named = [
+        parameter
+        for parameter in options.values()
+        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name != "name"
+    ]
+    return (
+        [parameter.name for parameter in named],
+        [parameter.name for parameter in named if parameter.default is parameter.empty],
+    )
+
+
+def _name(name: Any, place: str, taken: set[str]) -> str | None:
+    if name is None:
+        return None
+    name = str(name)
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{place}: a name is made of letters, digits, '-', '_' and '.', so that it can be typed after source:"
+        )
+    if name.lower() in {other.lower() for other in taken}:
+        raise ConfigurationError(f"{place}: there is another source with this name above.")
+    return name
+
+
+def _tags(value: Any, place: str) -> tuple[str, ...]:
+    value = [] if value is None else value
+    if not isinstance(value, list) or not all(isinstance(tag, str) and tag for tag in value):
+        raise ConfigurationError(
+            f'{place} has to be a list of tags, such as ["#private"]. In YAML, a # outside quotation marks begins a '
+            "comment."
+        )
+    return tuple(value)
+
+
+def _flag(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{place} has to be true or false, not {value!r}.")
+    return value
+
+
+def _check_keys(
+    found: Iterable[str], allowed: Iterable[str], place: str, known: Iterable[str] | None = None
+) -> None:
+    allowed = list(allowed)
+    for key in found:
+        if key not in allowed:
+            question = did_you_mean(str(key), known or allowed)
+            raise ConfigurationError(f"{place}: there is no setting {key!r} here. {question}")

