@@ -1,0 +1,42 @@
+"""What the tests of Datasette's own pages share: the same question to either version of Datasette."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from datasette.app import Datasette
+
+IS_1_0 = hasattr(Datasette, "add_query")
+
+
+def configured(files: list[Any], config: dict[str, Any], **options: Any) -> Datasette:
+    """A Datasette whose owner wrote this into datasette.yaml or, before 1.0, into metadata.yaml."""
+    place = "config" if IS_1_0 else "metadata"
+    return Datasette([str(file) for file in files], **{place: config}, **options)
+
+
+def other_database(path) -> str:
+    """A database that isn't ours, with tables of the same names."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("create table notes (id integer primary key, title, tags, url, body, modified)")
+        db.execute("create table tags (id integer primary key, name)")
+        db.execute(
+            "insert into notes values (1, 'Roof elsewhere', '[\"a\"]', 'bear://x', ?, '2024-01-01')",
+            ["long " * 1000],
+        )
+        db.execute("insert into tags values (1, 'elsewhere')")
+    return str(path)
+
+
+def cookies(datasette: Datasette, actor: str | None) -> dict[str, str]:
+    """The cookies of somebody who is signed in."""
+    return {"ds_actor": datasette.sign({"a": {"id": actor}}, "actor")} if actor else {}
+
+
+async def get(datasette: Datasette, path: str, status: int = 200, actor: str | None = None) -> Any:
+    """The response to a GET."""
+    response = await datasette.client.get(path, cookies=cookies(datasette, actor))
+    assert response.status_code == status, response.text
+    return response
