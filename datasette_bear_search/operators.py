@@ -13,6 +13,9 @@ DATES = ("created", "modified", "before", "after")
 # "in:title" isn't here: it is no filter by itself, but says where the words are looked for.
 PLACES = {"archive": "archived", "trash": "trashed"}
 
+# The operators that take one of a few words.
+CHOICES = {"is": tuple(STATES), "has": tuple(HAS), "in": ("title", *PLACES)}
+
 _A_DATE = "a date such as 2024, 2024-05, last-week, 7d or 2024..2025-03"
 
 # What each operator takes, for whoever gave it something else.
@@ -20,9 +23,7 @@ TAKES = {
     "tag": "a tag such as work/projects",
     "source": "the name of a source such as bear",
     **dict.fromkeys(DATES, _A_DATE),
-    "is": f"one of {', '.join(STATES)}",
-    "has": f"one of {', '.join(HAS)}",
-    "in": f"one of title, {', '.join(PLACES)}",
+    **{name: f"one of {', '.join(choices)}" for name, choices in CHOICES.items()},
     "linked-to": "the title of a note",
 }
 

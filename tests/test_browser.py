@@ -86,7 +86,7 @@ def page(chromium, request):
 
 def test_a_person_searches_and_narrows(page, address):
     page.goto(f"{address}/-/bear-search")
-    page.get_by_role("searchbox", name="Search notes").fill("composting toilet")
+    page.locator("#bear-q").fill("composting toilet")
     page.get_by_role("button", name="Search").click()
     first = page.locator(".bear-card").first
     assert first.locator("h2").inner_text() == "Composting toilet"
@@ -101,6 +101,7 @@ def test_a_person_searches_and_narrows(page, address):
     page.wait_for_url(lambda url: "tag=" not in url)
     page.go_back()
     page.wait_for_url("**tag=cabin**")
+    page.locator(".bear-chip").wait_for()
     assert page.locator(".bear-chip").count() == 1
 
 

@@ -1,0 +1,410 @@
+/* The search page under the fingers: results follow the box and the filters, keys move over them. Without this script the
+   page is a form with links that does all of it. What is shown is always the HTML that the server made. */
+(() => {
+  "use strict";
+
+  const form = document.querySelector("form.bear-form");
+  const box = document.getElementById("bear-q");
+  const results = document.getElementById("bear-results");
+  if (!form || !box || !results) return;
+
+  // All times are milliseconds. Keys that follow each other faster than this, such as one held down, are one search; and
+  // so long a search that is under way may still be answered before the next one takes its place.
+  const BURST = 30;
+  // After such a rest, what is on the screen is an entry of the browser's history, and its count is read out.
+  const REST = 1000;
+  // If a search took longer than this, the next one is preceded by one for the words alone, which needs no model; unless
+  // that took as long, because it isn't the model that is slow.
+  const SLOW = 150;
+  // While the model is loading, results by meaning are asked for again so often.
+  const RETRIES = 30;
+  const RETRY_AFTER = 1000;
+  const IS_LOADING = /model is still loading/;
+
+  const UNANSWERED = "The server does not answer, so these are the results from before. Press Enter to try again.";
+
+  // The count is read out, not the whole list.
+  results.removeAttribute("aria-live");
+  const announcement = element("p", { className: "bear-hidden" });
+  const failure = element("p", { className: "bear-notice bear-failure" });
+  for (const line of [announcement, failure]) line.setAttribute("role", "status");
+  results.before(announcement, failure);
+
+  // Searching
+
+  let shown = searchOf(location); // what the results on the screen answer; null if only by words
+  let shownHtml = null;
+  let underWay = null; // AbortController of the search that is under way
+  const took = { whole: 0, words: 0 };
+  let isSettled = true; // whether the current entry of the history stays as it is
+  let lastKey = 0;
+  let burst, rest, retry; // timers
+
+  /* Show the results at an address.
+     isTyping: the search may change with the next key, so that it is not yet an entry of the history of its own.
+     isPast: the history has the address already.
+     retries: how often the same was asked for before, because the model was loading. */
+  async function search(url, { isTyping = false, isPast = false, retries = 0 } = {}) {
+    cancel();
+    const own = (underWay = new AbortController());
+    const typedBefore = box.value;
+    results.setAttribute("aria-busy", "true");
+    try {
+      const isSlow = took.whole > SLOW && took.words < took.whole / 2;
+      const byWords = isSlow ? withWordsOnly(url) : null;
+      if (byWords) {
+        const page = await load(byWords, own.signal, "words");
+        if (own !== underWay) return;
+        restoreMode(page, url);
+        show(page);
+        shown = null;
+      }
+      const page = await load(url, own.signal, "whole");
+      if (own !== underWay) return;
+      show(page);
+      if (!isTyping && !retries) copyForm(page, typedBefore);
+      failure.textContent = "";
+      shown = searchOf(url);
+      if (!isPast) remember(url);
+      if (isTyping) rest = setTimeout(settle, REST);
+      else settle();
+      retryWhileLoading(url, retries + 1);
+    } catch (error) {
+      if (own !== underWay) return;
+      if (!(error instanceof Failure)) throw error;
+      failure.textContent = error.message;
+    } finally {
+      if (own === underWay) {
+        underWay = null;
+        results.removeAttribute("aria-busy");
+      }
+    }
+  }
+
+  function cancel() {
+    underWay?.abort();
+    underWay = null;
+    for (const timer of [burst, rest, retry]) clearTimeout(timer);
+    results.removeAttribute("aria-busy");
+  }
+
+  class Failure extends Error {}
+
+  async function load(url, signal, kind) {
+    const started = performance.now();
+    let response, text;
+    try {
+      response = await fetch(url, { signal });
+      text = await response.text();
+    } catch {
+      throw new Failure(UNANSWERED);
+    }
+    took[kind] = performance.now() - started;
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const fresh = page.getElementById("bear-results");
+    if (response.status >= 500) {
+      throw new Failure(fresh?.querySelector(".message-error")?.textContent ?? UNANSWERED);
+    }
+    // Another page, such as one to log in, is the browser's to show.
+    if (!fresh) location.assign(url);
+    return fresh ? page : new Promise(() => {});
+  }
+
+  function show(page) {
+    const fresh = page.getElementById("bear-results");
+    document.title = page.title;
+    document.querySelector("h1").replaceChildren(...page.querySelector("h1").childNodes);
+    if (fresh.innerHTML === shownHtml) return;
+    shownHtml = fresh.innerHTML;
+    const focusAgain = keepFocus();
+    const openAgain = keepOpen();
+    results.replaceChildren(...fresh.childNodes);
+    openAgain();
+    focusAgain();
+  }
+
+  /* What somebody unfolded in the results; call it to unfold the same in those that took their place. */
+  function keepOpen() {
+    const nameOf = (details) => {
+      const place = details.parentElement.closest("[id], [aria-labelledby]");
+      const summary = details.querySelector("summary").textContent.replace(/\d/g, "").trim();
+      return `${place.id || place.getAttribute("aria-labelledby")} ${summary}`;
+    };
+    const names = new Set([...results.querySelectorAll("details[open]")].map(nameOf));
+    return () => {
+      for (const details of results.querySelectorAll("details")) {
+        details.open ||= names.has(nameOf(details));
+      }
+    };
+  }
+
+  /* What has the focus in the results; call it to focus the same thing in those that took their place. */
+  function keepFocus() {
+    const focused = document.activeElement;
+    if (!results.contains(focused) || focused === results) return () => {};
+    const card = focused.closest("[id]");
+    const same = (other) => other.className === focused.className && other.textContent === focused.textContent;
+    return () => {
+      const place = (card?.id && results.querySelector(`[id="${CSS.escape(card.id)}"]`)) || results;
+      const candidates = [...place.querySelectorAll(focused.localName)];
+      results.tabIndex = -1;
+      (candidates.find(same) || results).focus({ preventScroll: true });
+    };
+  }
+
+  function retryWhileLoading(url, retries) {
+    const notices = [...results.querySelectorAll(".bear-notice")];
+    if (retries > RETRIES || !notices.some((notice) => IS_LOADING.test(notice.textContent))) return;
+    retry = setTimeout(() => search(url, { isPast: true, retries }), RETRY_AFTER);
+  }
+
+  // Addresses
+
+  function addressOfForm() {
+    const url = new URL(form.action);
+    const data = new FormData(form);
+    // The first choice is what holds without one.
+    for (const select of form.querySelectorAll("select")) {
+      if (select.selectedIndex === 0) data.delete(select.name);
+    }
+    for (const [name, value] of data) {
+      if (value.trim()) url.searchParams.append(name, value.trim());
+    }
+    return url;
+  }
+
+  function searchOf(url) {
+    return new URLSearchParams(url.search).toString();
+  }
+
+  function withWordsOnly(url) {
+    const mode = url.searchParams.get("mode") || "auto";
+    if (!url.searchParams.get("q") || !["auto", "hybrid"].includes(mode)) return null;
+    const byWords = new URL(url);
+    byWords.searchParams.set("mode", "keyword");
+    return byWords;
+  }
+
+  /* Results by words alone were not asked for, so their links must not ask for them either. */
+  function restoreMode(page, url) {
+    for (const link of page.querySelectorAll("#bear-results a[href*='mode=keyword']")) {
+      const target = new URL(link.getAttribute("href"), location);
+      const mode = url.searchParams.get("mode");
+      if (mode) target.searchParams.set("mode", mode);
+      else target.searchParams.delete("mode");
+      link.setAttribute("href", target);
+    }
+  }
+
+  /* The form as it is on another page, but for what somebody is typing just now. */
+  function copyForm(page, typedBefore) {
+    const fresh = page.querySelector("form.bear-form");
+    for (const field of form.querySelectorAll("[type=hidden]")) field.remove();
+    form.append(...fresh.querySelectorAll("[type=hidden]"));
+    const key = (field) => `${field.name} ${field.type === "checkbox" && field.value}`;
+    const others = new Map([...fresh.elements].map((field) => [key(field), field]));
+    for (const field of form.elements) {
+      const other = others.get(key(field));
+      if (!field.name || !other || field.type === "hidden") continue;
+      const isBusy = field === box ? field.value !== typedBefore : field === document.activeElement;
+      if (field.type === "checkbox") {
+        field.checked = other.checked;
+      } else if (field.localName === "select") {
+        const value = other.value;
+        field.replaceChildren(...other.options);
+        field.value = value;
+      } else if (!isBusy && field.value.trim() !== other.value.trim()) {
+        field.value = other.value;
+      }
+    }
+  }
+
+  // History: one entry for each thing that was looked for, not for each key
+
+  function remember(url) {
+    if (url.href === location.href) return;
+    try {
+      if (isSettled) history.pushState(null, "", url);
+      else history.replaceState(null, "", url);
+      isSettled = false;
+    } catch {
+      // Safari allows a hundred in thirty seconds; the address then follows a little later.
+    }
+  }
+
+  function settle() {
+    isSettled = true;
+    const count = results.querySelector(".bear-count, .bear-nothing h2");
+    announcement.textContent = count ? count.textContent.replace(/\s+/g, " ").trim() : "";
+  }
+
+  addEventListener("popstate", () => {
+    if (searchOf(location) === shown && !underWay) return; // only another place on the same page
+    isSettled = true;
+    const url = new URL(location);
+    box.value = url.searchParams.get("q") ?? "";
+    search(url, { isPast: true });
+  });
+
+  // What starts a search
+
+  function typed() {
+    const isAlone = !underWay && performance.now() - lastKey > BURST;
+    lastKey = performance.now();
+    clearTimeout(burst);
+    burst = setTimeout(followBox, isAlone ? 0 : BURST);
+  }
+
+  function followBox() {
+    const url = addressOfForm();
+    if (searchOf(url) !== shown) search(url, { isTyping: true });
+    else cancel();
+  }
+
+  // Of the document, since a field of the form may stand elsewhere on the page.
+  document.addEventListener("input", ({ target, isComposing }) => {
+    const follows = target === box || (target.form === form && target.type === "range");
+    if (follows && !isComposing) typed();
+  });
+  box.addEventListener("compositionend", typed);
+
+  document.addEventListener("change", ({ target }) => {
+    if (target === box || target.form !== form) return;
+    isSettled = true;
+    search(addressOfForm());
+  });
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    search(addressOfForm());
+    if (matchMedia("(hover: none)").matches) box.blur(); // so that the keyboard leaves the screen
+  });
+
+  /* Chips, facets, months, more notes: links to other searches are followed without leaving the page. */
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button || hasModifier(event) || event.shiftKey) return;
+    const link = event.target.closest?.("a[href]");
+    if (!link || !(results.contains(link) || form.contains(link)) || link.hasAttribute("target")) return;
+    const url = new URL(link.getAttribute("href"), document.baseURI);
+    const home = new URL(form.action);
+    if (url.origin !== home.origin || url.pathname !== home.pathname || url.hash) return;
+    event.preventDefault();
+    isSettled = true;
+    const isNextPage = url.searchParams.has("_next");
+    search(url).then(() => isNextPage && results.scrollIntoView());
+  });
+
+  /* Datasette before 1.0 takes all details for menus, and folds up those outside which one clicks. */
+  let unfolded = [];
+  addEventListener("click", () => (unfolded = document.querySelectorAll(".content details[open]")), true);
+  addEventListener("click", () => unfolded.forEach((details) => (details.open = true)));
+
+  // Keys
+
+  /* Before Datasette hears of it, whose own jump menu is on the same key elsewhere. */
+  addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "/" || isElsewhere(event) || isField(event.target)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      box.focus();
+      box.select();
+    },
+    true
+  );
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || isElsewhere(event)) return;
+    const isBox = event.target === box;
+    if (isField(event.target) && !isBox) return;
+    const card = event.target.closest?.(".bear-card");
+    const act = {
+      ArrowDown: (isBox || card) && (() => move(card, 1)),
+      ArrowUp: card && (() => move(card, -1)),
+      j: !isBox && (() => move(card, 1)),
+      k: card && (() => move(card, -1)),
+      o: card && (() => card.querySelector("a.bear-open")?.click()),
+      Escape: card && (() => box.focus()),
+      "?": !isBox && showKeys,
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+
+  function isElsewhere(event) {
+    return hasModifier(event) || event.isComposing || document.querySelector("dialog[open]");
+  }
+
+  function hasModifier(event) {
+    return event.ctrlKey || event.metaKey || event.altKey;
+  }
+
+  function isField(target) {
+    const isButton = ["button", "checkbox", "radio", "submit"].includes(target.type);
+    return target.isContentEditable || (target.matches?.("input, textarea, select") && !isButton);
+  }
+
+  /* To the next card or the one before; above the first is the box. */
+  function move(card, step) {
+    const cards = [...results.querySelectorAll(".bear-card")];
+    const next = cards[cards.indexOf(card) + step];
+    if (next) {
+      next.querySelector(".bear-title")?.focus({ preventScroll: true });
+      next.scrollIntoView({ block: "nearest" });
+    } else if (step < 0) {
+      box.focus();
+    }
+  }
+
+  const KEYS = [
+    [["/"], "go to the search box"],
+    [["↓", "↑"], "go over suggestions and results"],
+    [["j", "k"], "the same, outside the box"],
+    [["Enter"], "open the note"],
+    [["o"], "open it in its app"],
+    [["Alt ↓"], "what can be typed here"],
+    [["Esc"], "back to the box"],
+    [["?"], "these keys"],
+  ];
+  let dialog;
+
+  function showKeys() {
+    dialog ||= keysDialog();
+    dialog.showModal();
+  }
+
+  function keysDialog() {
+    const list = element("dl");
+    for (const [keys, meaning] of KEYS) {
+      const term = element("dt");
+      for (const key of keys) term.append(element("kbd", { textContent: key }), " ");
+      list.append(term, element("dd", { textContent: meaning }));
+    }
+    const close = element("form", { method: "dialog" });
+    close.append(element("button", { textContent: "Close" }));
+    const made = element("dialog", { className: "bear-keys" });
+    made.setAttribute("aria-labelledby", "bear-keys-title");
+    made.append(element("h2", { id: "bear-keys-title", textContent: "Keys" }), list, close);
+    made.addEventListener("click", (event) => event.target === made && made.close());
+    results.after(made);
+    return made;
+  }
+
+  function element(name, properties = {}) {
+    return Object.assign(document.createElement(name), properties);
+  }
+
+  const keysButton = element("button", {
+    type: "button", className: "bear-keys-button", textContent: "?", title: "Keys", ariaLabel: "Keys",
+  });
+  keysButton.addEventListener("click", showKeys);
+  box.parentElement.append(keysButton);
+
+  // Where one would go on typing; browsers put the cursor of a box that has the focus from the start before its text.
+  box.setSelectionRange(box.value.length, box.value.length);
+  // What was typed before this script was there.
+  if (searchOf(addressOfForm()) !== shown && box.value !== box.defaultValue) typed();
+  retryWhileLoading(new URL(location), 1);
+})();

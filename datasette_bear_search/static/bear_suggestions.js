@@ -1,0 +1,145 @@
+/* Suggestions below the search box: operators, their values, titles of notes. What they are is the server's to say
+   (suggestions.py). An editable combobox with a listbox, as in the ARIA Authoring Practices. */
+(() => {
+  "use strict";
+
+  const box = document.getElementById("bear-q");
+  if (!box?.form) return;
+
+  // Milliseconds.
+  const BURST = 50;
+
+  const endpoint = new URL(box.form.action);
+  endpoint.pathname += "/suggest.json";
+
+  const list = document.createElement("ul");
+  list.id = "bear-suggestions";
+  list.hidden = true;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  box.parentElement.append(list);
+
+  box.setAttribute("role", "combobox");
+  box.setAttribute("aria-autocomplete", "list");
+  box.setAttribute("aria-controls", list.id);
+  box.setAttribute("aria-expanded", "false");
+
+  let offered = null; // the server's answer, and the text that it is for
+  let active = -1;
+  let underWay = null;
+  let burst;
+
+  async function ask() {
+    cancel();
+    const text = box.value;
+    const own = (underWay = new AbortController());
+    endpoint.searchParams.set("q", text);
+    endpoint.searchParams.set("cursor", [...text.slice(0, box.selectionStart)].length);
+    try {
+      const response = await fetch(endpoint, { signal: own.signal });
+      const answer = await response.json();
+      if (own !== underWay) return;
+      if (answer.ok && answer.suggestions.length) open(answer, text);
+      else close();
+    } catch {
+      if (own === underWay) close();
+    }
+  }
+
+  function open(answer, text) {
+    offered = { ...answer, text };
+    list.replaceChildren(...answer.suggestions.map(option));
+    list.hidden = false;
+    box.setAttribute("aria-expanded", "true");
+    activate(-1);
+  }
+
+  function cancel() {
+    clearTimeout(burst);
+    underWay?.abort();
+    underWay = null;
+  }
+
+  function close() {
+    cancel();
+    offered = null;
+    list.hidden = true;
+    box.setAttribute("aria-expanded", "false");
+    activate(-1);
+  }
+
+  function option(suggestion, index) {
+    const item = document.createElement("li");
+    item.id = `bear-suggestion-${index}`;
+    item.setAttribute("role", "option");
+    for (const part of ["label", "detail"]) {
+      const span = document.createElement("span");
+      span.className = `bear-suggestion-${part}`;
+      span.dir = "auto";
+      span.textContent = suggestion[part];
+      item.append(span, " ");
+    }
+    return item;
+  }
+
+  function activate(index) {
+    active = index;
+    [...list.children].forEach((item, place) => item.setAttribute("aria-selected", place === active));
+    if (active < 0) {
+      box.removeAttribute("aria-activedescendant");
+      return;
+    }
+    box.setAttribute("aria-activedescendant", list.children[active].id);
+    list.children[active].scrollIntoView({ block: "nearest" });
+  }
+
+  function choose(index) {
+    const { start, end, text, suggestions } = offered;
+    const { insert, url } = suggestions[index];
+    close();
+    if (url) {
+      location.assign(url);
+      return;
+    }
+    if (box.value !== text) return; // typed on meanwhile
+    // The server counts characters, the browser their halves.
+    const units = (count) => [...text].slice(0, count).join("").length;
+    box.setRangeText(insert, units(start), units(end), "end");
+    box.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  }
+
+  box.addEventListener("input", (event) => {
+    if (event.isComposing) return;
+    cancel();
+    activate(-1);
+    const before = box.value.slice(0, box.selectionStart);
+    if (/\S$/.test(before)) burst = setTimeout(ask, BURST);
+    else close();
+  });
+
+  box.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.ctrlKey || event.metaKey) return;
+    if (event.key === "ArrowDown" && event.altKey) {
+      event.preventDefault();
+      ask();
+      return;
+    }
+    if (event.key === "Enter" && active < 0) close(); // and search
+    if (!offered) return;
+    const last = offered.suggestions.length - 1;
+    if (event.key === "ArrowDown" && active < last) activate(active + 1);
+    else if (event.key === "ArrowDown") return close(); // and on to the results
+    else if (event.key === "ArrowUp" && active >= 0) activate(active - 1);
+    else if (event.key === "Enter") choose(active);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  });
+
+  box.addEventListener("blur", close);
+  list.addEventListener("mousedown", (event) => event.preventDefault()); // the box keeps the focus
+  list.addEventListener("click", (event) => {
+    const item = event.target.closest("[role=option]");
+    if (item) choose([...list.children].indexOf(item));
+  });
+})();

@@ -1,0 +1,61 @@
+"""Suggestions for the text of the search box, as JSON for the page's script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from datasette import Response
+from datasette.utils import sqlite_timelimit
+
+from . import sidecar, suggestions
+from .answers import NO_SIDECAR, UNREADABLE, json_error, json_response
+from .serving import NOTE_PATH, SEARCH_PATH, allowed, sidecar_database
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette
+
+SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
+
+
+async def suggest(datasette: Datasette, request) -> Response:
+    """What completes the text ``q`` at the character ``cursor``, by default at its end."""
+    database = await sidecar_database(datasette)
+    if database is None:
+        return json_error(datasette, NO_SIDECAR, 404)
+    if not await allowed(datasette, request.actor, "view-database", database):
+        return json_error(datasette, "Permission denied", 403)
+    text = request.args.get("q") or ""
+    cursor = request.args.get("cursor") or str(len(text))
+    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:12]) <= len(text)):
+        message = f"cursor must be a number from 0 to {len(text)}, not {cursor!r}"
+        return json_error(datasette, message, 400)
+    time_limit = datasette.setting("sql_time_limit_ms")
+
+    def run(connection: sidecar.sqlite3.Connection) -> suggestions.Suggestions:
+        with sqlite_timelimit(connection, time_limit):
+            return suggestions.suggest(connection, text, int(cursor))
+
+    try:
+        suggested = await database.execute_fn(run)
+    except sidecar.sqlite3.DatabaseError:
+        return json_error(datasette, UNREADABLE, 503)
+    body = {
+        "ok": True,
+        "start": suggested.start,
+        "end": suggested.end,
+        "suggestions": [_row(datasette, suggestion) for suggestion in suggested.found],
+    }
+    return json_response(datasette, body)
+
+
+def _row(datasette: Datasette, suggestion: suggestions.Suggestion) -> dict[str, Any]:
+    url = None
+    if suggestion.note_id is not None:
+        url = datasette.urls.path(f"{NOTE_PATH}/{suggestion.note_id}")
+    return {
+        "kind": suggestion.kind,
+        "label": suggestion.label,
+        "detail": suggestion.detail,
+        "insert": suggestion.insert,
+        "url": url,
+    }
