@@ -1,0 +1,159 @@
+"""What every tool has in common: the notes that it may see, the arguments that it was given, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import asking
+from ..filters import Filters
+from ..sidecar import SidecarError, sqlite3
+
+TELL_THE_PERSON = "Tell the person: only they can run it, in a terminal."
+
+
+class ToolError(Exception):
+    """A tool can't do what it was asked; the message is for a model, and says what to try instead."""
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """The same answer twice: as text to read, and as data for programs."""
+
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Library:
+    """The notes in a sidecar, but for those that agents may never see."""
+
+    path: Path
+    hidden_tags: tuple[str, ...] = ()  # each with what is nested below it
+    time_limit_ms: float | None = None  # for the statement of a search
+
+    @property
+    def visible(self) -> Filters:
+        """What every note fulfils that agents may see."""
+        return Filters(without=tuple(Filters(tags=(tag,)) for tag in self.hidden_tags))
+
+    def visible_ids(self) -> tuple[str, dict[str, Any]]:
+        """SQL that gives the ids of those notes, and its parameters."""
+        conditions, parameters = self.visible.conditions()
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        return f"select id from notes{where}", parameters
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """A read-only connection to the sidecar.
+
+        :raises ToolError: if there is none, or it can't be read
+        """
+        try:
+            with asking.open_sidecar(self.path) as connection:
+                yield connection
+        except SidecarError as error:
+            raise ToolError(f"{error} {TELL_THE_PERSON}") from None
+        except sqlite3.DatabaseError as error:
+            if "interrupted" in str(error):
+                raise ToolError(
+                    "The search took longer than this server allows. Use fewer words, or a filter such as tag."
+                ) from None
+            raise ToolError(
+                "The index of the notes can't be read just now. Try again; if it stays so, it is made anew by "
+                f"datasette bear-index --rebuild. {TELL_THE_PERSON}"
+            ) from None
+
+
+class Arguments:
+    """The arguments of a call. Models write 5 as "5" and one tag as a text: what is meant is taken."""
+
+    def __init__(self, tool: str, values: Mapping[str, Any] | None, known: Sequence[str]) -> None:
+        self._values = {
+            name: value for name, value in (values or {}).items() if value not in (None, "", [])
+        }
+        if unknown := [name for name in self._values if name not in known]:
+            takes = f"It takes: {', '.join(known)}." if known else "It takes none."
+            raise ToolError(f"{tool} has no argument {unknown[0]!r}. {takes}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def text(self, name: str) -> str:
+        """A text, empty if there is none."""
+        value = self._values.get(name, "")
+        if isinstance(value, (list, dict)):
+            raise ToolError(f"{name} must be a text, not {value!r}.")
+        return str(value).strip()
+
+    def texts(self, name: str) -> list[str]:
+        """One or more texts."""
+        return _texts(name, self._values.get(name, []))
+
+    def number(self, name: str, default: int, lowest: int, highest: int) -> int:
+        """A number in a range."""
+        value = self._values.get(name, default)
+        number = _number(value)
+        if number is None or not lowest <= number <= highest:
+            raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
+        return number
+
+    def numbers(self, name: str) -> list[int]:
+        """One or more ids of notes."""
+        value = self._values.get(name, [])
+        found = [(each, _number(each)) for each in (value if isinstance(value, list) else [value])]
+        if wrong := [each for each, number in found if number is None]:
+            raise ToolError(
+                f"{name} must be numbers, as search_notes gives them, not {wrong[0]!r}. "
+                "If it is a title, use titles."
+            )
+        return [number for _, number in found if number is not None]
+
+    def named_texts(self, name: str) -> dict[str, list[str]]:
+        """Names with one or more texts each; true and false are 1 and 0."""
+        value = self._values.get(name, {})
+        if not isinstance(value, dict):
+            raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
+        return {key: _texts(key, each) for key, each in value.items() if each not in (None, "", [])}
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    texts = []
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, (list, dict)):
+            raise ToolError(f"{name} must be a text or a list of texts, not {value!r}.")
+        texts.append({True: "1", False: "0"}[each] if isinstance(each, bool) else str(each).strip())
+    return texts
+
+
+def _number(value: Any) -> int | None:
+    """The whole number that is meant; None if none is, or if it is larger than SQLite's."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def day(timestamp: str | None) -> str | None:
+    """The day of a time, in UTC."""
+    return timestamp[:10] if timestamp else None
+
+
+def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that say something: of 20 notes, 19 aren't archived, and every word costs the reader."""
+    return {name: value for name, value in values.items() if value not in (None, False, "", (), [])}
+
+
+def facts_line(values: Mapping[str, Any]) -> str:
+    """What is known of a note, in one line."""
+    return " · ".join(
+        name
+        if value is True
+        else f"{name}: {', '.join(value) if isinstance(value, (list, tuple)) else value}"
+        for name, value in values.items()
+    )

@@ -1,0 +1,258 @@
+"""The tools ``search_notes`` and ``similar_notes``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from .. import asking, similar
+from ..filters import HAS, STATES, Filters, InvalidParameter
+from ..markup import plain_text
+from ..planning import Plan
+from ..query import Query
+from ..rows import innermost, is_close, snippet_covers, why
+from ..schema import WORDS
+from ..search import Hit, Passage
+from ..sidecar import sqlite3
+from ..similar import SimilarNote
+from ..statement import END_MARK, MARK
+from .library import (
+    Arguments,
+    Library,
+    ToolAnswer,
+    ToolError,
+    day,
+    facts_line,
+    without_empty,
+)
+
+LIMIT = 5
+MAX_LIMIT = 20
+# Further pages than anybody reads.
+MAX_OFFSET = 10_000
+
+# Characters of a passage. Five results with twice as many fill twice the context, and who wants to read opens the note.
+PASSAGE_CHARACTERS = 400
+
+# What filters there are: those of the search page.
+DATES = tuple(field.name for field in fields(Filters) if field.name.endswith(("_after", "_before")))
+FILTERS: dict[str, dict[str, Any]] = {
+    "tag": {"type": "array", "items": {"type": "string"}},
+    "source": {"type": "array", "items": {"type": "string"}},
+    **{name: {"type": "string"} for name in DATES},
+    **{name: {"type": "boolean"} for name in STATES},
+    "has": {"type": "array", "items": {"type": "string", "enum": list(HAS)}},
+}
+
+_NOTHING = (
+    "No note was found. Try other words for the same thing, fewer filters, or words that the person would have "
+    "written in such a note; list_tags shows which tags there are."
+)
+
+
+def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
+    """Notes by words and by meaning."""
+    arguments = Arguments("search_notes", values, ("query", "mode", "filters", "limit", "offset"))
+    filters = arguments.named_texts("filters")
+    if unknown := [name for name in filters if name not in FILTERS]:
+        raise ToolError(
+            f"There is no filter {unknown[0]!r}. The filters are: {', '.join(FILTERS)}."
+        )
+    if not arguments.text("query") and not filters:
+        raise ToolError(
+            'search_notes needs a query, or filters to list notes by, such as {"tag": "work"}. '
+            "list_tags shows which tags there are."
+        )
+    limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
+    offset = arguments.number("offset", 0, 0, MAX_OFFSET)
+    parameters = asking.Parameters(
+        {"q": [arguments.text("query")], "mode": [arguments.text("mode") or "auto"], **filters}
+    )
+    try:
+        question = asking.read_question(parameters, size=limit, offset=offset)
+    except InvalidParameter as error:
+        raise ToolError(f"{error}.") from None
+    question = replace(question, query=_visible(library, question))
+    with library.open() as connection:
+        answer = asking.ask(connection, question, time_limit_ms=library.time_limit_ms)
+        if not all(_is_visible(library, connection, word) for word in _corrected(answer)):
+            # That there is such a word is known only from notes that nobody may know of.
+            answer = asking.ask(
+                connection, replace(question, correct=False), time_limit_ms=library.time_limit_ms
+            )
+        hits = answer.results.hits
+        lines = _lines(connection, hits)
+    notices = [*_corrections(answer.results.plan), *answer.notices]
+    notes = [_found(hit, answer.results.plan, lines.get(hit.id)) for hit in hits]
+    data = {
+        "total": answer.results.total,
+        "offset": offset,
+        "next_offset": answer.results.next_offset,
+        "notices": notices,
+        "notes": notes,
+    }
+    return ToolAnswer(_search_text(data), without_empty(data) | {"notes": notes})
+
+
+def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
+    """The notes most like one note."""
+    arguments = Arguments("similar_notes", values, ("id", "limit"))
+    if "id" not in arguments:
+        raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
+    note_id = arguments.number("id", 0, 1, 10**18)
+    limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
+    with library.open() as connection:
+        sql, parameters = library.visible_ids()
+        visible = {found for (found,) in connection.execute(sql, parameters)}
+        [all_notes] = connection.execute("select count(*) from notes").fetchone()
+        if note_id not in visible:
+            raise ToolError(
+                f"There is no note with the id {note_id}. search_notes gives the ids of notes."
+            )
+        # Enough that those which are left out can't crowd out the others.
+        found = similar.similar(connection, note_id, size=limit + all_notes - len(visible))
+        assert found is not None
+        shown = [note for note in found.notes if note.id in visible][:limit]
+        lines = _lines(connection, shown)
+    notes = [_alike(note, lines.get(note.id)) for note in shown]
+    data = {"id": note_id, "title": found.title, "notices": list(found.notices), "notes": notes}
+    heading = f"{len(notes)} notes like “{found.title}” (id {note_id})"
+    if not notes:
+        heading = f"No note is like “{found.title}” (id {note_id})."
+    return ToolAnswer(
+        "\n".join([heading, *_notice_lines(found.notices), *map(_note_text, notes)]),
+        without_empty(data) | {"notes": notes},
+    )
+
+
+def _visible(library: Library, question: asking.Question) -> Query:
+    """The query, which can find only what may be seen."""
+    query = question.query
+    return replace(
+        query,
+        filters=query.filters & library.visible,
+        filters_beside=query.filters_beside & library.visible,
+    )
+
+
+def _corrected(answer: asking.Answer) -> list[str]:
+    return [searched for _, searched in answer.results.plan.corrections]
+
+
+def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> bool:
+    """Whether a word stands in any note that may be seen."""
+    if not library.hidden_tags:
+        return True
+    sql, parameters = library.visible_ids()
+    [found] = connection.execute(
+        f"select exists (select 1 from {WORDS} where {WORDS} match :word and rowid in ({sql}))",
+        {**parameters, "word": f'"{word}"'},
+    ).fetchone()
+    return bool(found)
+
+
+def _corrections(plan: Plan) -> list[str]:
+    return [
+        f"No note has “{typed}”; this is what was found for “{searched}”."
+        for typed, searched in plan.corrections
+    ]
+
+
+def _lines(
+    connection: sqlite3.Connection, notes: Sequence[Hit] | Sequence[SimilarNote]
+) -> dict[int, str]:
+    """Note's id → the lines of its body on which its passage stands, such as ``12-18``."""
+    lines = {}
+    for note in notes:
+        if note.passage is None or note.encrypted:
+            continue
+        [body] = connection.execute("select body from notes where id = ?", [note.id]).fetchone()
+        first = body.count("\n", 0, note.passage.start) + 1
+        last = first + body.count("\n", note.passage.start, note.passage.end)
+        lines[note.id] = f"{first}-{last}" if last > first else f"{first}"
+    return lines
+
+
+def _found(hit: Hit, planned: Plan, lines: str | None) -> dict[str, Any]:
+    """A hit as data. What the snippet says, the passage needn't say again; nor does what isn't close say anything."""
+    unmarked = hit.snippet.replace(MARK, "").replace(END_MARK, "")
+    has_marks = MARK in hit.snippet and unmarked != hit.title
+    snippet = " ".join(plain_text(hit.snippet).split()) if has_marks else ""
+    says_more = is_close(hit, planned) and not snippet_covers(hit)
+    return _note(
+        hit,
+        snippet=snippet.replace(MARK, "**").replace(END_MARK, "**"),
+        passage=_passage(hit.passage, lines, with_text=says_more or not snippet),
+        why=why(hit, planned),
+    )
+
+
+def _alike(note: SimilarNote, lines: str | None) -> dict[str, Any]:
+    return _note(
+        note, passage=_passage(note.passage, lines, with_text=True), why=" · ".join(note.reasons)
+    )
+
+
+def _note(note: Hit | SimilarNote, **more: Any) -> dict[str, Any]:
+    facts = {
+        "id": note.id,
+        "title": note.title,
+        "url": note.url,
+        "tags": innermost(note.tags),
+        "created": day(note.created),
+        "modified": day(note.modified),
+        "pinned": note.pinned,
+        "archived": note.archived,
+        "encrypted": note.encrypted,
+    }
+    return without_empty({**facts, **more})
+
+
+def _passage(
+    passage: Passage | None, lines: str | None, *, with_text: bool
+) -> dict[str, Any] | None:
+    if passage is None or lines is None:
+        return None
+    text = passage.text.strip() if with_text and passage.end > passage.start else ""
+    first, _, rest = text.partition("\n")
+    if passage.heading and first.strip("# ") == passage.heading.split(" › ")[-1]:
+        text = rest.strip()
+    if len(text) > PASSAGE_CHARACTERS:
+        text = text[:PASSAGE_CHARACTERS].rsplit(" ", 1)[0] + "…"
+    return without_empty({"heading": passage.heading, "lines": lines, "text": text})
+
+
+def _search_text(data: Mapping[str, Any]) -> str:
+    notes, total, offset = data["notes"], data["total"], data["offset"]
+    if notes:
+        heading = f"{total} found, {offset + 1} to {offset + len(notes)} shown."
+        if data["next_offset"]:
+            heading += f" For more: offset={data['next_offset']}."
+    elif total:
+        heading = f"{total} found, none of them after offset {offset}."
+    else:
+        heading = _NOTHING
+    return "\n".join([heading, *_notice_lines(data["notices"]), *map(_note_text, notes)])
+
+
+def _notice_lines(notices: Sequence[str]) -> list[str]:
+    return [f"Notice: {notice}" for notice in notices]
+
+
+def _note_text(note: Mapping[str, Any]) -> str:
+    facts = {
+        name: value
+        for name, value in note.items()
+        if name not in ("id", "title", "snippet", "passage", "why")
+    }
+    lines = [f"\n## {note.get('title', 'Untitled')} (id {note['id']})", facts_line(facts)]
+    if note.get("why"):
+        lines.append(f"why: {note['why']}")
+    if note.get("snippet"):
+        lines.append(f"match: {note['snippet']}")
+    if passage := note.get("passage"):
+        under = f", under “{passage['heading']}”" if "heading" in passage else ""
+        text = f":\n{passage['text']}" if "text" in passage else ""
+        lines.append(f"lines {passage['lines']}{under}{text}")
+    return "\n".join(lines)

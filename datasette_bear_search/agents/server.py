@@ -1,0 +1,145 @@
+"""The tools behind the Model Context Protocol, by its official SDK (the extra ``mcp``), and its transport stdio."""
+
+# The SDK takes half a second to import, and only whoever serves agents needs it.
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from .. import embedders, sidecar
+from .library import Library, ToolError
+from .tools import INSTRUCTIONS, TOOLS, Tool
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+NAME = "bear-search"
+INSTALL = "pip install 'datasette-bear-search[mcp]'"
+
+logger = logging.getLogger(__name__)
+
+
+class SdkMissing(Exception):
+    """The SDK isn't installed, or is older than version 2; the message says what to do."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Serving notes to AI assistants needs version 2 of the Python package mcp. Install it with: {INSTALL}"
+        )
+
+
+def build_server(library: Library) -> Server[Any]:
+    """A server of the tools, for any transport.
+
+    :raises SdkMissing: without the SDK
+    """
+    try:
+        import anyio.to_thread
+        import mcp_types as types
+        from mcp.server import Server
+    except ImportError:
+        raise SdkMissing from None
+
+    async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+
+    async def call_tool(context: Any, parameters: Any) -> types.CallToolResult:
+        # In a thread: a search takes milliseconds, but loading the model takes seconds.
+        return await anyio.to_thread.run_sync(
+            partial(_called, library, parameters.name, parameters.arguments or {})
+        )
+
+    return Server(
+        NAME,
+        version=_version(),
+        title="Notes",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def serve_stdio(library: Library) -> None:
+    """Serve the tools over stdin and stdout until stdin ends.
+
+    :raises SdkMissing: without the SDK
+    """
+    server = build_server(library)
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    async def serve() -> None:
+        async with stdio_server() as (receive, send):
+            # The SDK has taken stdout for the protocol; what a library prints must not wait in a buffer until it is back.
+            with redirect_stdout(sys.stderr):
+                warm_up(library)
+                await server.run(receive, send, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def warm_up(library: Library) -> None:
+    """Begin to load the model in the background, if there are notes already."""
+    try:
+        model = sidecar.stored_model(library.path)
+    except (sidecar.SidecarError, sidecar.sqlite3.Error):
+        return  # the tools will say so
+    if model:
+        embedders.get_embedder(model).warm_up()
+
+
+def _described(tool: Tool) -> Any:
+    import mcp_types as types
+
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=True,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _called(library: Library, name: str, arguments: dict[str, Any]) -> Any:
+    import mcp_types as types
+
+    tool = next((tool for tool in TOOLS if tool.name == name), None)
+    try:
+        if tool is None:
+            names = ", ".join(tool.name for tool in TOOLS)
+            raise ToolError(f"There is no tool {name!r}. The tools are: {names}.")
+        answer = tool.run(library, arguments)
+    except ToolError as error:
+        return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+    except Exception as error:
+        # What an exception says may come from a note, so that the log gets its type and place only.
+        logger.error("%s failed: %s", name, type(error).__name__)
+        return types.CallToolResult(
+            content=[
+                types.TextContent(
+                    text=f"{name} failed for a reason that nobody foresaw. Try it with other arguments."
+                )
+            ],
+            is_error=True,
+        )
+    return types.CallToolResult(
+        content=[types.TextContent(text=answer.text)], structured_content=answer.data
+    )
+
+
+def _version() -> str:
+    try:
+        return version("datasette-bear-search")
+    except PackageNotFoundError:
+        return ""

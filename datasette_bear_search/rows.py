@@ -1,0 +1,102 @@
+"""What every answer says of its results: rows for programs, reasons for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from .markup import plain_text
+from .planning import Plan
+from .search import Hit, Results
+from .sidecar import fold_tag
+from .statement import ELLIPSIS, END_MARK, MARK
+
+
+def json_row(hit: Hit) -> dict[str, Any]:
+    """A hit for programs; its snippet is HTML with ``<mark>`` around matches."""
+    row = asdict(hit)
+    row["snippet"] = hit.snippet_html()
+    return row
+
+
+def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
+    """How a query was read and run, for programs."""
+    query, plan = results.query, results.plan
+    return {
+        "text": query.text,
+        "words": query.words,
+        "phrases": query.phrases,
+        "prefixes": query.prefixes,
+        "identifiers": query.identifiers,
+        "excluded": query.excluded,
+        "is_boolean": query.is_boolean,
+        "in_title": query.in_title,
+        "match": query.match,
+        "exact": query.exact,
+        "mode": query.mode,
+        "legs": results.legs,
+        "shape": plan.shape,
+        "balance": plan.balance,
+        "rerank": rerank,
+        "corrections": [
+            {"typed": typed, "searched": searched} for typed, searched in plan.corrections
+        ],
+        "meaning": query.meaning,
+        "filters": query.filters.values(),
+        "understood": [
+            {"kind": token.kind, "value": token.value, "label": token.label}
+            for token in query.understood
+        ],
+    }
+
+
+def why(hit: Hit, planned: Plan) -> str:
+    """Why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``.
+
+    Of what has the words, meaning is a reason only where it is close.
+    """
+    query, reasons = planned.query, []
+    if hit.keyword_rank:
+        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
+    if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
+        reasons.append(f"meaning, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
+    if hit.is_exact:
+        titles = (query.text.casefold(), query.meaning.casefold())
+        reasons.append("title" if hit.title.casefold() in titles else "as it stands")
+    return " · ".join(reasons)
+
+
+def is_close(hit: Hit, planned: Plan) -> bool:
+    """Whether the passage of a hit is closer in meaning than what is found for nonsense."""
+    return hit.similarity is not None and hit.similarity >= (planned.floor or 0.0)
+
+
+def snippet_covers(hit: Hit) -> bool:
+    """Whether snippet and passage of a hit are the same words, so that one of them is enough."""
+    if hit.passage is None:
+        return True
+    snippet = _words(hit.snippet.replace(MARK, "").replace(END_MARK, "")).strip(f"{ELLIPSIS} ")
+    passage = _words(hit.passage.text)
+    return snippet in passage or passage in snippet
+
+
+def innermost(tags: Sequence[str]) -> list[str]:
+    """The tags without those above them: where there is ``home/garden``, ``home`` goes without saying."""
+    folded = [fold_tag(tag) for tag in tags]
+    return [
+        tag
+        for tag, own in zip(tags, folded)
+        if not any(other.startswith(f"{own}/") for other in folded)
+    ]
+
+
+def _words(markdown: str) -> str:
+    return " ".join(plain_text(markdown).split())
+
+
+def _ordinal(number: int) -> str:
+    suffix = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number:,}{suffix}"
