@@ -14,9 +14,10 @@ import json
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +49,16 @@ UNLIMITED = 8192
 def default_model() -> str:
     """The model for a new index, by what is installed: never by the state of the network."""
     return BUNDLED if find_spec(BUNDLED_PACKAGE) else HUB_DEFAULT
+
+
+def is_here(model: str) -> bool:
+    """Whether a model can be loaded without the network. Neither loads it nor asks anybody.
+
+    :raises ModelUnavailable: if the name can't be one
+    """
+    name = model if model in _factories else _full_name(model)
+    bundled = name == BUNDLED and find_spec(BUNDLED_PACKAGE)
+    return bool(name in _factories or bundled or _own_folder(name) or _cached_folder(name))
 
 
 def get_embedder(model: str) -> Embedder:
@@ -114,6 +125,13 @@ class Embedder(Model):
             f"The model {self.name} makes one vector of a text and none of its words."
         )
 
+    def pieces(self, texts: list[str]) -> list[Any]:
+        """For each text one vector a word piece, as the model knows it before it has read the text. Takes no time.
+
+        :raises ModelUnavailable: if the model has none
+        """
+        raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
+
     @property
     def dimension(self) -> int:
         """Numbers in a vector. Loads the model."""
@@ -173,6 +191,15 @@ class Embedder(Model):
         return self._run(
             texts, lambda texts: [_unit_rows(rows) for rows in self.encode_tokens(texts)]
         )
+
+    def piece_vectors(self, texts: Sequence[str]) -> list[Any]:
+        """The vectors of each text's word pieces: an array of pieces x numbers, each piece's of unit length.
+
+        They say what a word is like, not what it means in its sentence; a thousand texts take a tenth of a second.
+
+        :raises ModelUnavailable: if the model can't be loaded, fails or has no vectors of word pieces
+        """
+        return self._run(texts, lambda texts: _each_unit_rows(self.pieces(texts)))
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
@@ -258,6 +285,31 @@ class SentenceTransformerEmbedder(Embedder):
         own = tokens["attention_mask"].bool() & ~torch.isin(tokens["input_ids"], added)
         rows = vectors["token_embeddings"].float().cpu()
         return [text_rows[text_own].numpy() for text_rows, text_own in zip(rows, own)]
+
+    def pieces(self, texts: list[str]) -> list[Any]:
+        if self._piece_table is None:
+            return super().pieces(texts)
+        table, middle = self._piece_table
+        tokenizer = self._model.tokenizer  # type: ignore[union-attr]
+        if hasattr(tokenizer, "encode_batch"):  # of a static model
+            ids = [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        else:
+            ids = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+        rows = table.take(list(chain.from_iterable(ids)) or [0], axis=0) - middle
+        return _split(rows, map(len, ids))
+
+    @cached_property
+    def _piece_table(self) -> tuple[Any, Any] | None:
+        """The vectors of all word pieces, and their mean: what all have in common says nothing about any."""
+        module: Any = self._model[0]  # type: ignore[index]
+        if hasattr(module, "auto_model"):
+            layer = module.auto_model.get_input_embeddings()
+        else:
+            layer = getattr(module, "embedding", None)
+        if layer is None or not hasattr(layer, "weight"):
+            return None
+        table = layer.weight.detach().float().cpu().numpy()
+        return table, table.mean(axis=0)
 
     @cached_property
     def _token_model(self) -> Any:
@@ -398,3 +450,15 @@ def _unit_rows(rows: Any) -> Any:
 
     lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
     return rows / numpy.where(lengths > 0, lengths, 1)
+
+
+def _each_unit_rows(texts: Sequence[Any]) -> list[Any]:
+    """The same for many small arrays at once."""
+    import numpy
+
+    return _split(_unit_rows(numpy.concatenate(texts)), map(len, texts))
+
+
+def _split(rows: Any, lengths: Iterable[int]) -> list[Any]:
+    ends = [0, *accumulate(lengths)]
+    return [rows[start:end] for start, end in pairwise(ends)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from . import sidecar, vocabulary
+from . import folding, sidecar, vocabulary
 from .query import Query, completed, literal, relaxed, rewritten
 
 # Closed-class words of English, which say nothing about what a note is about. Leaving them out of the words that are
@@ -23,15 +24,19 @@ STOP_WORDS = frozenset(
 COMMON_SHARE = 0.5
 COMMON_FROM_NOTES = 200
 
-# The share of meaning in the blend, by the shape of the query; the rest is words. On four test collections .8 is best for
-# sentences and questions and .7 to .75 for one or two words, with little between .7 and .85. A word's share runs from 0
-# to 1, a cosine's from about .6 to 1: at .5 words decide nearly alone.
+# The share of meaning in the blend, by the shape of the query; the rest is words. On five test collections .7 is best on
+# average for sentences and for one or two words, with little between .65 and .8 (benchmarks/fusion.py). A word's share
+# runs from 0 to 1, a cosine's from about .6 to 1: at .5 words decide nearly alone.
 BALANCES = {
     "literal": 0.5,  # quotation marks, boolean syntax, identifiers: somebody knows what is written there
     "keywords": 0.7,  # one or two words
-    "sentence": 0.8,
+    "sentence": 0.7,
 }
+# A sentence in which an identifier is named is a sentence all the same.
 KEYWORDS_AT_MOST = 2
+
+# The most that FTS5's BM25 (k1 = 1.2) gives for a word, as a multiple of its inverse document frequency.
+BM25_K1_PLUS_1 = 2.2
 
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese: FTS5 takes what stands between two marks for one word.
 _UNSPACED = re.compile(
@@ -46,6 +51,7 @@ class Plan:
     query: Query
     shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone
+    highest_bm25: float = 0.0  # what a note with all of the words, again and again, would have; 0 if that isn't known
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
     floor: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
@@ -79,12 +85,18 @@ def plan(
         demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
         notices.append(f"No note has {demanded}; the words were searched for one by one.")
         query = relaxed(query)
+    if folding.has_copies(connection):
+        query = replace(query, filters=replace(query.filters, folded=True))
+    highest_bm25 = 0.0
+    with suppress(sidecar.sqlite3.DatabaseError):
+        highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(connection, query)
     floor = sidecar.get_meta(connection, "floor")
     return Plan(
         query,
         anywhere=tuple(word for word in query.words if _UNSPACED.search(word)),
         shape=asked,
         balance=BALANCES[asked] if balance is None else balance,
+        highest_bm25=highest_bm25,
         floor=float(floor) if floor else None,
         corrections=corrections,
         notices=tuple(notices),
@@ -92,11 +104,22 @@ def plan(
 
 
 def _shape(query: Query) -> str:
-    if query.is_boolean or query.phrases or query.identifiers:
+    is_short = len(query.words) + len(query.prefixes) <= KEYWORDS_AT_MOST
+    if query.is_boolean or query.phrases or (query.identifiers and is_short):
         return "literal"
-    if len(query.words) + len(query.prefixes) <= KEYWORDS_AT_MOST:
-        return "keywords"
-    return "sentence"
+    return "keywords" if is_short else "sentence"
+
+
+def _highest_bm25(connection: sidecar.sqlite3.Connection, query: Query) -> float:
+    """The BM25 that FTS5 would give a note which has every word so often that once more makes no difference."""
+    [notes] = connection.execute("select count(*) from notes").fetchone()
+    highest = 0.0
+    for word in query.words:
+        if not _UNSPACED.search(word):
+            # Of a compound, which is searched for as a phrase, the rarest part comes nearest.
+            having = min((term.notes for term in vocabulary.terms(connection, [word])), default=0)
+            highest += BM25_K1_PLUS_1 * max(math.log((notes - having + 0.5) / (having + 0.5)), 1e-6)
+    return highest
 
 
 def _fitted(

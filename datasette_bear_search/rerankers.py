@@ -178,9 +178,27 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
         # An embedder that was replaced must not live on in here.
         made_for, reranker = _rerankers.get(name, (None, None))
         if reranker is None or made_for is not embedder:
-            reranker = factory(embedder)
+            try:
+                reranker = factory(embedder)
+            except Exception as error:  # a plugin's; what it raises costs nobody the results
+                reranker = _BrokenReranker(name, error)
             _rerankers[name] = (embedder, reranker)
         return reranker
+
+
+class _BrokenReranker(Reranker):
+    """Stands for one that could not even be made, and says so when it is loaded."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(name)
+        self._error = error
+
+    def prepare(self) -> None:
+        raise self._error
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.load()
+        return []
 
 
 _registry_lock = threading.Lock()

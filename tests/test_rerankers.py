@@ -333,6 +333,27 @@ async def test_a_plugins_reranker_changes_the_order(datasette):
     assert sorted(ids_of(plain)) == sorted(ids_of(reranked))
 
 
+class BrokenPlugin:
+    __name__ = "BrokenPlugin"
+
+    @hookimpl
+    def register_rerankers(self):
+        return {"broken": lambda embedder: {}["no such key"]}
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_plugins_reranker_that_cant_be_made_costs_one_line(datasette):
+    pm.register(BrokenPlugin(), name="of-somebody-careless")
+    try:
+        plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=broken")
+    finally:
+        pm.unregister(name="of-somebody-careless")
+    assert ids_of(plain) == ids_of(reranked)
+    [line] = set(reranked["notices"]) - set(plain["notices"])
+    assert line.startswith("These notes weren't reranked.")
+
+
 @pytest.mark.datasette
 @pytest.mark.asyncio
 @pytest.mark.parametrize("size", [7, 20, 25])

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 from zlib import crc32
+
+import numpy
 
 from datasette_bear_search.embedders import Embedder, ModelFacts
 
@@ -22,6 +25,12 @@ class TinyEmbedder(Embedder):
 
     def encode(self, texts: list[str], *, is_query: bool) -> list[list[float]]:
         return [self._vector(text) for text in texts]
+
+    def pieces(self, texts: list[str]) -> list[Any]:
+        return [
+            numpy.array([self._vector(word) for word in text.split()]).reshape(-1, self.DIMENSION)
+            for text in texts
+        ]
 
     def _vector(self, text: str) -> list[float]:
         vector = [0.0] * self.DIMENSION
