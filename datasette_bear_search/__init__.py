@@ -22,46 +22,120 @@ def prepare_connection(conn):
 
     sql_functions.register(conn)
     if sidecar.is_sidecar_connection(conn):
+        from . import sql_search
+
         if not sidecar.load_vector_extension(conn):
             sidecar.hide_passage_index(conn)
         sql_functions.register_embed(conn)
+        sql_search.register(conn)
 
 
 @hookimpl
 async def startup(datasette):
-    from . import serving
+    from . import serving, stored_queries, table_metadata
 
     serving.attach_sidecar(datasette)
     await serving.warm_up_if_configured(datasette)
+    await table_metadata.apply(datasette)
+    await stored_queries.store_queries(datasette)
 
 
 @hookimpl
 def register_routes():
-    from . import judging, serving, similar_view, views
+    from . import judging, note_view, serving, similar_view, suggestions_view, views
+    from .agents import view as agents_view
 
     return [
         (r"^/-/bear-search(\.(?P<format>json))?$", views.search),
         (rf"^{judging.JUDGE_PATH}$", judging.judge),
+        (rf"^{suggestions_view.SUGGEST_PATH}\.json$", suggestions_view.suggest),
         (
             rf"^{serving.SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$",
             similar_view.similar_notes,
         ),
+        (rf"^{serving.NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_view.note),
+        (rf"^{agents_view.MCP_PATH}$", agents_view.mcp),
     ]
 
 
 @hookimpl
-def menu_links(datasette, actor):
-    from . import serving
+def skip_csrf(datasette, scope):
+    from .agents import view
 
-    return lambda: serving.menu_links(datasette, actor)
+    # Datasette 1.0 has no such hook: there every request is checked by its origin.
+    return view.is_mcp_request(datasette, scope)
 
 
 @hookimpl
-def get_metadata():
-    from . import serving
+def menu_links(datasette, actor):
+    from . import menus
 
-    # Datasette 1.0 has no such hook, and hides tables whose names begin with "_" by itself.
-    return serving.hidden_tables()
+    return lambda: menus.menu_links(datasette, actor)
+
+
+@hookimpl
+def homepage_actions(datasette, actor):
+    from . import menus
+
+    return lambda: menus.menu_links(datasette, actor)
+
+
+@hookimpl
+def database_actions(datasette, actor, database):
+    from . import menus
+
+    return lambda: menus.database_links(datasette, actor, database)
+
+
+@hookimpl
+def table_actions(datasette, actor, database, table):
+    from . import menus
+
+    return lambda: menus.table_links(datasette, actor, database, table)
+
+
+@hookimpl
+def row_actions(datasette, actor, database, table, row):
+    from . import menus
+
+    return lambda: menus.row_links(datasette, actor, database, table, row)
+
+
+@hookimpl
+def jump_items_sql(datasette, actor, request):
+    from . import jump
+
+    return lambda: jump.jump_items(datasette, actor, request)
+
+
+@hookimpl
+def render_cell(datasette, database, table, column, value, row):
+    from . import cells
+
+    return cells.render(datasette, database, table, column, value, row)
+
+
+@hookimpl
+def extra_css_urls(datasette, database):
+    from . import cells
+
+    return cells.css_urls(datasette, database)
+
+
+@hookimpl
+def canned_queries(datasette, database):
+    from . import stored_queries
+
+    # Datasette 1.0 has no such hook: there the queries are stored when it starts.
+    return lambda: stored_queries.canned_queries(datasette, database)
+
+
+@hookimpl
+def get_metadata(datasette):
+    from . import table_metadata
+
+    # Nor this one.
+    return table_metadata.metadata(datasette)
 
 
 @hookimpl
@@ -69,6 +143,13 @@ def register_rerankers():
     from . import rerankers
 
     return rerankers.our_rerankers()
+
+
+@hookimpl
+def register_note_sources():
+    from .sources import kinds
+
+    return kinds.our_kinds()
 
 
 # At the end, because where Datasette isn't imported yet, this makes it load its plugins, and so this module as it is.

@@ -36,3 +36,23 @@ def local_day(timestamp: str | None) -> str | None:
         return None
     moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
     return f"{moment.day} {moment:%B %Y}"
+
+
+def age(timestamp: str | None, now: datetime | None = None) -> str | None:
+    """How long ago a time is, for people: ``today``, ``3 days ago``, ``5 months ago``; None in the future.
+
+    Counted in days of the calendar, in local time.
+    """
+    if timestamp is None:
+        return None
+    then = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
+    days = ((now or datetime.now()).date() - then.date()).days
+    if days < 0:
+        return None
+    if days < 2:
+        return ("today", "yesterday")[days]
+    for unit, length in (("year", 365.25), ("month", 30.44), ("week", 7), ("day", 1)):
+        count = int(days / length)
+        if count:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from . import fts5
@@ -59,22 +59,26 @@ class Filters:
     required: str | None = None  # FTS5 expression that a result must match …
     required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
     without: tuple[Filters, ...] = ()  # no result fulfils any of these
+    # Of the same note in several sources, only the copy that stands for it. Nobody asks for that: it's no demand, and a
+    # question about sources overrides it.
+    folded: bool = False
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) not in (None, ()) for field in fields(self))
+        return any(getattr(self, name) not in (None, ()) for name in _DEMANDS)
 
     def __and__(self, other: Filters) -> Filters:
         """What both demand."""
         return Filters(
             **{
-                field.name: _both(field.name, getattr(self, field.name), getattr(other, field.name))
-                for field in fields(self)
+                name: _both(name, getattr(self, name), getattr(other, name))
+                for name in (*_DEMANDS, "folded")
             }
         )
 
     def values(self) -> dict[str, Any]:
         """What is demanded, by name, for programs."""
-        values = {name: value for name, value in asdict(self).items() if value not in (None, ())}
+        values = {name: getattr(self, name) for name in _DEMANDS}
+        values = {name: value for name, value in values.items() if value not in (None, ())}
         if self.without:
             values["without"] = [filters.values() for filters in self.without]
         return values
@@ -112,7 +116,15 @@ class Filters:
         for filters in self.without:
             # Not "not": of a note without a date, nothing is known, and so it isn't excluded.
             conditions.append(f"({' and '.join(filters._conditions(bind))}) is not true")
+        if self.folded and not self._asks_for_sources():
+            conditions.append("id not in (select id from notes where copy_of is not null)")
         return conditions
+
+    def _asks_for_sources(self) -> bool:
+        return bool(self.sources) or any(filters._asks_for_sources() for filters in self.without)
+
+
+_DEMANDS = tuple(field.name for field in fields(Filters) if field.name != "folded")
 
 
 def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:

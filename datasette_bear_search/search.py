@@ -14,9 +14,10 @@ from typing import Any
 from urllib.parse import quote
 
 from . import sidecar
+from .found import found_sql
 from .planning import Plan
 from .query import Query
-from .statement import END_MARK, MARK, SNIPPET_TOKENS, statement_sql
+from .statement import END_MARK, ENOUGH, MARK, SNIPPET_TOKENS, statement_sql
 
 PAGE_SIZE = 20
 
@@ -30,6 +31,8 @@ class Ranking:
     sort: str = "relevance"  # or "newest", "oldest", "title"
     recency: float | None = None  # half-life in days; None: age doesn't matter
     rerank: str | None = None  # the reranker that looks at the first results
+    # Whether notes follow that have none of the words and are nearest in meaning, but not close.
+    less_close: bool = True
 
 
 BY_RELEVANCE = Ranking()
@@ -37,12 +40,23 @@ BY_RELEVANCE = Ranking()
 
 @dataclass(frozen=True)
 class Passage:
-    """The part of a note that answers best; ``start`` and ``end`` count characters of the note's body."""
+    """The part of a note that answers best; where it starts and ends counts characters of the note's body."""
 
     text: str
     heading: str | None
     start: int
     end: int
+    id: int | None = None  # in the table passages
+    # Its sentence that is closest in meaning, of those that were looked for.
+    sentence_start: int | None = None
+    sentence_end: int | None = None
+
+    def marked(self) -> str:
+        """The text with MARK and END_MARK around its closest sentence."""
+        if self.sentence_start is None or self.sentence_end is None:
+            return self.text
+        start, end = self.sentence_start - self.start, self.sentence_end - self.start
+        return f"{self.text[:start]}{MARK}{self.text[start:end]}{END_MARK}{self.text[end:]}"
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,7 @@ class Hit:
     rrf: float | None
     is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
     rerank_score: float | None = None  # the reranker's, on its own scale
+    also_in: tuple[str, ...] = ()  # other sources that have the same note
 
     def snippet_html(self) -> str:
         """The snippet, escaped, with ``<mark>`` around matches."""
@@ -86,7 +101,7 @@ class Statement:
     """SQL that Datasette's own SQL page can run, and the values of its parameters."""
 
     sql: str
-    parameters: dict[str, str | int]
+    parameters: dict[str, str | int | float]
 
 
 @dataclass(frozen=True)
@@ -101,6 +116,8 @@ class Results:
     notices: tuple[str, ...]
     next_offset: int | None
     milliseconds: float
+    is_cut: bool = False  # what is nearest in meaning, but not close, was left out …
+    nothing_found: bool = False  # … unless there was nothing else: then these are the nearest
 
     @property
     def query(self) -> Query:
@@ -147,6 +164,7 @@ def search(
     if _nothing_is_close(planned, rows):
         notices.append("Nothing is really close to this in meaning.")
     total = rows[0]["total"] if rows else 0
+    is_cut = _is_cut(legs, ranking)
     return Results(
         hits=tuple(_hit(row) for row in rows),
         total=total,
@@ -156,6 +174,8 @@ def search(
         notices=tuple(notices),
         next_offset=offset + size if offset + size < total else None,
         milliseconds=(time.perf_counter() - started) * 1000,
+        is_cut=is_cut,
+        nothing_found=is_cut and _is_only_nearest(rows, planned.floor or 0.0),
     )
 
 
@@ -171,37 +191,23 @@ def statement(
     ``keyword`` is FTS5's BM25 (and substrings where it finds nothing), ``like`` substrings alone, ``semantic`` the
     nearest passages. With none of them the statement lists what the filters allow, newest first.
     """
-    query = planned.query
-    conditions, parameters = query.filters.conditions()
-    exact = bool(query.exact) and "keyword" in legs
+    conditions, parameters = planned.query.filters.conditions()
+    parameters |= _asked(planned, legs)
     if legs:
-        # What a title must be to be what was asked for.
-        parameters["q"] = query.meaning if query.understood else query.text
+        parameters["enough"] = ENOUGH * planned.highest_bm25
         parameters["balance"] = {("semantic",): 1.0}.get(
             tuple(legs), planned.balance if "semantic" in legs else 0.0
         )
-    if "keyword" in legs:
-        parameters["match"] = query.match
-    anywhere = bool(planned.anywhere) and "keyword" in legs
-    if anywhere:
-        parameters["anywhere"] = json.dumps(planned.anywhere, ensure_ascii=False)
-    if exact:
-        parameters["exact"] = query.exact
-        parameters["exact_substrings"] = json.dumps(query.exact_substrings, ensure_ascii=False)
-    if "keyword" in legs or "like" in legs:
-        parameters["substrings"] = json.dumps(query.substrings, ensure_ascii=False)
-    if "semantic" in legs:
-        parameters["meaning"] = query.meaning
     if legs and ranking.recency:
         parameters["half_life"] = ranking.recency
-    close_only = ranking.sort != "relevance" and "semantic" in legs
+    close_only = _is_cut(legs, ranking)
     if close_only:
         parameters["floor"] = planned.floor or 0.0
     sql = statement_sql(
         legs,
         conditions,
-        exact=exact,
-        anywhere=anywhere,
+        exact="exact" in parameters,
+        anywhere="anywhere" in parameters,
         fusion=ranking.fusion,
         sort=ranking.sort,
         recency=bool(ranking.recency),
@@ -210,6 +216,48 @@ def statement(
         offset=offset,
     )
     return Statement(sql, parameters)
+
+
+def found_statement(planned: Plan, legs: Sequence[str], told: str) -> Statement:
+    """A statement about all notes that a search finds, in its table ``found``; ``told`` is what is said of them."""
+    conditions, parameters = planned.query.filters.conditions()
+    parameters |= _asked(planned, legs)
+    if "semantic" in legs:
+        parameters["floor"] = planned.floor or 0.0
+    sql = found_sql(
+        legs,
+        conditions,
+        exact="exact" in parameters,
+        anywhere="anywhere" in parameters,
+        told=told,
+    )
+    return Statement(sql, parameters)
+
+
+def _asked(planned: Plan, legs: Sequence[str]) -> dict[str, str | int | float]:
+    """The parameters that say what is looked for."""
+    query = planned.query
+    parameters: dict[str, str | int | float] = {}
+    if legs:
+        # What a title must be to be what was asked for.
+        parameters["q"] = query.meaning if query.understood else query.text
+    if "keyword" in legs:
+        parameters["match"] = query.match
+        if planned.anywhere:
+            parameters["anywhere"] = json.dumps(planned.anywhere, ensure_ascii=False)
+        if query.exact:
+            parameters["exact"] = query.exact
+            parameters["exact_substrings"] = json.dumps(query.exact_substrings, ensure_ascii=False)
+    if "keyword" in legs or "like" in legs:
+        parameters["substrings"] = json.dumps(query.substrings, ensure_ascii=False)
+    if "semantic" in legs:
+        parameters["meaning"] = query.meaning
+    return parameters
+
+
+def _is_cut(legs: Sequence[str], ranking: Ranking) -> bool:
+    # In any order but that of relevance, what isn't close would stand among what is.
+    return "semantic" in legs and (ranking.sort != "relevance" or not ranking.less_close)
 
 
 def address_in_note(url: str | None, heading_link: str | None, heading: str | None) -> str | None:
@@ -256,6 +304,13 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict]) -> bool:
     return rows[0]["closest"] < planned.floor and not found
 
 
+def _is_only_nearest(rows: Sequence[dict], floor: float) -> bool:
+    """Whether these notes, of a search that was cut, are there because there was nothing else."""
+    if not rows or rows[0]["found_by"] or rows[0]["exact"]:
+        return False
+    return rows[0]["closest"] is None or rows[0]["closest"] < floor
+
+
 def _run(
     connection: sidecar.sqlite3.Connection, plan: Statement
 ) -> list[dict[str, str | int | float | None]]:
@@ -268,7 +323,9 @@ def _hit(row: dict) -> Hit:
     start, length, heading = row["start"], row["length"], row["heading"] or None
     passage = None
     if start is not None:
-        passage = Passage(row["passage"] or row["title"], heading, start, start + length)
+        passage = Passage(
+            row["passage"] or row["title"], heading, start, start + length, id=row["passage_id"]
+        )
     snippet = row["snippet"] or (" ".join(passage.text.split()[:SNIPPET_TOKENS]) if passage else "")
     return Hit(
         **note_fields(row, heading),
@@ -281,4 +338,5 @@ def _hit(row: dict) -> Hit:
         blend=row["blend"],
         rrf=row["rrf"],
         is_exact=bool(row["exact"]),
+        also_in=tuple(json.loads(row["also_in"])),
     )

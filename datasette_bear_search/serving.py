@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from datasette.database import Database
 from datasette.utils import StartupError
 
-from . import embedders, schema, sidecar
+from . import embedders, sidecar
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PLUGIN = "datasette-bear-search"
 SEARCH_PATH = "/-/bear-search"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
+NOTE_PATH = f"{SEARCH_PATH}/note"
 
 
 # Whether a database is a sidecar is asked once: every page asks, and none of the answers changes.
@@ -35,6 +36,17 @@ async def sidecar_database(datasette: Datasette) -> Database | None:
         if _is_sidecar.get(database):
             return database
     return None
+
+
+async def is_served_here(datasette: Datasette, name: str) -> bool:
+    """Whether the database of that name is the sidecar."""
+    database = await sidecar_database(datasette)
+    return database is not None and database.name == name
+
+
+def known_sidecar(datasette: Datasette) -> Database | None:
+    """The attached database that was found to be a sidecar, without asking any: for what is called once a cell."""
+    return next((db for db in datasette.databases.values() if _is_sidecar.get(db)), None)
 
 
 async def allowed(
@@ -88,24 +100,9 @@ async def warm_up_if_configured(datasette: Datasette) -> None:
             embedders.get_embedder(model).warm_up()
 
 
-async def menu_links(datasette: Datasette, actor: dict | None) -> list[dict[str, str]]:
-    """The entry in Datasette's menu, for those who may see the notes."""
-    database = await sidecar_database(datasette)
-    if database is None or not await allowed(datasette, actor, "view-database", database):
-        return []
-    return [{"href": datasette.urls.path(SEARCH_PATH), "label": "Search notes"}]
-
-
 def cross_encoder(datasette: Datasette) -> str | None:
     """The model that rerank=cross-encoder means here; None leaves it to us."""
     return _config(datasette).get("cross_encoder")
-
-
-def hidden_tables() -> dict[str, Any]:
-    """Metadata that hides the sidecar's machinery tables in Datasette before 1.0."""
-    tables = {table: {"hidden": True} for table in schema.HIDDEN_TABLES}
-    names = [database.name for database, found in _is_sidecar.items() if found]
-    return {"databases": {name: {"tables": tables} for name in names}}
 
 
 def _config(datasette: Datasette) -> dict[str, Any]:

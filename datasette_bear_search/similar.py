@@ -258,7 +258,10 @@ from scored
 join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source
 left join passages on passages.id = scored.passage_id
-where scored.closeness >= {CLOSE} or scored.tags > 0 or links_here or linked_from_here
+where (scored.closeness >= {CLOSE} or scored.tags > 0 or links_here or linked_from_here)
+  -- the same note from another source is no other note
+  and notes.copy_of is null
+  and notes.id is not (select copy_of from notes where id = :note)
 order by score desc, notes.id
 limit :size
 """

@@ -14,13 +14,15 @@ from .answers import (
     FORBIDDEN,
     NO_SIDECAR,
     UNREADABLE,
+    age,
     json_error,
     json_response,
     local_day,
 )
+from .cards import Link, open_link
 from .filters import InvalidParameter
 from .parameters import read_number
-from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
+from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -94,7 +96,7 @@ async def _page(
         "row_url": datasette.urls.row(database.name, "notes", str(found.id)),
         "json_url": json_url,
         "alternate_url_json": datasette.absolute_url(request, json_url),
-        "cards": [_card(datasette, database, note) for note in found.notes],
+        "cards": [_card(datasette, note) for note in found.notes],
     }
     if await allowed(datasette, request.actor, "execute-sql", database):
         parameters = {"sql": found.statement.sql, **found.statement.parameters}
@@ -110,16 +112,18 @@ async def _html(
     return Response.html(html, status=status)
 
 
-def _card(datasette: Datasette, database: Database, note: similar.SimilarNote) -> dict[str, Any]:
+def _card(datasette: Datasette, note: similar.SimilarNote) -> dict[str, Any]:
     """What the template shows of a note."""
     search_path = datasette.urls.path(SEARCH_PATH)
     return {
         "hit": note,
-        "row_url": datasette.urls.row(database.name, "notes", str(note.id)),
-        "heading": note.passage.heading if note.passage else None,
-        "passage": note.passage.text if note.passage else None,
+        "title": note.title or "Untitled",
+        "url": datasette.urls.path(f"{NOTE_PATH}/{note.id}"),
+        "passage": note.passage,
         "why": " · ".join(note.reasons),
-        "tags": [(tag, f"{search_path}?{urlencode({'tag': tag})}") for tag in note.tags],
+        "tags": [Link(tag, f"{search_path}?{urlencode({'tag': tag})}") for tag in note.tags],
+        "age": age(note.modified),
         "day": local_day(note.modified),
+        "open": open_link(note.url),
         "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{note.id}"),
     }

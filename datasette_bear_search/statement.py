@@ -19,6 +19,18 @@ COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 # notes that anyone pages through; the cost of a vec0 scan grows with it.
 NEAREST_PASSAGES = 300
 
+# Passages that count as close, where a search is cut at the floor: all of them, up to the most that sqlite-vec gives.
+CLOSE_PASSAGES = 4096
+
+# The best of poor matches isn't a good one: a note's words count in full if its BM25 is at least this share of what all of the
+# query's words together could have. Without it, a note that happens to have one word of a question comes first.
+ENOUGH = 0.7
+
+# Pseudo relevance feedback (Rocchio, in "The SMART Retrieval System", 1971), in the space of the vectors: the best passages of
+# the first results move the query towards them by this weight. Gains .008 nDCG@10 on average; more notes or weight gain no more.
+FEEDBACK_NOTES = 3
+FEEDBACK_WEIGHT = 0.5
+
 # Notes of each leg that are scored by both. What is found by its words beyond that follows in their order.
 CANDIDATES = 100
 
@@ -60,11 +72,12 @@ def statement_sql(
     :param anywhere: whether there are words that may stand inside others (``:anywhere``)
     :param fusion: one of FUSIONS, the column that makes the score
     :param recency: whether newer notes weigh more (``:half_life`` in days)
-    :param close_only: leave out what has none of the words and isn't close in meaning (``:floor``)
+    :param close_only: leave out what has none of the words and isn't close in meaning (``:floor``), unless there is
+        nothing else
     """
     parts = []
     if conditions:
-        parts.append(ALLOWED.format(conditions="\n    and ".join(conditions)))
+        parts.append(allowed_part(conditions))
     if not legs:
         parts.append(LISTED)
     else:
@@ -73,19 +86,38 @@ def statement_sql(
             parts.append(KEYWORD)
         else:
             parts.append(LIKE if "like" in legs else NO_KEYWORD)
-        parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
+        if close_only:
+            parts.append(CLOSE)
+            parts.append(SEMANTIC_CLOSE)
+        else:
+            parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
         parts.append(EXACT if exact else EXACT_TITLE)
-        parts.append(CANDIDATES_OF_BOTH)
+        parts.append(CANDIDATES_OF_BOTH.format(close=CLOSE_CANDIDATES if close_only else ""))
         parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
         parts.append(SCORED)
+        scored = "scored"
+        if len(legs) > 1:
+            parts.append(FEEDBACK)
+            scored = "scored_again"
         score = fusion
         if recency:
             # A note as old as the half-life keeps three quarters of its score, an ancient one half.
             score = f"{score} * (0.5 + 0.5 * decay(modified, :half_life))"
-        parts.append(FUSED.format(score=score, close=CLOSE if close_only else ""))
+        close = FOUND_ONLY.format(scored=scored) if close_only else ""
+        parts.append(FUSED.format(score=score, scored=scored, close=close))
     parts.append(PAGE.format(order=SORTS[sort].format(t=""), limit=int(limit), offset=int(offset)))
     parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
     parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
+    return joined(parts, conditions)
+
+
+def allowed_part(conditions: Sequence[str]) -> str:
+    """The part that holds what the conditions allow."""
+    return ALLOWED.format(conditions="\n    and ".join(conditions))
+
+
+def joined(parts: Sequence[str], conditions: Sequence[str]) -> str:
+    """The parts as one statement, whose last part is what it selects."""
     sql = "with\n" + ",\n".join(part.strip("\n") for part in parts[:-1]) + parts[-1]
     # A line that ends in "-- filtered" is there for the filters only.
     if not conditions:
@@ -119,11 +151,13 @@ _SUBSTRINGS_AS_WORDS = """
     row_number() over (order by in_title desc, modified desc, note_id) as rank
   from substring_hits"""
 
-_FTS_HITS = f"""
-  select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
+FTS_MATCHES = """
   from notes_fts
   where notes_fts match :match
     and +rowid in (select id from allowed) -- filtered"""
+
+_FTS_HITS = f"""
+  select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25{FTS_MATCHES}"""
 
 WORD_HITS = f"""
 -- words: every note that has one of them; bm25() is the more negative the better
@@ -132,6 +166,13 @@ word_hits as materialized ({_FTS_HITS}
 
 # What a word found anywhere is worth: about the BM25 of a word that one note in fifty has.
 ANYWHERE_WEIGHT = 4.0
+
+ANYWHERE_MATCHES = """
+    from notes
+    join json_each(:anywhere)
+      on instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(json_each.value)) > 0
+    where true
+      and notes.id in (select id from allowed) -- filtered"""
 
 WORD_HITS_ANYWHERE = f"""
 -- words: every note that has one of them; bm25() is the more negative the better. Scripts without spaces between their
@@ -142,20 +183,18 @@ word_hits as materialized (
     select * from ({_FTS_HITS}
     )
     union all
-    select notes.id, {ANYWHERE_WEIGHT}
-    from notes
-    join json_each(:anywhere)
-      on instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(json_each.value)) > 0
-    where true
-      and notes.id in (select id from allowed) -- filtered
+    select notes.id, {ANYWHERE_WEIGHT}{ANYWHERE_MATCHES}
   )
   group by note_id
 )"""
 
-KEYWORD = f"""
+INSTEAD_OF_WORDS = f"""
 -- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS}
     and not exists (select 1 from word_hits)
-),
+    and not exists (select 1 from notes_fts where notes_fts match :match) -- filtered
+)"""
+
+KEYWORD = f"""{INSTEAD_OF_WORDS},
 keyword as materialized (
   select note_id, 'words' as found_by, bm25, row_number() over (order by bm25 desc, note_id) as rank
   from word_hits
@@ -174,15 +213,7 @@ keyword as (
   where false
 )"""
 
-SEMANTIC = f"""
--- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
-nearest as materialized (
-  select rowid as passage_id, 1 - distance as similarity
-  from {PASSAGE_INDEX}
-  where embedding match embed(:meaning)
-    and k = {NEAREST_PASSAGES}
-    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-),
+_BEST_PASSAGES = """
 -- the best passage stands for its note
 semantic as materialized (
   select note_id, row_number() over (order by max(nearest.similarity) desc, note_id) as rank
@@ -191,10 +222,50 @@ semantic as materialized (
   group by note_id
 )"""
 
+SEMANTIC = f"""
+-- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
+nearest as materialized (
+  select rowid as passage_id, 1 - distance as similarity
+  from {PASSAGE_INDEX}
+  where embedding match embed(:meaning)
+    and k = {NEAREST_PASSAGES}
+    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
+),{_BEST_PASSAGES}"""
+
+# A search for k = 0 costs nothing.
+SEMANTIC_CLOSE = f"""
+-- meaning: the passages that are close; only where there is none, those that are nearest
+nearest as materialized (
+  select passage_id, similarity
+  from close_passages
+  union all
+  select rowid, 1 - distance
+  from {PASSAGE_INDEX}
+  where embedding match embed(:meaning)
+    and k = iif(exists (select 1 from close_passages), 0, {NEAREST_PASSAGES})
+    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
+),{_BEST_PASSAGES}"""
+
 NO_SEMANTIC = """
 semantic as (
   select null as note_id, null as rank
   where false
+)"""
+
+CLOSE = f"""
+-- notes that are close in meaning: with a passage as close as what isn't found by chance
+close_passages as materialized (
+  select rowid as passage_id, 1 - distance as similarity
+  from {PASSAGE_INDEX}
+  where embedding match embed(:meaning)
+    and k = {CLOSE_PASSAGES}
+    and distance <= 1 - :floor
+    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
+),
+close as materialized (
+  select distinct note_id
+  from close_passages
+  join passages on passages.id = close_passages.passage_id
 )"""
 
 EXACT_TITLE = """
@@ -236,19 +307,28 @@ candidates as materialized (
   union
   select note_id from semantic where rank <= {CANDIDATES}
   union
-  select note_id from exact
+  select note_id from exact{{close}}
 )"""
 
+CLOSE_CANDIDATES = """
+  union
+  select note_id from close"""
+
 SIMILARITIES = f"""
--- each candidate's best passage, whichever leg found the note; beside max(), SQLite takes the other columns from the same row
-similarities as materialized (
+-- every candidate's passages, whichever leg found the note
+candidate_passages as materialized (
   select
     passages.note_id, passages.id as passage_id,
-    max(1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning))) as similarity
+    1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning)) as similarity
   from candidates
   join passages on passages.note_id = candidates.note_id
   join {VECTORS} on {VECTORS}.passage_id = passages.id
-  group by passages.note_id
+),
+-- the best of them; beside max(), SQLite takes the other columns from the same row
+similarities as materialized (
+  select note_id, passage_id, max(similarity) as similarity
+  from candidate_passages
+  group by note_id
 )"""
 
 NO_SIMILARITIES = """
@@ -258,12 +338,14 @@ similarities as (
 )"""
 
 SCORED = """
--- both numbers of both legs, each as a share of the best
+-- both numbers of both legs, each as a share of the best; of words, if the best has enough of them
 scored as materialized (
   select
     candidates.note_id, keyword.found_by, keyword.rank as keyword_rank, semantic.rank as semantic_rank,
     similarities.passage_id, similarities.similarity, coalesce(exact.level, 0) as exact,
-    coalesce(keyword.bm25, 0) / max(max(keyword.bm25) over (), 1e-9) as words_share,
+    coalesce(keyword.bm25, 0) / max(
+      max(keyword.bm25) over (), iif(found_by = 'words', :enough, 0), 1e-9
+    ) as words_share,
     (coalesce(similarities.similarity, -1) + 1) / (max(similarities.similarity) over () + 1) as meaning_share
   from candidates
   left join keyword on keyword.note_id = candidates.note_id
@@ -272,17 +354,50 @@ scored as materialized (
   left join exact on exact.note_id = candidates.note_id
 )"""
 
-FUSED = """
+_BLEND = ":balance * coalesce(meaning_share, 0) + (1 - :balance) * coalesce(words_share, 0)"
+
+FEEDBACK = f"""
+-- a second look: what the first results have to say counts as if it had been asked for, too
+feedback as materialized (
+  select {VECTORS}.vector, 1.0 / first.rank as weight
+  from (
+    select passage_id, row_number() over (order by exact desc, {_BLEND} desc, note_id) as rank
+    from scored
+    where passage_id is not null
+  ) as first
+  join {VECTORS} on {VECTORS}.passage_id = first.passage_id
+  where first.rank <= {FEEDBACK_NOTES}
+),
+second_look as materialized (
+  select
+    candidate_passages.note_id,
+    max(similarity + {FEEDBACK_WEIGHT} * (
+      select sum(weight * (1 - vec_distance_cosine({VECTORS}.vector, feedback.vector))) / sum(weight)
+      from feedback
+    )) / (1 + {FEEDBACK_WEIGHT}) as similarity
+  from candidate_passages
+  join {VECTORS} on {VECTORS}.passage_id = candidate_passages.passage_id
+  group by candidate_passages.note_id
+),
+scored_again as materialized (
+  select
+    scored.note_id, found_by, keyword_rank, semantic_rank, passage_id, scored.similarity, exact, words_share,
+    (coalesce(second_look.similarity, -1) + 1) / (max(second_look.similarity) over () + 1) as meaning_share
+  from scored
+  left join second_look on second_look.note_id = scored.note_id
+)"""
+
+FUSED = f"""
 -- blend: balance 0 is words alone, 1 is meaning alone; rrf: Reciprocal Rank Fusion
 fused as materialized (
-  select *, {score} as score
+  select *, {{score}} as score
   from (
     select
-      scored.*, notes.title, notes.modified,
-      :balance * coalesce(meaning_share, 0) + (1 - :balance) * coalesce(words_share, 0) as blend,
+      {{scored}}.*, notes.title, notes.modified,
+      {_BLEND} as blend,
       rrf(keyword_rank, semantic_rank) as rrf
-    from scored
-    join notes on notes.id = scored.note_id{close}
+    from {{scored}}
+    join notes on notes.id = {{scored}}.note_id{{close}}
     union all
     -- further notes that have the words
     select
@@ -293,8 +408,10 @@ fused as materialized (
   )
 )"""
 
-CLOSE = """
-    where keyword_rank is not null or exact or similarity >= :floor"""
+FOUND_ONLY = """
+    -- what is nearest, but not close, only if there is nothing else
+    where keyword_rank is not null or exact or {scored}.note_id in (select note_id from close)
+      or not exists (select 1 from keyword union all select 1 from exact union all select 1 from close)"""
 
 LISTED = """
 -- nothing was asked for
@@ -340,7 +457,14 @@ select
   page.score, page.blend, page.rrf, page.exact,
   notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
   notes.source, notes.key, notes.url, sources.heading_link,
-  passages.start, passages.length, page.found_by, page.total, page.closest
+  -- the other sources that have the same note
+  (
+    select json_group_array(distinct source)
+    from notes as copies
+    where (copies.copy_of in (notes.id, notes.copy_of) or copies.id = notes.copy_of)
+      and copies.source != notes.source
+  ) as also_in,
+  passages.id as passage_id, passages.start, passages.length, page.found_by, page.total, page.closest
 from page
 join notes on notes.id = page.note_id
 join sources on sources.name = notes.source

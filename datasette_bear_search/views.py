@@ -1,41 +1,38 @@
-"""The search page and its JSON: read the request, call the search, render. The same for both Datasette versions."""
+"""The search page and its JSON: read the request, call the search, answer. The same for both Datasette versions."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasette import Forbidden, Response
 from datasette.utils import sqlite_timelimit
-from markupsafe import Markup
 
-from . import embedders, freshness, judging, readiness, reranking, sidecar
+from . import embedders, facets, freshness, readiness, reranking, sidecar
 from . import search as searching
-from .answers import (
-    FORBIDDEN,
-    NO_SIDECAR,
-    UNREADABLE,
-    json_error,
-    json_response,
-    local_day,
-)
-from .filters import HAS, InvalidParameter
-from .markup import plain_text
-from .modes import MODES
+from .addresses import Addresses
+from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response
+from .facet_links import for_programs, groups
+from .filters import InvalidParameter
+from .home import home
+from .more_passages import more_passages
+from .nothing_found import spellings
+from .page import Surroundings, error_page, results_page
 from .parameters import read_number, read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
-from .serving import SEARCH_PATH, SIMILAR_PATH, allowed, cross_encoder, sidecar_database
-from .statement import ELLIPSIS, END_MARK, MARK
+from .serving import SEARCH_PATH, allowed, cross_encoder, sidecar_database
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
 
 MAX_SIZE = 100
+
+T = TypeVar("T")
 
 LOADING = "The model is still loading, so these notes were found by their words only. Search again in a few seconds."
 TOO_SLOW = "The search took longer than this Datasette allows (sql_time_limit_ms). A filter makes it faster."
@@ -46,6 +43,7 @@ class Answer:
     """What a request for a search led to: results, or a message with an HTTP status."""
 
     results: searching.Results | None = None
+    state: sidecar.State | None = None
     notices: tuple[str, ...] = ()
     error: str | None = None
     status: int = 200
@@ -64,9 +62,14 @@ async def search(datasette: Datasette, request) -> Response:
         answer = Answer(error="Permission denied", status=403)
     else:
         answer = await _answer(database, request, wait_for_model=is_json)
+    if answer.results is None or answer.state is None or database is None:
+        if is_json:
+            return json_error(datasette, answer.error, answer.status)
+        return await error_page(datasette, request, answer.error, answer.status)
     if is_json:
-        return _json_response(datasette, request, answer)
-    return await _html_response(datasette, request, database, answer)
+        return await _json_response(datasette, request, database, answer)
+    around = await _surroundings(database, request, answer.results, answer.state)
+    return await results_page(datasette, request, database, answer.results, answer.notices, around)
 
 
 async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
@@ -130,6 +133,7 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
     notices = [obstacle, readiness.incomplete(state), *results.notices, _changed_notice(changed)]
     return Answer(
         results,
+        state,
         tuple(notice for notice in notices if notice),
         timing_ms={
             "embed": round((embedded - started) * 1000, 1),
@@ -155,6 +159,54 @@ async def _prepare_meaning(
     return await asyncio.to_thread(readiness.embed_query, state, embedder, query)
 
 
+async def _surroundings(
+    database: Database, request, results: searching.Results, state: sidecar.State
+) -> Surroundings:
+    """What the page shows around the results. Whatever of it can't be read in time is left out."""
+    query = results.query
+    is_home = not (
+        query.text or query.filters or request.args.get("sort") or request.args.get("_next")
+    )
+
+    def read(connection: sidecar.sqlite3.Connection) -> Surroundings:
+        return Surroundings(
+            state,
+            more_passages=more_passages(connection, results.plan, results.hits)
+            if "semantic" in results.legs
+            else {},
+            home=home(connection) if is_home else None,
+            spellings=spellings(connection, query)
+            if results.nothing_found or not results.total
+            else {},
+        )
+
+    counted, around = await asyncio.gather(_facets(database, results), _in_time(database, read))
+    return replace(around or Surroundings(state), facets=counted)
+
+
+async def _facets(database: Database, results: searching.Results) -> facets.Facets | None:
+    """What the results can be narrowed by; None if nothing was found that could be counted, or not in time."""
+    if results.statement is None or results.nothing_found or not results.total:
+        return None
+    return await _in_time(
+        database, lambda connection: facets.count(connection, results.plan, results.legs)
+    )
+
+
+async def _in_time(database: Database, read: Callable[[sidecar.sqlite3.Connection], T]) -> T | None:
+    """What is read from the sidecar; None if that takes longer than Datasette allows, or can't be."""
+    time_limit = database.ds.setting("sql_time_limit_ms")
+
+    def run(connection: sidecar.sqlite3.Connection) -> T:
+        with sqlite_timelimit(connection, time_limit):
+            return read(connection)
+
+    try:
+        return await database.execute_fn(run)
+    except sidecar.sqlite3.Error:
+        return None
+
+
 def _changed_notice(changed: int) -> str | None:
     if not changed:
         return None
@@ -165,17 +217,22 @@ def _changed_notice(changed: int) -> str | None:
 # JSON, in the shapes of Datasette 1.0
 
 
-def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
-    if answer.results is None:
-        return json_error(datasette, answer.error, answer.status)
+async def _json_response(
+    datasette: Datasette, request, database: Database, answer: Answer
+) -> Response:
     results = answer.results
+    assert results is not None
+    addresses = Addresses(datasette, request.args, f"{SEARCH_PATH}.json")
     next_token = None if results.next_offset is None else str(results.next_offset)
     next_url = None
     if next_token:
-        next_url = datasette.absolute_url(
-            request, _url(datasette, request, f"{SEARCH_PATH}.json", _next=next_token)
-        )
+        next_url = datasette.absolute_url(request, addresses.search(drop=(), _next=next_token))
     query = results.query
+    more: dict[str, Any] = {}
+    if request.args.get("_facets") == "1":
+        counted = await _facets(database, results)
+        found = groups(addresses, query, counted) if counted else ()
+        more["facets"] = for_programs(found)
     return json_response(
         datasette,
         {
@@ -184,6 +241,7 @@ def _json_response(datasette: Datasette, request, answer: Answer) -> Response:
             "next": next_token,
             "next_url": next_url,
             "total": results.total,
+            **more,
             "query": {
                 "text": query.text,
                 "words": query.words,
@@ -220,150 +278,3 @@ def _json_row(hit: searching.Hit) -> dict[str, Any]:
     row = asdict(hit)
     row["snippet"] = hit.snippet_html()
     return row
-
-
-# The page
-
-
-async def _html_response(
-    datasette: Datasette, request, database: Database | None, answer: Answer
-) -> Response:
-    results = answer.results
-    context: dict[str, Any] = {
-        "action": datasette.urls.path(SEARCH_PATH),
-        "arguments": {name: request.args.getlist(name) for name in request.args},
-        "modes": MODES,
-        "has_kinds": tuple(HAS),
-        "error": answer.error,
-        "notices": answer.notices,
-        "results": results,
-        "cards": [],
-    }
-    if results is not None and database is not None:
-        if results.statement and await allowed(datasette, request.actor, "execute-sql", database):
-            parameters = {"sql": results.statement.sql, **results.statement.parameters}
-            context["sql_url"] = f"{datasette.urls.database(database.name)}?{urlencode(parameters)}"
-        if results.next_offset is not None:
-            context["next_url"] = _url(datasette, request, SEARCH_PATH, _next=results.next_offset)
-        context["json_url"] = _url(datasette, request, f"{SEARCH_PATH}.json")
-        context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
-        if results.plan.corrections:
-            context["uncorrected_url"] = _url(
-                datasette, request, SEARCH_PATH, drop=("_next",), correct=0
-            )
-        context["parameter_chips"] = _parameter_chips(datasette, request)
-        context["chips"] = [
-            *_query_chips(datasette, request, results.query),
-            *context["parameter_chips"],
-        ]
-        grades = await judging.grades(datasette, database, request.args.get("q") or "")
-        if grades is not None:
-            context["judge"] = {
-                "action": datasette.urls.path(judging.JUDGE_PATH),
-                "search": request.query_string,
-                "grades": grades,
-                "buttons": judging.BUTTONS,
-            }
-        context["cards"] = [_card(datasette, request, database, hit) for hit in results.hits]
-    html = await datasette.render_template("bear_search.html", context, request=request)
-    return Response.html(html, status=answer.status)
-
-
-def _card(datasette: Datasette, request, database: Database, hit: searching.Hit) -> dict[str, Any]:
-    """What the template shows of a hit."""
-    return {
-        "hit": hit,
-        "row_url": datasette.urls.row(database.name, "notes", str(hit.id)),
-        # Without a match the snippet is only the beginning of the passage, which is shown anyway.
-        "snippet": Markup(searching.marked_html(plain_text(hit.snippet)))
-        if MARK in hit.snippet
-        else None,
-        "heading": hit.passage.heading if hit.passage else None,
-        "passage": _other_passage(hit),
-        "why": why(hit),
-        "tags": [
-            (tag, _url(datasette, request, SEARCH_PATH, drop=("_next",), add=("tag", tag)))
-            for tag in hit.tags
-        ],
-        "day": local_day(hit.modified),
-        "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{hit.id}"),
-    }
-
-
-def why(hit: searching.Hit) -> str:
-    """Why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71)``."""
-    reasons = []
-    if hit.keyword_rank:
-        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
-    if hit.semantic_rank:
-        reasons.append(f"meaning, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
-    return " · ".join(reasons)
-
-
-def _other_passage(hit: searching.Hit) -> str | None:
-    """The closest passage without its heading, if it isn't what the snippet was taken from."""
-    if hit.passage is None or hit.encrypted or (MARK in hit.snippet and not hit.semantic_rank):
-        return None
-    unmarked = hit.snippet.replace(MARK, "").replace(END_MARK, "")
-    if MARK in hit.snippet and unmarked.strip(ELLIPSIS) in hit.passage.text:
-        return None
-    lines = plain_text(hit.passage.text).splitlines()
-    if hit.passage.heading and lines and lines[0] == hit.passage.heading.split(" › ")[-1]:
-        del lines[0]
-    return "\n".join(lines)
-
-
-def _query_chips(datasette: Datasette, request, query: Query) -> list[tuple[str, str]]:
-    """What was understood of the text, each with the address of the same search without it."""
-    chips = []
-    for token in query.understood:
-        rest = query.text_without(token)
-        add = ("q", rest) if rest else None
-        url = _url(datasette, request, SEARCH_PATH, drop=("_next", "q"), add=add)
-        chips.append((token.label, url))
-    return chips
-
-
-def _parameter_chips(datasette: Datasette, request) -> list[tuple[str, str]]:
-    """Each filter beside the text, with the address of the same search without it."""
-    return [
-        (
-            f"{name.replace('_', ' ')}: {value}",
-            _url(datasette, request, SEARCH_PATH, drop=("_next",), remove=(name, value)),
-        )
-        for name in request.args
-        if name not in ("q", "mode", "balance", "fusion", "sort", "rerank", "correct")
-        and not name.startswith("_")
-        for value in request.args.getlist(name)
-        if value.strip()
-    ]
-
-
-def _url(
-    datasette: Datasette,
-    request,
-    path: str,
-    *,
-    drop: tuple[str, ...] = (),
-    remove: tuple[str, str] | None = None,
-    add: tuple[str, str] | None = None,
-    **replace: str | int,
-) -> str:
-    """The address of this search at ``path``, with other parameters."""
-    pairs = [
-        (name, value)
-        for name in request.args
-        for value in request.args.getlist(name)
-        if value and name not in drop and name not in replace and (name, value) != remove
-    ]
-    if add and add not in pairs:
-        pairs.append(add)
-    pairs.extend((name, str(value)) for name, value in replace.items())
-    return datasette.urls.path(path) + (f"?{urlencode(pairs)}" if pairs else "")
-
-
-def _ordinal(number: int) -> str:
-    suffix = (
-        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
-    return f"{number:,}{suffix}"

@@ -149,7 +149,7 @@ async def test_it_goes_back_to_the_note_that_was_judged(browser):
     page = await browser.visit(f"{PAGE}?q=roof")
     response = await browser.post(JUDGE, {**browser.fields("CHURCH"), "grade": "1"}, 303)
     _, _, anchor = response.headers["location"].partition("#")
-    assert re.search(rf'id="{anchor}">\s*<h2>\s*<a [^>]*>Roof of the church', page)
+    assert re.search(rf'id="{anchor}">\s*<h2>\s*<a [^>]*><mark>Roof</mark> of the church', page)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,170 @@
+"""What the page shows of a hit: its title, its words, why it was found, where its links lead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from .addresses import Addresses
+from .answers import age, local_day
+from .markup import plain_text
+from .planning import Plan
+from .search import Hit, Passage, marked_html
+from .sidecar import fold_tag
+from .statement import ELLIPSIS, END_MARK, MARK
+
+# The apps that the links of sources open, by the beginning of the link.
+APPS = {"bear": "Bear", "obsidian": "Obsidian"}
+
+# Characters that are shown of a passage before what is marked in it.
+BEFORE_MARK = 160
+
+# What a browser would run as a program of this page, whoever wrote it into a note.
+_NOT_OPENED = ("javascript", "data", "vbscript")
+
+
+@dataclass(frozen=True)
+class Link:
+    label: str
+    url: str
+
+
+@dataclass(frozen=True)
+class ShownPassage:
+    """A passage of a note, for people."""
+
+    text: Markup
+    heading: str | None
+    url: str  # the note's page at this passage
+
+
+@dataclass(frozen=True)
+class Card:
+    """A hit as it is shown."""
+
+    hit: Hit
+    title: Markup
+    url: str  # of the note's page
+    snippet: Markup | None
+    passage: ShownPassage | None
+    more: tuple[ShownPassage, ...]
+    why: str
+    tags: tuple[Link, ...]
+    age: str | None
+    day: str | None
+    open: Link | None
+    similar_url: str
+
+
+def card(addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[Passage] = ()) -> Card:
+    """A hit as it is shown, with further passages of its note."""
+    # Without a match the snippet is only the beginning of the passage, which is shown anyway.
+    snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
+    is_title = bool(snippet) and _unmarked(snippet) == plain_text(hit.title)
+    return Card(
+        hit=hit,
+        title=_marked(snippet if is_title else hit.title or "Untitled"),
+        url=addresses.note(hit.id, hit.passage.id if hit.passage else None),
+        snippet=None if is_title or hit.encrypted or not snippet else _marked(snippet),
+        passage=_main_passage(addresses, planned, hit, has_snippet=bool(snippet) and not is_title),
+        more=tuple(_shown(addresses, hit, passage) for passage in more),
+        why=why(hit, planned),
+        tags=tuple(Link(tag, addresses.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
+        age=age(hit.modified),
+        day=local_day(hit.modified),
+        open=open_link(hit.url),
+        similar_url=addresses.similar(hit.id),
+    )
+
+
+def why(hit: Hit, planned: Plan) -> str:
+    """Why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``.
+
+    Of what has the words, meaning is a reason only where it is close.
+    """
+    query, reasons = planned.query, []
+    if hit.keyword_rank:
+        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
+    if hit.semantic_rank and (_is_close(hit, planned) or not hit.keyword_rank):
+        reasons.append(f"meaning, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
+    if hit.is_exact:
+        titles = (query.text.casefold(), query.meaning.casefold())
+        reasons.append("title" if hit.title.casefold() in titles else "as it stands")
+    return " · ".join(reasons)
+
+
+def innermost(tags: Sequence[str]) -> list[str]:
+    """The tags without those above them: where there is ``home/garden``, ``home`` goes without saying."""
+    folded = [fold_tag(tag) for tag in tags]
+    return [
+        tag
+        for tag, own in zip(tags, folded)
+        if not any(other.startswith(f"{own}/") for other in folded)
+    ]
+
+
+def open_link(url: str | None) -> Link | None:
+    """The link that opens a note in its own app; None if it has none that a page may have."""
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", url or "")
+    if url is None or scheme is None or scheme[1].lower() in _NOT_OPENED:
+        return None
+    app = APPS.get(scheme[1].lower())
+    return Link(f"Open in {app}" if app else "Open", url)
+
+
+def _is_of_tags(hit: Hit) -> bool:
+    """Whether the snippet is from the tags, a JSON array, which are shown anyway."""
+    return bool(hit.tags) and _unmarked(hit.snippet).lstrip(ELLIPSIS).startswith('["')
+
+
+def _main_passage(
+    addresses: Addresses, planned: Plan, hit: Hit, *, has_snippet: bool
+) -> ShownPassage | None:
+    """The closest passage, where it says more than the snippet does."""
+    if hit.passage is None or hit.encrypted:
+        return None
+    if has_snippet and not _is_close(hit, planned):
+        return None
+    if has_snippet and _unmarked(hit.snippet).strip(ELLIPSIS) in hit.passage.text:
+        return None
+    return _shown(addresses, hit, hit.passage)
+
+
+def _is_close(hit: Hit, planned: Plan) -> bool:
+    return hit.similarity is not None and hit.similarity >= (planned.floor or 0.0)
+
+
+def _shown(addresses: Addresses, hit: Hit, passage: Passage) -> ShownPassage:
+    lines = plain_text(passage.marked()).splitlines()
+    heading = passage.heading.split(" › ")[-1] if passage.heading else hit.title
+    if lines[1:] and _unmarked(lines[0]) == plain_text(heading):
+        del lines[0]
+    return ShownPassage(
+        _marked(_around_mark("\n".join(lines))), passage.heading, addresses.note(hit.id, passage.id)
+    )
+
+
+def _around_mark(text: str) -> str:
+    """A passage of which only some lines are shown, from a little before what is marked in it."""
+    before, mark, after = text.partition(MARK)
+    if not mark or len(before) <= BEFORE_MARK:
+        return text
+    return f"{ELLIPSIS}{before[-BEFORE_MARK:].partition(' ')[2]}{mark}{after}"
+
+
+def _marked(text: str) -> Markup:
+    return Markup(marked_html(text))
+
+
+def _unmarked(text: str) -> str:
+    return text.replace(MARK, "").replace(END_MARK, "")
+
+
+def _ordinal(number: int) -> str:
+    suffix = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number:,}{suffix}"

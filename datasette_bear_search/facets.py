@@ -1,0 +1,175 @@
+"""What a search can be narrowed by: tags, months, sources, states, each with how many notes that leaves.
+
+The counts are over the notes that the search finds: those that have its words, those whose title it is, and those that
+are close in meaning (at least as close as the floor that was measured on the library). Whether a note is found depends
+on that note alone and not on the others, so that a value's count is the ``total`` of the search narrowed by it. What
+is nearest in meaning without being close, which a search shows if it finds nothing else, isn't counted.
+
+One limit: sqlite-vec gives 4,096 passages at most. Where more are close, every count is a lower bound, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from . import sidecar
+from .filters import HAS, STATES
+from .planning import Plan
+from .search import found_statement
+from .sidecar import fold_tag
+from .statement import CLOSE_PASSAGES
+
+# The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
+KINDS = (
+    ("pinned", "1", STATES["pinned"]),
+    ("archived", "1", STATES["archived"]),
+    ("has", "todo", HAS["todo"]),
+    ("has", "image", HAS["image"]),
+    ("untagged", "1", STATES["untagged"]),
+)
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A tag with those that are nested in it."""
+
+    path: str  # as the library writes it: Work/Projects
+    folded: str
+    notes: int
+    nested: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facets:
+    """How many of the notes that a search finds have what."""
+
+    total: int
+    at_least: bool = False  # there may be more of everything
+    tags: tuple[Tag, ...] = ()
+    months: dict[str, int] = field(default_factory=dict)  # of modification, local: 2024-05
+    sources: dict[str, int] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], int] = field(default_factory=dict)  # (parameter, value)
+
+    @property
+    def years(self) -> dict[str, int]:
+        """The months, year by year."""
+        years: dict[str, int] = {}
+        for month, notes in self.months.items():
+            year = month.rpartition("-")[0]
+            years[year] = years.get(year, 0) + notes
+        return years
+
+
+def count(connection: sidecar.sqlite3.Connection, planned: Plan, legs: Sequence[str]) -> Facets:
+    """Count what the notes have that a search finds with these legs."""
+    # Who asks for a source is shown its copies of notes that other sources have, too, so that they count there.
+    filters = planned.query.filters
+    unfolded = replace(filters, folded=False)
+    is_folded = unfolded.conditions() != filters.conditions()
+    told = COUNTED.format(
+        copies=COPIES if is_folded else "0", close=COUNTED_CLOSE if "semantic" in legs else ""
+    )
+    planned = replace(planned, query=replace(planned.query, filters=unfolded))
+    statement = found_statement(planned, legs, told)
+    counts: dict[str, list[tuple[str, str, int]]] = {}
+    for facet, value, label, notes in connection.execute(statement.sql, statement.parameters):
+        if notes:
+            counts.setdefault(facet, []).append((value, label, notes))
+
+    def of(facet: str) -> dict[str, int]:
+        return {value: notes for value, _, notes in counts.get(facet, [])}
+
+    return Facets(
+        total=of("found").get("", 0),
+        at_least=of("close").get("", 0) >= CLOSE_PASSAGES,
+        tags=_tree(counts.get("tag", [])),
+        months=dict(sorted(of("month").items())),
+        sources=dict(sorted(of("source").items(), key=lambda item: (-item[1], item[0]))),
+        kinds={(name, value): of(name)[value] for name, value, _ in KINDS if value in of(name)},
+    )
+
+
+def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[Tag, ...]:
+    """Tags from (folded, path, notes), each below the one that it is nested in, those of most notes first."""
+    # What isn't the same when it is folded again can't be asked for by an address: "a " of the tag "a /b".
+    known = {folded: (path, notes) for folded, path, notes in counts if fold_tag(folded) == folded}
+    below: dict[str, list[str]] = {}
+    for folded in known:
+        above = folded.rpartition("/")[0]
+        while above and above not in known:
+            above = above.rpartition("/")[0]
+        below.setdefault(above, []).append(folded)
+
+    def tags(above: str) -> tuple[Tag, ...]:
+        found = (
+            Tag(path if fold_tag(path) == folded else folded, folded, notes, tags(folded))
+            for folded, (path, notes) in (
+                (folded, known[folded]) for folded in below.get(above, [])
+            )
+        )
+        return tuple(sorted(found, key=lambda tag: (-tag.notes, tag.folded)))
+
+    return tags("")
+
+
+# A tag counts for every tag above it, whether or not its source has those as tags, too: the filter does the same.
+COUNTED = (
+    """,
+with_copies as materialized (
+  select
+    id, source, {copies} as is_copy, strftime('%Y-%m', modified, 'localtime') as month,
+    """
+    + ",\n    ".join(f'({condition}) as "{name}={value}"' for name, value, condition in KINDS)
+    + """
+  from notes
+  where id in (select note_id from found)
+),
+of_found as (
+  select *
+  from with_copies
+  where not is_copy
+),
+-- each tag and those above it
+tag_paths as (
+  select id as tag_id, trim(name, '#/') as path, folded
+  from tags
+  union
+  select
+    tag_id, rtrim(rtrim(path, replace(path, '/', '')), '/'), rtrim(rtrim(folded, replace(folded, '/', '')), '/')
+  from tag_paths
+  where instr(folded, '/') > 0
+)
+select 'found' as facet, '' as value, '' as label, count(*) as notes
+from of_found{close}
+union all
+select 'tag', folded, min(path), count(distinct of_found.id)
+from of_found
+join note_tags on note_tags.note_id = of_found.id
+join tag_paths on tag_paths.tag_id = note_tags.tag_id
+group by folded
+union all
+select 'month', month, month, count(*)
+from of_found
+where month is not null
+group by month
+union all
+select 'source', source, source, count(*)
+from with_copies
+group by source"""
+    + "".join(
+        f"""
+union all
+select '{name}', '{value}', '', count(*)
+from of_found
+where "{name}={value}\""""
+        for name, value, _ in KINDS
+    )
+)
+
+COPIES = "id in (select id from notes where copy_of is not null)"
+
+COUNTED_CLOSE = """
+union all
+select 'close', '', '', count(*)
+from close_passages"""

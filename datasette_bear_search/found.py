@@ -1,0 +1,84 @@
+"""The notes that a search finds, without ranking them: what is counted and charted.
+
+A note is found if it has one of the words, if its title is the query, or if it is close in meaning. That depends on the
+note alone: filters take notes away, they add none. These are the very notes that the statement gives that ranks, with
+``close_only``, if it gives any that is more than just the nearest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .statement import (
+    ANYWHERE_MATCHES,
+    CLOSE,
+    EXACT,
+    EXACT_TITLE,
+    FTS_MATCHES,
+    INSTEAD_OF_WORDS,
+    LIKE,
+    allowed_part,
+    joined,
+)
+
+
+def found_sql(
+    legs: Sequence[str], conditions: Sequence[str], *, exact: bool, anywhere: bool, told: str
+) -> str:
+    """A statement about the notes that a search finds, which are in its table ``found``.
+
+    The other parameters are those of :func:`statement.statement_sql`.
+
+    :param told: what is said of them: further parts, the last of them a select
+    """
+    parts = [allowed_part(conditions)] if conditions else []
+    if not legs:
+        parts.append(FOUND_LISTED)
+    else:
+        if "keyword" in legs:
+            parts.append(WORDS.format(anywhere=ANYWHERE if anywhere else ""))
+            parts.append(INSTEAD_OF_WORDS)
+        elif "like" in legs:
+            parts.append(LIKE)
+        if "semantic" in legs:
+            parts.append(CLOSE)
+        parts.append(EXACT if exact else EXACT_TITLE)
+        ways = [WAYS[leg] for leg in legs]
+        parts.append(FOUND.format(ways="".join(f"{way}\n  union" for way in ways)))
+    return joined([*parts, told], conditions)
+
+
+WORDS = f"""
+-- words: every note that has one of them
+word_hits as materialized (
+  select rowid as note_id{FTS_MATCHES}{{anywhere}}
+)"""
+
+ANYWHERE = f"""
+    union all
+    select notes.id{ANYWHERE_MATCHES}"""
+
+# What each leg finds.
+WAYS = {
+    "keyword": """
+  select note_id from word_hits
+  union
+  select note_id from substring_hits""",
+    "like": """
+  select note_id from substring_hits""",
+    "semantic": """
+  select note_id from close""",
+}
+
+FOUND = """
+found as materialized ({ways}
+  select note_id from exact
+)"""
+
+FOUND_LISTED = """
+-- nothing was asked for
+found as materialized (
+  select id as note_id
+  from notes
+  where id in (select id from allowed) -- filtered
+)"""
