@@ -69,6 +69,7 @@ setup(
             "playwright",
             "pytest",
             "pytest-asyncio",
+            "pytest-xdist",
             "pytrec-eval-terrier",
             "ruff",
             "scipy",

@@ -29,7 +29,7 @@ FILTERS = (
 )
 
 # What says how one list of results is shown, and means nothing for another.
-OF_ONE_LIST = ("_next", "less_close", "_facets")
+OF_ONE_LIST = ("_next", "_facets")
 
 # What notes are called that are something, that aren't, and that have something.
 IS = {"todo": "with to-dos", "done": "with finished to-dos"}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import embedders, readiness, reranking, sidecar, sql_functions
+from .highlighting import highlighted
 from .parameters import read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
@@ -125,6 +126,9 @@ def ask(
             on_loading()
         results = reranking.page(results, reranker, size, offset, wait=True)
         clock.lap("rerank")
+    if "semantic" in results.legs and state.model:
+        results = highlighted(results, embedders.get_embedder(state.model))
+        clock.lap("highlight")
     notices = [obstacle, readiness.incomplete(state), *results.notices]
     return Answer(results, tuple(filter(None, notices)), clock.milliseconds())
 

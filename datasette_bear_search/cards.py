@@ -12,8 +12,8 @@ from .addresses import Addresses
 from .answers import age, local_day
 from .markup import plain_text
 from .planning import Plan
+from .rows import innermost, is_close, why
 from .search import Hit, Passage, marked_html
-from .sidecar import fold_tag
 from .statement import ELLIPSIS, END_MARK, MARK
 
 # The apps that the links of sources open, by the beginning of the link.
@@ -80,32 +80,6 @@ def card(addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[Passage] 
     )
 
 
-def why(hit: Hit, planned: Plan) -> str:
-    """Why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``.
-
-    Of what has the words, meaning is a reason only where it is close.
-    """
-    query, reasons = planned.query, []
-    if hit.keyword_rank:
-        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
-    if hit.semantic_rank and (_is_close(hit, planned) or not hit.keyword_rank):
-        reasons.append(f"meaning, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
-    if hit.is_exact:
-        titles = (query.text.casefold(), query.meaning.casefold())
-        reasons.append("title" if hit.title.casefold() in titles else "as it stands")
-    return " · ".join(reasons)
-
-
-def innermost(tags: Sequence[str]) -> list[str]:
-    """The tags without those above them: where there is ``home/garden``, ``home`` goes without saying."""
-    folded = [fold_tag(tag) for tag in tags]
-    return [
-        tag
-        for tag, own in zip(tags, folded)
-        if not any(other.startswith(f"{own}/") for other in folded)
-    ]
-
-
 def open_link(url: str | None) -> Link | None:
     """The link that opens a note in its own app; None if it has none that a page may have."""
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", url or "")
@@ -126,15 +100,11 @@ def _main_passage(
     """The closest passage, where it says more than the snippet does."""
     if hit.passage is None or hit.encrypted:
         return None
-    if has_snippet and not _is_close(hit, planned):
+    if has_snippet and not is_close(hit, planned):
         return None
     if has_snippet and _unmarked(hit.snippet).strip(ELLIPSIS) in hit.passage.text:
         return None
     return _shown(addresses, hit, hit.passage)
-
-
-def _is_close(hit: Hit, planned: Plan) -> bool:
-    return hit.similarity is not None and hit.similarity >= (planned.floor or 0.0)
 
 
 def _shown(addresses: Addresses, hit: Hit, passage: Passage) -> ShownPassage:
@@ -161,10 +131,3 @@ def _marked(text: str) -> Markup:
 
 def _unmarked(text: str) -> str:
     return text.replace(MARK, "").replace(END_MARK, "")
-
-
-def _ordinal(number: int) -> str:
-    suffix = (
-        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
-    return f"{number:,}{suffix}"

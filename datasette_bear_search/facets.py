@@ -2,10 +2,11 @@
 
 The counts are over the notes that the search finds: those that have its words, those whose title it is, and those that
 are close in meaning (at least as close as the floor that was measured on the library). Whether a note is found depends
-on that note alone and not on the others, so that a value's count is the ``total`` of the search narrowed by it. What
-is nearest in meaning without being close, which a search shows if it finds nothing else, isn't counted.
+on that note alone and not on the others, so that a value's count is what the search narrowed by it has ``found``. What
+is only nearest in meaning is listed, but not counted.
 
-One limit: sqlite-vec gives 4,096 passages at most. Where more are close, every count is a lower bound, and says so.
+One limit: meaning looks at the nearest passages only. Where all of them are close, every count is a lower bound, and
+says so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .filters import HAS, STATES
 from .planning import Plan
 from .search import found_statement
 from .sidecar import fold_tag
-from .statement import CLOSE_PASSAGES
+from .statement import IS_CLOSE, NEAREST_PASSAGES
 
 # The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
 KINDS = (
@@ -82,7 +83,7 @@ def count(connection: sidecar.sqlite3.Connection, planned: Plan, legs: Sequence[
 
     return Facets(
         total=of("found").get("", 0),
-        at_least=of("close").get("", 0) >= CLOSE_PASSAGES,
+        at_least=of("close").get("", 0) >= NEAREST_PASSAGES,
         tags=_tree(counts.get("tag", [])),
         months=dict(sorted(of("month").items())),
         sources=dict(sorted(of("source").items(), key=lambda item: (-item[1], item[0]))),
@@ -169,7 +170,8 @@ where "{name}={value}\""""
 
 COPIES = "id in (select id from notes where copy_of is not null)"
 
-COUNTED_CLOSE = """
+COUNTED_CLOSE = f"""
 union all
 select 'close', '', '', count(*)
-from close_passages"""
+from nearest
+where {IS_CLOSE}"""

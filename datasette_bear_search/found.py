@@ -1,8 +1,8 @@
 """The notes that a search finds, without ranking them: what is counted and charted.
 
 A note is found if it has one of the words, if its title is the query, or if it is close in meaning. That depends on the
-note alone: filters take notes away, they add none. These are the very notes that the statement gives that ranks, with
-``close_only``, if it gives any that is more than just the nearest.
+note alone: filters take notes away, they add none. These are the very notes for which the statement that ranks says
+``is_found``; it lists the nearest in meaning, too, however far they are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from .statement import (
     ANYWHERE_MATCHES,
-    CLOSE,
     EXACT,
     EXACT_TITLE,
     FTS_MATCHES,
     INSTEAD_OF_WORDS,
+    IS_CLOSE,
     LIKE,
+    SEMANTIC,
     allowed_part,
     joined,
 )
@@ -41,7 +42,7 @@ def found_sql(
         elif "like" in legs:
             parts.append(LIKE)
         if "semantic" in legs:
-            parts.append(CLOSE)
+            parts.append(SEMANTIC)
         parts.append(EXACT if exact else EXACT_TITLE)
         ways = [WAYS[leg] for leg in legs]
         parts.append(FOUND.format(ways="".join(f"{way}\n  union" for way in ways)))
@@ -66,8 +67,8 @@ WAYS = {
   select note_id from substring_hits""",
     "like": """
   select note_id from substring_hits""",
-    "semantic": """
-  select note_id from close""",
+    "semantic": f"""
+  select note_id from semantic where {IS_CLOSE}""",
 }
 
 FOUND = """

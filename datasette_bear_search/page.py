@@ -234,8 +234,6 @@ async def _links(
         links["sql_url"] = f"{datasette.urls.database(database.name)}?{urlencode(parameters)}"
     if results.next_offset is not None:
         links["next_url"] = addresses.search(drop=(), _next=results.next_offset)
-    elif results.is_cut and not results.nothing_found and results.total:
-        links["less_close_url"] = addresses.search(less_close=1)
     if results.plan.corrections:
         links["uncorrected_url"] = addresses.search(correct=0)
     return links

@@ -44,7 +44,6 @@ def read_ranking(arguments) -> Ranking:
         fusion=fusion,
         sort=sort,
         recency=_read_fraction(arguments, "recency", 0.01, 100_000.0),
-        less_close=arguments.get("less_close") == "1",
     )
 
 

@@ -51,7 +51,9 @@ class Plan:
     query: Query
     shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone
-    highest_bm25: float = 0.0  # what a note with all of the words, again and again, would have; 0 if that isn't known
+    highest_bm25: float = (
+        0.0  # what a note with all of the words, again and again, would have; 0 if that isn't known
+    )
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
     floor: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,27 @@ def json_row(hit: Hit) -> dict[str, Any]:
     row = asdict(hit)
     row["snippet"] = hit.snippet_html()
     return row
+
+
+def json_answer(
+    results: Results,
+    notices: Sequence[str],
+    timing_ms: Mapping[str, float] | None,
+    rerank: str | None,
+    **more: Any,
+) -> dict[str, Any]:
+    """An answer for programs, in the shapes of Datasette 1.0; ``more`` stands beside the counts."""
+    return {
+        "ok": True,
+        "rows": [json_row(hit) for hit in results.hits],
+        "next": None if results.next_offset is None else str(results.next_offset),
+        "total": results.total,
+        "found": results.found,
+        **more,
+        "query": json_query(results, rerank),
+        "notices": notices,
+        "timing_ms": timing_ms,
+    }
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
@@ -60,7 +81,8 @@ def why(hit: Hit, planned: Plan) -> str:
     if hit.keyword_rank:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
-        reasons.append(f"meaning, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
+        meaning = "meaning" if hit.is_found else "not close in meaning"
+        reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
     if hit.is_exact:
         titles = (query.text.casefold(), query.meaning.casefold())
         reasons.append("title" if hit.title.casefold() in titles else "as it stands")

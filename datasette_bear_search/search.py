@@ -31,8 +31,6 @@ class Ranking:
     sort: str = "relevance"  # or "newest", "oldest", "title"
     recency: float | None = None  # half-life in days; None: age doesn't matter
     rerank: str | None = None  # the reranker that looks at the first results
-    # Whether notes follow that have none of the words and are nearest in meaning, but not close.
-    less_close: bool = True
 
 
 BY_RELEVANCE = Ranking()
@@ -83,6 +81,9 @@ class Hit:
     blend: float | None
     rrf: float | None
     is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
+    is_found: bool = (
+        True  # has the words or is close in meaning; else it is one of the nearest, however far
+    )
     rerank_score: float | None = None  # the reranker's, on its own scale
     also_in: tuple[str, ...] = ()  # other sources that have the same note
 
@@ -109,15 +110,19 @@ class Results:
     """One page of hits."""
 
     hits: tuple[Hit, ...]
-    total: int  # notes that were found in all
+    total: int  # notes that can be paged through
+    found: int  # those of them that have the words or are close in meaning; the others are only nearest
     plan: Plan
     legs: tuple[str, ...]  # which of "keyword", "semantic", "like" answered
     statement: Statement | None  # None if there was nothing to run
     notices: tuple[str, ...]
     next_offset: int | None
     milliseconds: float
-    is_cut: bool = False  # what is nearest in meaning, but not close, was left out …
-    nothing_found: bool = False  # … unless there was nothing else: then these are the nearest
+
+    @property
+    def nothing_found(self) -> bool:
+        """Whether these are only the nearest, as there is nothing else."""
+        return bool(self.hits) and not self.found
 
     @property
     def query(self) -> Query:
@@ -164,18 +169,16 @@ def search(
     if _nothing_is_close(planned, rows):
         notices.append("Nothing is really close to this in meaning.")
     total = rows[0]["total"] if rows else 0
-    is_cut = _is_cut(legs, ranking)
     return Results(
         hits=tuple(_hit(row) for row in rows),
         total=total,
+        found=rows[0]["found"] if rows else 0,
         plan=planned,
         legs=legs,
         statement=to_run,
         notices=tuple(notices),
         next_offset=offset + size if offset + size < total else None,
         milliseconds=(time.perf_counter() - started) * 1000,
-        is_cut=is_cut,
-        nothing_found=is_cut and _is_only_nearest(rows, planned.floor or 0.0),
     )
 
 
@@ -200,8 +203,7 @@ def statement(
         )
     if legs and ranking.recency:
         parameters["half_life"] = ranking.recency
-    close_only = _is_cut(legs, ranking)
-    if close_only:
+    if "semantic" in legs:
         parameters["floor"] = planned.floor or 0.0
     sql = statement_sql(
         legs,
@@ -211,7 +213,8 @@ def statement(
         fusion=ranking.fusion,
         sort=ranking.sort,
         recency=bool(ranking.recency),
-        close_only=close_only,
+        # In any order but that of relevance, what isn't close would stand among what is.
+        found_only="semantic" in legs and ranking.sort != "relevance",
         limit=size,
         offset=offset,
     )
@@ -253,11 +256,6 @@ def _asked(planned: Plan, legs: Sequence[str]) -> dict[str, str | int | float]:
     if "semantic" in legs:
         parameters["meaning"] = query.meaning
     return parameters
-
-
-def _is_cut(legs: Sequence[str], ranking: Ranking) -> bool:
-    # In any order but that of relevance, what isn't close would stand among what is.
-    return "semantic" in legs and (ranking.sort != "relevance" or not ranking.less_close)
 
 
 def address_in_note(url: str | None, heading_link: str | None, heading: str | None) -> str | None:
@@ -304,13 +302,6 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict]) -> bool:
     return rows[0]["closest"] < planned.floor and not found
 
 
-def _is_only_nearest(rows: Sequence[dict], floor: float) -> bool:
-    """Whether these notes, of a search that was cut, are there because there was nothing else."""
-    if not rows or rows[0]["found_by"] or rows[0]["exact"]:
-        return False
-    return rows[0]["closest"] is None or rows[0]["closest"] < floor
-
-
 def _run(
     connection: sidecar.sqlite3.Connection, plan: Statement
 ) -> list[dict[str, str | int | float | None]]:
@@ -338,5 +329,6 @@ def _hit(row: dict) -> Hit:
         blend=row["blend"],
         rrf=row["rrf"],
         is_exact=bool(row["exact"]),
+        is_found=bool(row["is_found"]),
         also_in=tuple(json.loads(row["also_in"])),
     )

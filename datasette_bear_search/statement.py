@@ -19,9 +19,6 @@ COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 # notes that anyone pages through; the cost of a vec0 scan grows with it.
 NEAREST_PASSAGES = 300
 
-# Passages that count as close, where a search is cut at the floor: all of them, up to the most that sqlite-vec gives.
-CLOSE_PASSAGES = 4096
-
 # The best of poor matches isn't a good one: a note's words count in full if its BM25 is at least this share of what all of the
 # query's words together could have. Without it, a note that happens to have one word of a question comes first.
 ENOUGH = 0.7
@@ -60,7 +57,7 @@ def statement_sql(
     fusion: str = "blend",
     sort: str = "relevance",
     recency: bool = False,
-    close_only: bool = False,
+    found_only: bool = False,
     limit: int,
     offset: int,
 ) -> str:
@@ -72,8 +69,8 @@ def statement_sql(
     :param anywhere: whether there are words that may stand inside others (``:anywhere``)
     :param fusion: one of FUSIONS, the column that makes the score
     :param recency: whether newer notes weigh more (``:half_life`` in days)
-    :param close_only: leave out what has none of the words and isn't close in meaning (``:floor``), unless there is
-        nothing else
+    :param found_only: leave out what is only nearest: has none of the words and isn't close in meaning (``:floor``),
+        unless there is nothing else
     """
     parts = []
     if conditions:
@@ -86,13 +83,9 @@ def statement_sql(
             parts.append(KEYWORD)
         else:
             parts.append(LIKE if "like" in legs else NO_KEYWORD)
-        if close_only:
-            parts.append(CLOSE)
-            parts.append(SEMANTIC_CLOSE)
-        else:
-            parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
+        parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
         parts.append(EXACT if exact else EXACT_TITLE)
-        parts.append(CANDIDATES_OF_BOTH.format(close=CLOSE_CANDIDATES if close_only else ""))
+        parts.append(CANDIDATES_OF_BOTH)
         parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
         parts.append(SCORED)
         scored = "scored"
@@ -103,9 +96,11 @@ def statement_sql(
         if recency:
             # A note as old as the half-life keeps three quarters of its score, an ancient one half.
             score = f"{score} * (0.5 + 0.5 * decay(modified, :half_life))"
-        close = FOUND_ONLY.format(scored=scored) if close_only else ""
-        parts.append(FUSED.format(score=score, scored=scored, close=close))
-    parts.append(PAGE.format(order=SORTS[sort].format(t=""), limit=int(limit), offset=int(offset)))
+        is_close = IS_CLOSE if "semantic" in legs else "false"
+        parts.append(FUSED.format(score=score, scored=scored, is_close=is_close))
+    order = SORTS[sort].format(t="")
+    only = FOUND_ONLY if found_only else ""
+    parts.append(PAGE.format(only=only, order=order, limit=int(limit), offset=int(offset)))
     parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
     parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
     return joined(parts, conditions)
@@ -213,14 +208,8 @@ keyword as (
   where false
 )"""
 
-_BEST_PASSAGES = """
--- the best passage stands for its note
-semantic as materialized (
-  select note_id, row_number() over (order by max(nearest.similarity) desc, note_id) as rank
-  from nearest
-  join passages on passages.id = nearest.passage_id
-  group by note_id
-)"""
+# Values of an address are text, and text is greater than any number.
+IS_CLOSE = "similarity >= :floor + 0"
 
 SEMANTIC = f"""
 -- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
@@ -230,42 +219,22 @@ nearest as materialized (
   where embedding match embed(:meaning)
     and k = {NEAREST_PASSAGES}
     and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-),{_BEST_PASSAGES}"""
-
-# A search for k = 0 costs nothing.
-SEMANTIC_CLOSE = f"""
--- meaning: the passages that are close; only where there is none, those that are nearest
-nearest as materialized (
-  select passage_id, similarity
-  from close_passages
-  union all
-  select rowid, 1 - distance
-  from {PASSAGE_INDEX}
-  where embedding match embed(:meaning)
-    and k = iif(exists (select 1 from close_passages), 0, {NEAREST_PASSAGES})
-    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-),{_BEST_PASSAGES}"""
+),
+-- the best passage stands for its note
+semantic as materialized (
+  select note_id, passage_id, similarity, row_number() over (order by similarity desc, note_id) as rank
+  from (
+    select note_id, passage_id, max(similarity) as similarity
+    from nearest
+    join passages on passages.id = nearest.passage_id
+    group by note_id
+  )
+)"""
 
 NO_SEMANTIC = """
 semantic as (
-  select null as note_id, null as rank
+  select null as note_id, null as passage_id, null as similarity, null as rank
   where false
-)"""
-
-CLOSE = f"""
--- notes that are close in meaning: with a passage as close as what isn't found by chance
-close_passages as materialized (
-  select rowid as passage_id, 1 - distance as similarity
-  from {PASSAGE_INDEX}
-  where embedding match embed(:meaning)
-    and k = {CLOSE_PASSAGES}
-    and distance <= 1 - :floor
-    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-),
-close as materialized (
-  select distinct note_id
-  from close_passages
-  join passages on passages.id = close_passages.passage_id
 )"""
 
 EXACT_TITLE = """
@@ -307,12 +276,8 @@ candidates as materialized (
   union
   select note_id from semantic where rank <= {CANDIDATES}
   union
-  select note_id from exact{{close}}
+  select note_id from exact
 )"""
-
-CLOSE_CANDIDATES = """
-  union
-  select note_id from close"""
 
 SIMILARITIES = f"""
 -- every candidate's passages, whichever leg found the note
@@ -344,7 +309,7 @@ scored as materialized (
     candidates.note_id, keyword.found_by, keyword.rank as keyword_rank, semantic.rank as semantic_rank,
     similarities.passage_id, similarities.similarity, coalesce(exact.level, 0) as exact,
     coalesce(keyword.bm25, 0) / max(
-      max(keyword.bm25) over (), iif(found_by = 'words', :enough, 0), 1e-9
+      max(keyword.bm25) over (), iif(found_by = 'words', :enough + 0, 0), 1e-9
     ) as words_share,
     (coalesce(similarities.similarity, -1) + 1) / (max(similarities.similarity) over () + 1) as meaning_share
   from candidates
@@ -390,14 +355,17 @@ scored_again as materialized (
 FUSED = f"""
 -- blend: balance 0 is words alone, 1 is meaning alone; rrf: Reciprocal Rank Fusion
 fused as materialized (
-  select *, {{score}} as score
+  select
+    *, {{score}} as score,
+    -- found, and not only nearest
+    (found_by is not null or exact or coalesce({{is_close}}, false)) as is_found
   from (
     select
       {{scored}}.*, notes.title, notes.modified,
       {_BLEND} as blend,
       rrf(keyword_rank, semantic_rank) as rrf
     from {{scored}}
-    join notes on notes.id = {{scored}}.note_id{{close}}
+    join notes on notes.id = {{scored}}.note_id
     union all
     -- further notes that have the words
     select
@@ -405,20 +373,25 @@ fused as materialized (
     from keyword
     join notes on notes.id = keyword.note_id
     where keyword.note_id not in (select note_id from candidates)
+    union all
+    -- further notes that are close in meaning
+    select
+      semantic.note_id, null, null, semantic.rank, passage_id, similarity, 0, null, null, notes.title, notes.modified,
+      null, null
+    from semantic
+    join notes on notes.id = semantic.note_id
+    where {{is_close}}
+      and semantic.note_id not in (select note_id from candidates union all select note_id from keyword)
   )
 )"""
-
-FOUND_ONLY = """
-    -- what is nearest, but not close, only if there is nothing else
-    where keyword_rank is not null or exact or {scored}.note_id in (select note_id from close)
-      or not exists (select 1 from keyword union all select 1 from exact union all select 1 from close)"""
 
 LISTED = """
 -- nothing was asked for
 fused as materialized (
   select
     id as note_id, null as found_by, null as keyword_rank, null as semantic_rank, null as passage_id,
-    null as similarity, 0 as exact, title, modified, null as blend, null as rrf, julianday(modified) as score
+    null as similarity, 0 as exact, title, modified, null as blend, null as rrf, julianday(modified) as score,
+    1 as is_found
   from notes
   where id in (select id from allowed) -- filtered
 )"""
@@ -427,11 +400,15 @@ PAGE = """
 page as materialized (
   select
     note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, title, modified, blend, rrf, score,
-    count(*) over () as total, max(similarity) over () as closest
-  from fused
+    is_found, count(*) over () as total, sum(is_found) over () as found, max(similarity) over () as closest
+  from fused{only}
   order by {order}
   limit {limit} offset {offset}
 )"""
+
+FOUND_ONLY = """
+  -- what is only nearest, if there is nothing else
+  where is_found or not exists (select 1 from fused where is_found)"""
 
 SNIPPETS = f"""
 snippets as materialized (
@@ -464,7 +441,8 @@ select
     where (copies.copy_of in (notes.id, notes.copy_of) or copies.id = notes.copy_of)
       and copies.source != notes.source
   ) as also_in,
-  passages.id as passage_id, passages.start, passages.length, page.found_by, page.total, page.closest
+  passages.id as passage_id, passages.start, passages.length, page.found_by,
+  page.is_found, page.total, page.found, page.closest
 from page
 join notes on notes.id = page.note_id
 join sources on sources.name = notes.source

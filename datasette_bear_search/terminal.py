@@ -64,9 +64,12 @@ def results_text(answer: Answer, offset: int, screen: Screen = PLAIN) -> str:
         _card(number, hit, _found_texts(hit, planned), why(hit, planned), screen)
         for number, hit in enumerate(answer.results.hits, offset + 1)
     ]
-    total = answer.results.total
-    shown = f"{offset + 1:,} to {offset + len(cards):,} of {_notes(total)}"
-    count = _notes(total) if len(cards) == total else shown
+    total, found = answer.results.total, answer.results.found
+    count = _notes(found)
+    if total > found:
+        count += f" and {total - found:,} less close in meaning"
+    if len(cards) < total:
+        count = f"{offset + 1:,} to {offset + len(cards):,} of {count}"
     seconds = answer.timing_ms["total"] / 1000
     return "\n\n".join([*cards, _faint(f"{count}, {seconds:.2f} s", screen)])
 

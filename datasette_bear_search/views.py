@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasette import Forbidden, Response
@@ -15,8 +15,10 @@ from . import embedders, facets, freshness, readiness, reranking, sidecar
 from . import search as searching
 from .addresses import Addresses
 from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response
+from .asking import changed_notice
 from .facet_links import for_programs, groups
 from .filters import InvalidParameter
+from .highlighting import highlighted
 from .home import home
 from .more_passages import more_passages
 from .nothing_found import spellings
@@ -24,6 +26,7 @@ from .page import Surroundings, error_page, results_page
 from .parameters import read_number, read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
+from .rows import json_answer
 from .serving import SEARCH_PATH, allowed, cross_encoder, sidecar_database
 
 if TYPE_CHECKING:
@@ -126,11 +129,15 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
             results = await asyncio.to_thread(
                 reranking.page, results, reranker, size, offset, wait=wait_for_model
             )
+        if "semantic" in results.legs and state.model:
+            results = await asyncio.to_thread(
+                highlighted, results, embedders.get_embedder(state.model)
+            )
     except sidecar.sqlite3.DatabaseError:
         # SQLite words an interruption in many ways; the clock says what it was.
         too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= time_limit
         return Answer(error=TOO_SLOW if too_slow else UNREADABLE, status=503)
-    notices = [obstacle, readiness.incomplete(state), *results.notices, _changed_notice(changed)]
+    notices = [obstacle, readiness.incomplete(state), *results.notices, changed_notice(changed)]
     return Answer(
         results,
         state,
@@ -207,13 +214,6 @@ async def _in_time(database: Database, read: Callable[[sidecar.sqlite3.Connectio
         return None
 
 
-def _changed_notice(changed: int) -> str | None:
-    if not changed:
-        return None
-    subject = "1 note has" if changed == 1 else f"{changed:,} notes have"
-    return f"{subject} changed since the index was made. To search them, run: datasette bear-index"
-
-
 # JSON, in the shapes of Datasette 1.0
 
 
@@ -223,58 +223,18 @@ async def _json_response(
     results = answer.results
     assert results is not None
     addresses = Addresses(datasette, request.args, f"{SEARCH_PATH}.json")
-    next_token = None if results.next_offset is None else str(results.next_offset)
     next_url = None
-    if next_token:
-        next_url = datasette.absolute_url(request, addresses.search(drop=(), _next=next_token))
-    query = results.query
+    if results.next_offset is not None:
+        next_url = datasette.absolute_url(
+            request, addresses.search(drop=(), _next=results.next_offset)
+        )
     more: dict[str, Any] = {}
     if request.args.get("_facets") == "1":
         counted = await _facets(database, results)
-        found = groups(addresses, query, counted) if counted else ()
+        found = groups(addresses, results.query, counted) if counted else ()
         more["facets"] = for_programs(found)
+    rerank = request.args.get("rerank") or None
     return json_response(
         datasette,
-        {
-            "ok": True,
-            "rows": [_json_row(hit) for hit in results.hits],
-            "next": next_token,
-            "next_url": next_url,
-            "total": results.total,
-            **more,
-            "query": {
-                "text": query.text,
-                "words": query.words,
-                "phrases": query.phrases,
-                "prefixes": query.prefixes,
-                "identifiers": query.identifiers,
-                "excluded": query.excluded,
-                "is_boolean": query.is_boolean,
-                "in_title": query.in_title,
-                "match": query.match,
-                "exact": query.exact,
-                "mode": query.mode,
-                "legs": results.legs,
-                "shape": results.plan.shape,
-                "balance": results.plan.balance,
-                "rerank": request.args.get("rerank") or None,
-                "corrections": [
-                    {"typed": typed, "searched": other} for typed, other in results.plan.corrections
-                ],
-                "meaning": query.meaning,
-                "filters": query.filters.values(),
-                "understood": [
-                    {"kind": token.kind, "value": token.value, "label": token.label}
-                    for token in query.understood
-                ],
-            },
-            "notices": answer.notices,
-            "timing_ms": answer.timing_ms,
-        },
+        json_answer(results, answer.notices, answer.timing_ms, rerank, next_url=next_url, **more),
     )
-
-
-def _json_row(hit: searching.Hit) -> dict[str, Any]:
-    row = asdict(hit)
-    row["snippet"] = hit.snippet_html()
-    return row

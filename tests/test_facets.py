@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search import sidecar, statement
+from datasette_bear_search import sidecar
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.demo.library import BearFile, BearNote
 
@@ -98,9 +98,9 @@ async def test_a_count_is_the_total_of_the_search_that_its_link_leads_to(dataset
     for choice in choices:
         narrowed = await answer(datasette, choice["toggle_url"])
         if choice["selected"]:
-            assert narrowed["total"] >= choice["count"], choice
+            assert narrowed["found"] >= choice["count"], choice
         else:
-            assert narrowed["total"] == choice["count"], choice
+            assert narrowed["found"] == choice["count"], choice
 
 
 @pytest.mark.parametrize("query", ["q=composting+toilet", "q=how+to+keep+warm+in+winter"])
@@ -112,14 +112,14 @@ async def test_counts_are_true_on_the_sample_notes(library, bear_index, sidecar_
     data = await search(datasette, f"{query}&_facets=1")
     for choice in flat(data["facets"]["tag"]) + flat(data["facets"]["modified"]):
         narrowed = await answer(datasette, choice["toggle_url"])
-        assert narrowed["total"] == choice["count"], choice
+        assert narrowed["found"] == choice["count"], choice
 
 
 @pytest.mark.parametrize("query", QUERIES)
 async def test_counts_of_years_add_up_to_the_total(datasette, query):
     data = await search(datasette, f"{query}&_facets=1")
     years = data["facets"]["modified"]
-    assert sum(year["count"] for year in years) == data["total"]
+    assert sum(year["count"] for year in years) == data["found"]
     for year in years:
         assert sum(month["count"] for month in year["nested"]) == year["count"]
 
@@ -139,7 +139,7 @@ async def test_a_tag_above_counts_though_its_source_doesn_t_have_it(datasette, s
     data = await search(datasette, "_facets=1")
     assert counts(data, "tag")["recipes"] == 1
     for choice in flat(data["facets"]["tag"]):
-        assert (await answer(datasette, choice["toggle_url"]))["total"] == choice["count"]
+        assert (await answer(datasette, choice["toggle_url"]))["found"] == choice["count"]
 
 
 async def test_kinds_are_counted(datasette):
@@ -170,7 +170,7 @@ async def test_a_source_counts_the_copies_that_it_has(datasette, sidecar_path):
     assert set(counts(data, "source")) == {"bear", "backup"}
     for facet in data["facets"].values():
         for choice in flat(facet):
-            assert (await answer(datasette, choice["toggle_url"]))["total"] == choice["count"]
+            assert (await answer(datasette, choice["toggle_url"]))["found"] == choice["count"]
 
 
 async def test_a_month_begins_when_it_does_where_the_reader_is(
@@ -190,7 +190,7 @@ async def test_a_month_begins_when_it_does_where_the_reader_is(
         found = counts(data, "modified")
         assert (found["2025-01"], found["2024-12"]) == (1, 1)
         for choice in flat(data["facets"]["modified"]):
-            assert (await answer(datasette, choice["toggle_url"]))["total"] == choice["count"]
+            assert (await answer(datasette, choice["toggle_url"]))["found"] == choice["count"]
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -229,10 +229,9 @@ async def test_json_has_no_facets_unless_asked(datasette):
 async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
     from datasette_bear_search import facets
 
-    monkeypatch.setattr(facets, "CLOSE_PASSAGES", 1)
+    monkeypatch.setattr(facets, "NEAREST_PASSAGES", 1)
     html = await page(datasette, "q=cabin+roof&mode=semantic")
     assert re.search(r'class="bear-count">\d+\+ note', html)
-    assert statement.CLOSE_PASSAGES == 4096
 
 
 async def test_the_page_is_whole_where_there_is_no_time_to_count(datasette, monkeypatch):

@@ -152,12 +152,16 @@ async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
     assert html.index("Nothing found for") < html.index('class="bear-card"')
 
 
-async def test_notes_that_are_less_close_follow_when_asked_for(datasette):
+async def test_the_nearest_are_listed_but_not_counted_as_found(datasette):
     html = await page(datasette, "q=garden+beets+beans")
-    url = unescape(re.search(r'href="([^"]+)">Also show notes that are less close', html).group(1))
-    more = await page(datasette, url.partition("?")[2])
-    assert more.count('class="bear-card"') > html.count('class="bear-card"')
-    assert "Also show notes" not in more
+    found, less_close = re.search(
+        r'<p class="bear-count">(\d+) notes? <span[^>]*>and (\d+) less close in meaning', html
+    ).groups()
+    response = await datasette.client.get("/-/bear-search.json?q=garden+beets+beans&_size=100")
+    rows = response.json()["rows"]
+    assert sum(row["is_found"] for row in rows) == int(found) > 0
+    assert sum(not row["is_found"] for row in rows) == int(less_close) > 0
+    assert "not close in meaning," in html
 
 
 # What was chosen stays

@@ -200,7 +200,7 @@ async def test_an_operator_that_makes_no_sense_is_said_to_be_words(datasette):
 async def chips(datasette, query) -> dict[str, dict[str, list[str]]]:
     """The chips of the page, each with the parameters of its link."""
     page = (await datasette.client.get(f"/-/bear-search?{query}")).text
-    found = re.findall(r'<a class="bear-chip" href="([^"]+)"[^>]*>(.*?) <span', page)
+    found = re.findall(r'<a class="bear-chip" href="([^"]+)"[^>]*><span[^>]*>(.*?)</span>', page)
     return {unescape(label): parse_qs(urlsplit(unescape(url)).query) for url, label in found}
 
 
@@ -210,7 +210,8 @@ async def test_what_was_understood_is_shown_as_chips_that_can_be_removed(dataset
     assert found == {
         "tag: work": {"q": ["roof -draft"], **beside},
         "not: draft": {"q": ["tag:work roof"], **beside},
-        "pinned: 0": {"q": ["tag:work roof -draft"], "mode": ["keyword"]},
+        "not pinned": {"q": ["tag:work roof -draft"], "mode": ["keyword"]},
+        "Search by: words only": {"q": ["tag:work roof -draft"], "pinned": ["0"]},
     }
 
 

@@ -87,6 +87,7 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
     notes = [_found(hit, answer.results.plan, lines.get(hit.id)) for hit in hits]
     data = {
         "total": answer.results.total,
+        "found": answer.results.found,
         "offset": offset,
         "next_offset": answer.results.next_offset,
         "notices": notices,
@@ -226,7 +227,10 @@ def _passage(
 def _search_text(data: Mapping[str, Any]) -> str:
     notes, total, offset = data["notes"], data["total"], data["offset"]
     if notes:
-        heading = f"{total} found, {offset + 1} to {offset + len(notes)} shown."
+        heading = f"{data['found']} found"
+        if total > data["found"]:
+            heading += f" and {total - data['found']} that are less close in meaning"
+        heading += f", {offset + 1} to {offset + len(notes)} shown."
         if data["next_offset"]:
             heading += f" For more: offset={data['next_offset']}."
     elif total:

@@ -102,6 +102,7 @@ TOOLS = (
         _object(
             {
                 "total": _NUMBER,
+                "found": _NUMBER,
                 "offset": _NUMBER,
                 "next_offset": _NUMBER,
                 "notices": _TEXTS,

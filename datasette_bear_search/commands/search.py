@@ -107,6 +107,7 @@ def bear_search(
     The exit status is 0 if notes were found, 1 if there are none and 2 if the search could not be made.
     """
     from .. import asking, sidecar
+    from ..rows import json_answer
 
     parameters = _page_parameters(words, page_options)
     if similar_to is not None and parameters:
@@ -129,7 +130,9 @@ def bear_search(
             if number_to_open is not None:
                 _open(notes, number_to_open, offset)
             elif as_json:
-                _print_json(_json_answer(answer, page_options["rerank"], notices))
+                _print_json(
+                    json_answer(answer.results, notices, answer.timing_ms, page_options["rerank"])
+                )
             else:
                 _print_results(answer, offset)
                 if explain:
@@ -203,22 +206,6 @@ def _notices(answer: Answer, path: Path) -> list[str]:
     ]
     changed = asking.changed_notice(freshness.changes_since_indexing(path))
     return [*corrections, *answer.notices, *([changed] if changed else [])]
-
-
-def _json_answer(answer: Answer, rerank: str | None, notices: Sequence[str]) -> dict[str, Any]:
-    """What the JSON API answers, but for the address of the next page."""
-    from ..rows import json_query, json_row
-
-    results = answer.results
-    return {
-        "ok": True,
-        "rows": [json_row(hit) for hit in results.hits],
-        "next": None if results.next_offset is None else str(results.next_offset),
-        "total": results.total,
-        "query": json_query(results, rerank),
-        "notices": notices,
-        "timing_ms": answer.timing_ms,
-    }
 
 
 def _print_json(body: dict[str, Any]) -> None:
@@ -332,12 +319,6 @@ def _page_options() -> list[click.Parameter]:
         *(_option(name, metavar="DATE", help=_DATES.get(name)) for name in dates),
         *(click.Option([f"--{name}/--no-{name}"], default=None) for name in STATES),
         click.Option(["--has"], multiple=True, type=click.Choice(tuple(HAS))),
-        click.Option(
-            ["--less-close"],
-            is_flag=True,
-            default=None,
-            help="Show, too, what has none of the words and is nearest in meaning, but not close",
-        ),
         _option("mode", type=click.Choice(MODES), help="Way of searching  [default: auto]"),
         _option("sort", type=click.Choice(tuple(SORTS)), help="[default: relevance]"),
         _option(
