@@ -14,10 +14,9 @@ import json
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,12 +124,16 @@ class Embedder(Model):
             f"The model {self.name} makes one vector of a text and none of its words."
         )
 
-    def pieces(self, texts: list[str]) -> list[Any]:
-        """For each text one vector a word piece, as the model knows it before it has read the text. Takes no time.
+    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
+        """The numbers of each text's word pieces in the model's table of them. Never called by two threads at once.
 
         :raises ModelUnavailable: if the model has none
         """
         raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
+
+    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
+        """The rows of these pieces in the table: an array of pieces x numbers."""
+        raise NotImplementedError
 
     @property
     def dimension(self) -> int:
@@ -192,14 +195,19 @@ class Embedder(Model):
             texts, lambda texts: [_unit_rows(rows) for rows in self.encode_tokens(texts)]
         )
 
-    def piece_vectors(self, texts: Sequence[str]) -> list[Any]:
-        """The vectors of each text's word pieces: an array of pieces x numbers, each piece's of unit length.
-
-        They say what a word is like, not what it means in its sentence; a thousand texts take a tenth of a second.
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """The word pieces of each text, as numbers for :meth:`piece_vectors`. Takes little time.
 
         :raises ModelUnavailable: if the model can't be loaded, fails or has no vectors of word pieces
         """
-        return self._run(texts, lambda texts: _each_unit_rows(self.pieces(texts)))
+        return self._run(texts, self.split_into_pieces)
+
+    def piece_vectors(self, pieces: Sequence[int]) -> Any:
+        """The vectors of word pieces: an array of pieces x numbers, each piece's of unit length.
+
+        They say what a word is like, as the model knows it before it reads a text, not what it means in its sentence.
+        """
+        return _unit_rows(self.rows_of_pieces(pieces))
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
@@ -286,17 +294,17 @@ class SentenceTransformerEmbedder(Embedder):
         rows = vectors["token_embeddings"].float().cpu()
         return [text_rows[text_own].numpy() for text_rows, text_own in zip(rows, own)]
 
-    def pieces(self, texts: list[str]) -> list[Any]:
+    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
         if self._piece_table is None:
-            return super().pieces(texts)
-        table, middle = self._piece_table
+            return super().split_into_pieces(texts)
         tokenizer = self._model.tokenizer  # type: ignore[union-attr]
         if hasattr(tokenizer, "encode_batch"):  # of a static model
-            ids = [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        else:
-            ids = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-        rows = table.take(list(chain.from_iterable(ids)) or [0], axis=0) - middle
-        return _split(rows, map(len, ids))
+            return [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+
+    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
+        table, middle = self._piece_table  # type: ignore[misc]
+        return table.take(pieces, axis=0) - middle
 
     @cached_property
     def _piece_table(self) -> tuple[Any, Any] | None:
@@ -450,15 +458,3 @@ def _unit_rows(rows: Any) -> Any:
 
     lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
     return rows / numpy.where(lengths > 0, lengths, 1)
-
-
-def _each_unit_rows(texts: Sequence[Any]) -> list[Any]:
-    """The same for many small arrays at once."""
-    import numpy
-
-    return _split(_unit_rows(numpy.concatenate(texts)), map(len, texts))
-
-
-def _split(rows: Any, lengths: Iterable[int]) -> list[Any]:
-    ends = [0, *accumulate(lengths)]
-    return [rows[start:end] for start, end in pairwise(ends)]

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 from .embedders import Embedder, ModelUnavailable
 from .markup import plain_text
@@ -21,6 +23,9 @@ from .search import Hit, Passage, Results
 
 # Shorter ones say too little to be anybody's answer: "See below." In bytes, as a Chinese character says as much as some letters.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
+
+# Passages whose sentences are kept, as numbers of word pieces: some megabytes.
+REMEMBERED = 2000
 
 # Where a sentence ends: at a mark with space behind it, or at a mark of Chinese and Japanese; and with its line.
 _ENDS = re.compile("[.!?…][\"'”’)\\]*_]*[ \t]+|[。！？][”’」』）]*|\n+")
@@ -55,32 +60,62 @@ def closest_sentences(
 
     :raises ModelUnavailable: if the model has no vectors of word pieces
     """
+    import numpy
+
     words = [word for word in _WORD.findall(query) if word.lower() not in STOP_WORDS]
-    spans = [list(_sentences(passage)) for passage in passages]
-    texts = [
-        plain_text(passage[start:end])
-        for passage, found in zip(passages, spans)
-        for start, end in found
-    ]
-    asked, *rows = embedder.piece_vectors([" ".join(words) or query, *texts])
-    scores = iter([_closeness(asked, row) for row in rows])
-    return [_best(found, [next(scores) for _ in found]) for found in spans]
+    asked, *found = _sentences_in_pieces([" ".join(words) or query, *passages], embedder)
+    query_pieces = [piece for sentence in asked for piece in sentence.pieces]
+    used = {piece for sentences in found for sentence in sentences for piece in sentence.pieces}
+    if not query_pieces or not used:
+        return [None] * len(passages)
+    place = {piece: number for number, piece in enumerate(used)}
+    # How much each piece of the query is met by each piece of the passages.
+    met = embedder.piece_vectors(query_pieces) @ embedder.piece_vectors(list(used)).T
+    met = numpy.clip(met, 0, None) ** 2  # many faint echoes mean little
+    closest: list[tuple[int, int] | None] = []
+    for sentences in found:
+        scores = [
+            # A long sentence has more pieces to choose from, which is set off a little.
+            met[:, [place[piece] for piece in sentence.pieces]].max(axis=1).sum()
+            / math.sqrt(math.log(len(sentence.pieces) + 8))
+            for sentence in sentences
+        ]
+        best = max(scores, default=0.0)
+        is_choice = best > 0 and len(sentences) > 1
+        closest.append(sentences[scores.index(best)].span if is_choice else None)
+    return closest
 
 
-def _best(spans: Sequence[tuple[int, int]], scores: Sequence[float]) -> tuple[int, int] | None:
-    best = max(scores, default=0.0)
-    return spans[scores.index(best)] if best > 0 and len(spans) > 1 else None
+class _Sentence(NamedTuple):
+    span: tuple[int, int]
+    pieces: tuple[int, ...]
 
 
-def _closeness(query: Any, sentence: Any) -> float:
-    """How well each of the query's pieces is met by one of the sentence's; squared, as many faint echoes mean little.
+def _sentences_in_pieces(texts: Sequence[str], embedder: Embedder) -> list[tuple[_Sentence, ...]]:
+    """The sentences of each text; while somebody types, the same passages are met again and again."""
+    with _memory_lock:
+        known = {text: _memory.get((embedder.name, text)) for text in texts}
+    spans = {
+        text: list(_sentences(text)) or [(0, len(text))]
+        for text, sentences in known.items()
+        if sentences is None
+    }
+    plain = [plain_text(text[slice(*span)]) for text, found in spans.items() for span in found]
+    pieces = iter(embedder.pieces(plain) if plain else [])
+    for text, found in spans.items():
+        # A sentence that has nothing which the model knows can't be the closest.
+        split = [_Sentence(span, tuple(next(pieces))) for span in found]
+        known[text] = tuple(sentence for sentence in split if sentence.pieces)
+    with _memory_lock:
+        for text in spans:
+            _memory[embedder.name, text] = known[text] or ()
+        while len(_memory) > REMEMBERED:
+            _memory.popitem(last=False)
+    return [known[text] or () for text in texts]
 
-    A long sentence has more pieces to choose from, which is set off a little.
-    """
-    if not len(query) or not len(sentence):
-        return 0.0
-    best = (query @ sentence.T).max(axis=1).clip(min=0)
-    return float((best**2).sum()) / math.sqrt(math.log(len(sentence) + 8))
+
+_memory: OrderedDict[tuple[str, str], tuple[_Sentence, ...]] = OrderedDict()
+_memory_lock = threading.Lock()
 
 
 def _sentences(passage: str) -> Iterator[tuple[int, int]]:

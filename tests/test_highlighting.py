@@ -102,7 +102,7 @@ def test_what_was_found_by_its_words_alone_stays_as_it_is(write, bear_index, sid
 class Wordless(TinyEmbedder):
     """A model that tells nothing of word pieces."""
 
-    pieces = Embedder.pieces
+    split_into_pieces = Embedder.split_into_pieces
 
 
 def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_path):
@@ -111,7 +111,7 @@ def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_pa
     results, _ = found(sidecar_path, "boiler pressure")
     wordless = Wordless("test/wordless")
     with pytest.raises(ModelUnavailable, match="no vectors of word pieces"):
-        wordless.piece_vectors(["boiler"])
+        wordless.pieces(["boiler"])
     assert highlighted(results, wordless) is results
 
 

@@ -6,8 +6,8 @@ For the plumbing only. What it finds says nothing about how well a real model se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy
@@ -19,6 +19,8 @@ class TinyEmbedder(Embedder):
     """Counts words and groups of three letters, each at one of 64 places that its hash chooses."""
 
     DIMENSION = 64
+    # Of all tiny models, as they are one and the same: each word with its number.
+    words: ClassVar[dict[str, int]] = {}
 
     def open_model(self) -> ModelFacts:
         return ModelFacts(max_tokens=256, settings={})
@@ -26,11 +28,13 @@ class TinyEmbedder(Embedder):
     def encode(self, texts: list[str], *, is_query: bool) -> list[list[float]]:
         return [self._vector(text) for text in texts]
 
-    def pieces(self, texts: list[str]) -> list[Any]:
-        return [
-            numpy.array([self._vector(word) for word in text.split()]).reshape(-1, self.DIMENSION)
-            for text in texts
-        ]
+    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
+        number = self.words.setdefault
+        return [[number(word, len(self.words)) for word in text.split()] for text in texts]
+
+    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
+        words = list(self.words)
+        return numpy.array([self._vector(words[piece]) for piece in pieces])
 
     def _vector(self, text: str) -> list[float]:
         vector = [0.0] * self.DIMENSION
