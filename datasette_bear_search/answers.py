@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 NO_SIDECAR = "No notes are served here. Make an index with: datasette bear-index. Then open it with: datasette bear-serve"
 FORBIDDEN = "You do not have permission to search these notes"
-UNREADABLE = "The index can't be read just now. If it stays so, run: datasette bear-index --rebuild"
+UNREADABLE = (
+    "The index can't be read just now. If it stays so, run: datasette bear-index. If that doesn't mend it: "
+    "datasette bear-index --rebuild"
+)
 
 
 def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:
