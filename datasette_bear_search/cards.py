@@ -16,8 +16,12 @@ from .rows import innermost, is_close, why
 from .search import Hit, Passage, marked_html
 from .statement import ELLIPSIS, END_MARK, MARK
 
-# The apps that the links of sources open, by the beginning of the link.
-APPS = {"bear": "Bear", "obsidian": "Obsidian"}
+# The apps that links open which come without the name of one, by the beginning of the link.
+APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
+
+# What stands for a note's source before its name.
+ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
+ICON = "📄"
 
 # Characters that are shown of a passage before what is marked in it.
 BEFORE_MARK = 160
@@ -56,6 +60,7 @@ class Card:
     age: str | None
     day: str | None
     open: Link | None
+    icon: str  # of its source
     similar_url: str
 
 
@@ -75,18 +80,23 @@ def card(addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[Passage] 
         tags=tuple(Link(tag, addresses.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
         age=age(hit.modified),
         day=local_day(hit.modified),
-        open=open_link(hit.url),
+        open=open_link(hit.url, hit.app),
+        icon=ICONS.get(hit.app, ICON),
         similar_url=addresses.similar(hit.id),
     )
 
 
-def open_link(url: str | None) -> Link | None:
+def open_label(app: str) -> str:
+    """What the link says that opens a note where it lives."""
+    return f"Open in {app}" if app else "Open the original"
+
+
+def open_link(url: str | None, app: str = "") -> Link | None:
     """The link that opens a note in its own app; None if it has none that a page may have."""
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", url or "")
     if url is None or scheme is None or scheme[1].lower() in _NOT_OPENED:
         return None
-    app = APPS.get(scheme[1].lower())
-    return Link(f"Open in {app}" if app else "Open", url)
+    return Link(open_label(app or APPS.get(scheme[1].lower(), "")), url)
 
 
 def _is_of_tags(hit: Hit) -> bool:

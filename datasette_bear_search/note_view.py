@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from . import rendering, sanitizing, sidecar, similar, whole_note
 from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response, local_day
+from .cards import open_label
 from .query import Query, parse
 from .search import address_in_note
 from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
@@ -166,11 +167,6 @@ async def _html(
     context["search_url"] = datasette.urls.path(SEARCH_PATH)
     html = await datasette.render_template("bear_note.html", context, request=request)
     return Response.html(html, status=status, headers={"content-security-policy": _POLICY})
-
-
-def open_label(app: str) -> str:
-    """What the link says that opens a note where it lives."""
-    return f"Open in {app}" if app else "Open the original"
 
 
 def _open_url(found: WholeNote, passage: NotePassage | None) -> str | None:

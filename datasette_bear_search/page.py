@@ -116,6 +116,7 @@ async def results_page(
     facets = around.facets
     if facets is not None and facets.total:
         context["facets"] = groups(addresses, query, facets)
+        context["with_source"] = len(facets.sources) > 1
         context["at_least"] = facets.at_least
         context["timeline"] = timeline(
             facets.months, lambda period: addresses.modified_in(period, query)

@@ -66,6 +66,7 @@ class Hit:
     key: str
     title: str
     url: str | None  # opens the note, at the passage's heading where it has one
+    app: str  # what that opens; "" if it has no name
     tags: tuple[str, ...]
     created: str | None
     modified: str | None
@@ -273,6 +274,7 @@ def note_fields(row: dict, heading: str | None) -> dict[str, Any]:
         "key": row["key"],
         "title": row["title"],
         "url": address_in_note(row["url"], row["heading_link"], heading),
+        "app": row["app"],
         "tags": tuple(json.loads(row["tags"])),
         "created": row["created"],
         "modified": row["modified"],

@@ -57,6 +57,7 @@ class SimilarNote:
     key: str
     title: str
     url: str | None  # opens the note, at the passage's heading where it has one
+    app: str  # what that opens; "" if it has no name
     tags: tuple[str, ...]
     created: str | None
     modified: str | None
@@ -253,7 +254,7 @@ select
   case when passages.length > 0 then substr(notes.body, passages.start + 1, passages.length) end as passage,
   passages.heading, passages.start, passages.length,
   notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
-  notes.source, notes.key, notes.url, sources.heading_link
+  notes.source, notes.key, notes.url, sources.app, sources.heading_link
 from scored
 join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source

@@ -124,6 +124,6 @@ def _card(datasette: Datasette, note: similar.SimilarNote) -> dict[str, Any]:
         "tags": [Link(tag, f"{search_path}?{urlencode({'tag': tag})}") for tag in note.tags],
         "age": age(note.modified),
         "day": local_day(note.modified),
-        "open": open_link(note.url),
+        "open": open_link(note.url, note.app),
         "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{note.id}"),
     }

@@ -433,7 +433,7 @@ select
   passages.heading, page.keyword_rank, page.semantic_rank, round(page.similarity, 4) as similarity,
   page.score, page.blend, page.rrf, page.exact,
   notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
-  notes.source, notes.key, notes.url, sources.heading_link,
+  notes.source, notes.key, notes.url, sources.app, sources.heading_link,
   -- the other sources that have the same note
   (
     select json_group_array(distinct source)

@@ -44,8 +44,8 @@ def test_dates_are_said_as_people_say_them(before, said):
     [
         ("bear://x-callback-url/open-note?id=1", "Open in Bear"),
         ("obsidian://open?vault=v", "Open in Obsidian"),
-        ("https://example.org/note", "Open"),
-        ("file:///home/me/note.md", "Open"),
+        ("https://example.org/note", "Open the original"),
+        ("file:///home/me/note.md", "Open the original"),
         ("javascript:alert(1)", None),
         ("JavaScript:alert(1)", None),
         (" javascript:alert(1)", None),
@@ -167,3 +167,26 @@ async def test_a_note_found_by_its_tag_shows_its_text(datasette):
     assert "[&quot;" not in card
     assert "[&#34;" not in card
     assert "The roof of the cabin leaks" in card
+
+
+@pytest.mark.asyncio
+async def test_a_result_names_all_sources_that_have_the_note(
+    write, bear_index, sidecar_path, tmp_path
+):
+    write(BearNote("# Roof\n\nSlate tiles."), BearNote("# Beds\n\nKale, chard."))
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "Roof.md").write_text("# Roof\n\nSlate tiles.")
+    (folder / "Gutter.md").write_text("# Gutter\n\nLeaves and slate tiles.")
+    bear_index()
+    bear_index(path=folder)
+    datasette = Datasette([str(sidecar_path)])
+    html = (await datasette.client.get("/-/bear-search?q=slate+tiles&mode=keyword")).text
+    sources = [
+        " ".join(re.sub("<[^>]+>", "", source).split())
+        for source in re.findall(
+            r'<span class="bear-source".*?</span>(?=\s*<(?:span class="bear-why|a))', html
+        )
+    ]
+    assert sorted(sources) == ["🐻 bear and vault", "📄 vault"]
+    assert html.count("Open in Bear") == 1

@@ -30,7 +30,7 @@ needs_minilm = pytest.mark.skipif(
 
 def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
     return Hit(
-        id=id, source="bear", key=str(id), title=f"Note {id}", url=None, tags=(), created=None, modified=None,
+        id=id, source="bear", key=str(id), title=f"Note {id}", url=None, app="", tags=(), created=None, modified=None,
         pinned=False, archived=False, encrypted=False, snippet="", passage=None, keyword_rank=None, semantic_rank=None,
         similarity=None, score=score, blend=score, rrf=None, is_exact=exact,
     )  # fmt: skip

@@ -71,7 +71,7 @@ async def test_a_row_has_everything_that_a_program_needs(serve, note_id):
     assert data["notices"] == []
     row = data["rows"][0]
     assert set(row) == {
-        "id", "source", "key", "title", "url", "tags", "created", "modified", "pinned", "archived", "encrypted",
+        "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned", "archived", "encrypted",
         "similarity", "score", "reasons", "passage",
     }  # fmt: skip
     assert row["title"] == "Porch"

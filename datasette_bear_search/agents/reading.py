@@ -114,7 +114,7 @@ class _Reader:
     def _rows(self, condition: str, wanted: int | str) -> list[dict[str, Any]]:
         cursor = self._connection.execute(
             f"""
-            select notes.*, sources.heading_link
+            select notes.*, sources.app, sources.heading_link
             from notes
             join sources on sources.name = notes.source
             where {condition}
