@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 
 from . import folding, sidecar, vocabulary
 from .query import Query, completed, literal, relaxed, rewritten
@@ -44,6 +46,9 @@ _UNSPACED = re.compile(
 )
 
 
+_Terms = Callable[[str], list[vocabulary.Term]]
+
+
 @dataclass(frozen=True)
 class Plan:
     """A query as it is run."""
@@ -76,12 +81,14 @@ def plan(
         # A title is searched for as it stands, whatever looks like syntax in it.
         query = literal(query)
     asked = _shape(query)
+    # Both which words are left out and how much the others could be worth follow from how common they are.
+    terms = cache(lambda word: vocabulary.terms(connection, [word]))
     corrections: tuple[tuple[str, str], ...] = ()
     notices: list[str] = []
     if not query.is_boolean and query.mode != "like":
         # If the word index is broken, the statement will find out, and knows what to do.
         with suppress(sidecar.sqlite3.DatabaseError):
-            query, corrections = _fitted(connection, query, correct)
+            query, corrections = _fitted(connection, query, correct, terms)
     demands = query.is_boolean or query.phrases
     if demands and query.mode != "like" and not _matches(connection, query):
         demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
@@ -91,7 +98,7 @@ def plan(
         query = replace(query, filters=replace(query.filters, folded=True))
     highest_bm25 = 0.0
     with suppress(sidecar.sqlite3.DatabaseError):
-        highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(connection, query)
+        highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(connection, query, terms)
     floor = sidecar.get_meta(connection, "floor")
     return Plan(
         query,
@@ -112,23 +119,23 @@ def _shape(query: Query) -> str:
     return "keywords" if is_short else "sentence"
 
 
-def _highest_bm25(connection: sidecar.sqlite3.Connection, query: Query) -> float:
+def _highest_bm25(connection: sidecar.sqlite3.Connection, query: Query, terms: _Terms) -> float:
     """The BM25 that FTS5 would give a note which has every word so often that once more makes no difference."""
     [notes] = connection.execute("select count(*) from notes").fetchone()
     highest = 0.0
     for word in query.words:
         if not _UNSPACED.search(word):
             # Of a compound, which is searched for as a phrase, the rarest part comes nearest.
-            having = min((term.notes for term in vocabulary.terms(connection, [word])), default=0)
+            having = min((term.notes for term in terms(word)), default=0)
             highest += BM25_K1_PLUS_1 * max(math.log((notes - having + 0.5) / (having + 0.5)), 1e-6)
     return highest
 
 
 def _fitted(
-    connection: sidecar.sqlite3.Connection, query: Query, correct: bool
+    connection: sidecar.sqlite3.Connection, query: Query, correct: bool, terms: _Terms
 ) -> tuple[Query, tuple[tuple[str, str], ...]]:
     """The query in the library's words, and which words were taken for mistyped ones."""
-    replacements = _replacements(connection, query, correct)
+    replacements = _replacements(connection, query, correct, terms)
     if replacements:
         query = rewritten(query, replacements)
     if query.prefixes:
@@ -146,7 +153,7 @@ def _fitted(
 
 
 def _replacements(
-    connection: sidecar.sqlite3.Connection, query: Query, correct: bool
+    connection: sidecar.sqlite3.Connection, query: Query, correct: bool, terms: _Terms
 ) -> dict[str, str | None]:
     """What is searched for instead of some of the words: ``x*`` for the beginning of one, None for nothing."""
     [library_notes] = connection.execute("select count(*) from notes").fetchone()
@@ -154,7 +161,7 @@ def _replacements(
     rare = bool(query.phrases or query.prefixes or query.identifiers)
     common = []
     for word in query.words:
-        found = vocabulary.terms(connection, [word])
+        found = terms(word)
         notes = max((term.notes for term in found), default=0)
         is_common = library_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * library_notes
         # Not waste-to-energy, of which only a part is common.
