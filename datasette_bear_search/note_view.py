@@ -14,6 +14,7 @@ from markupsafe import Markup
 from . import rendering, sanitizing, sidecar, similar, whole_note
 from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response, local_day
 from .cards import open_label
+from .parameters import read_note_id
 from .query import Query, parse
 from .search import address_in_note
 from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
@@ -47,7 +48,7 @@ async def note(datasette: Datasette, request) -> Response:
         if not is_json:
             raise Forbidden(FORBIDDEN)
         return json_error(datasette, "Permission denied", 403)
-    note_id = _note_id(request.url_vars["id"])
+    note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
     try:
         found = await _find(database, note_id, query, with_similar=not is_json)
@@ -59,11 +60,6 @@ async def note(datasette: Datasette, request) -> Response:
     if is_json:
         return json_response(datasette, {"ok": True, "note": await _json_note(found[0])})
     return await _page(datasette, request, database, *found)
-
-
-def _note_id(text: str) -> int | None:
-    # What isn't a number, or has more digits than SQLite's numbers, is no note's id.
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 async def _find(

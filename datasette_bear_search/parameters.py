@@ -22,6 +22,11 @@ def read_query(arguments) -> Query:
     return parse(arguments.get("q") or "", mode, filters)
 
 
+def read_note_id(text: str) -> int | None:
+    """The id of a note; None for what is none: no number, or one with more digits than SQLite's numbers have."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def read_ranking(arguments) -> Ranking:
     """How results are put in order.
 

@@ -21,7 +21,7 @@ from .answers import (
 )
 from .cards import Link, open_link
 from .filters import InvalidParameter
-from .parameters import read_number
+from .parameters import read_note_id, read_number
 from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def similar_notes(datasette: Datasette, request) -> Response:
         return json_error(datasette, "Permission denied", 403)
     try:
         size = read_number(request.args, "_size", similar.SIZE, 1, MAX_SIZE)
-        found = await _find(database, request.url_vars["id"], size)
+        found = await _find(database, read_note_id(request.url_vars["id"]), size)
     except InvalidParameter as error:
         return await _error(datasette, request, is_json, str(error), 400)
     except sidecar.sqlite3.DatabaseError as error:
@@ -65,15 +65,14 @@ async def similar_notes(datasette: Datasette, request) -> Response:
     return await _page(datasette, request, database, found)
 
 
-async def _find(database: Database, note_id: str, size: int) -> similar.SimilarNotes | None:
-    # What isn't a number, or has more digits than SQLite's numbers, is no note's id.
-    if not (note_id.isascii() and note_id.isdigit() and len(note_id) <= 18):
+async def _find(database: Database, note_id: int | None, size: int) -> similar.SimilarNotes | None:
+    if note_id is None:
         return None
     time_limit = database.ds.setting("sql_time_limit_ms")
 
     def run(connection: sidecar.sqlite3.Connection) -> similar.SimilarNotes | None:
         with sqlite_timelimit(connection, time_limit):
-            return similar.similar(connection, int(note_id), size=size)
+            return similar.similar(connection, note_id, size=size)
 
     return await database.execute_fn(run)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import embedders, readiness, sidecar, similar
 from .markup import plain_text
-from .parameters import read_ranking
+from .parameters import read_note_id, read_ranking
 from .planning import Plan, plan
 from .query import parse
 from .search import PAGE_SIZE, Hit, search
@@ -60,10 +60,10 @@ def found_notes(connection: Connection, text: Any, size: Any = PAGE_SIZE) -> Row
 
 def similar_notes(connection: Connection, note_id: Any, size: Any = similar.SIZE) -> Rows:
     """The notes most like the one with that id, as the page "More like this" has them; none if there is no such note."""
-    digits = str(note_id).strip()
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+    known_as = read_note_id(str(note_id).strip())
+    if known_as is None:
         return []
-    found = similar.similar(connection, int(digits), size=_size(size))
+    found = similar.similar(connection, known_as, size=_size(size))
     rows: Rows = [
         {
             "id": note.id,
