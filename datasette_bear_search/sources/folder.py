@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ class Parts:
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
 
 
-class NoteFolder:
+class NoteFolder(ABC):
     """A folder of text files, each of which is a note. A kind says which, and how a file becomes a note."""
 
     app = ""
@@ -66,8 +67,9 @@ class NoteFolder:
         self._excluded = _excluding(exclude)
 
     @classmethod
+    @abstractmethod
     def reads(cls, location: str) -> bool:
-        raise NotImplementedError
+        """Whether it is this kind of folder that stands at a location."""
 
     def state(self) -> str:
         try:
@@ -116,9 +118,9 @@ class NoteFolder:
 
     # What a kind says.
 
+    @abstractmethod
     def _parts(self, file: File, text: str) -> Parts:
         """What the text of a file says of the note."""
-        raise NotImplementedError
 
     def _url(self, file: File) -> str | None:
         """Where the note opens; None if nothing opens it."""
