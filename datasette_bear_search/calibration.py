@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 
-from . import sidecar
+from . import passage_index, sidecar, signs
 from .embedders import Embedder
-from .schema import PASSAGE_INDEX
+from .schema import PASSAGE_INDEX, VECTORS
 
 # Words that have nothing to do with each other: what a library holds that is nearest to them is near by chance. Each
 # triple is about nothing, so that no library is about it.
@@ -23,6 +23,9 @@ UNRELATED = (
 # to .39; 95 of 100 of their own queries are closer than .43 (single words than .27), of nonsense at most one in ten than that.
 DEVIATIONS = 1.5
 
+# Of a large library, the nearest passages by signs among which the nearest one is looked for.
+BY_SIGNS = 100
+
 
 def floor(connection: sidecar.sqlite3.Connection, embedder: Embedder) -> float | None:
     """The cosine similarity that few unrelated queries reach; None without vectors.
@@ -32,16 +35,30 @@ def floor(connection: sidecar.sqlite3.Connection, embedder: Embedder) -> float |
 
     :raises ModelUnavailable: if the model can't be loaded
     """
-    nearest = []
-    for vector in embedder.embed_queries(UNRELATED):
-        row = connection.execute(
-            f"select 1 - distance from {PASSAGE_INDEX} where embedding match ? and k = 1", [vector]
-        ).fetchone()
-        if row:
-            nearest.append(row[0])
+    nearest = [
+        closest
+        for vector in embedder.embed_queries(UNRELATED)
+        if vector and (closest := _closest(connection, vector)) is not None
+    ]
     if len(nearest) < 2:
         return None
     return statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)
+
+
+def _closest(connection: sidecar.sqlite3.Connection, vector: bytes) -> float | None:
+    """The greatest similarity of a vector to a passage; None if there are no passages."""
+    if passage_index.holds_signs(connection):
+        signs.register(connection)
+        sql = f"""
+            select max(1 - vec_distance_cosine(vector, :vector))
+            from {VECTORS}
+            where passage_id in (select value from json_each(nearest_passages(:vector, {BY_SIGNS})))
+            """
+    else:
+        sql = (
+            f"select max(1 - distance) from {PASSAGE_INDEX} where embedding match :vector and k = 1"
+        )
+    return connection.execute(sql, {"vector": vector}).fetchone()[0]
 
 
 def calibrate(connection: sidecar.sqlite3.Connection, embedder: Embedder) -> None:

@@ -304,7 +304,7 @@ def _contents(connection: sqlite3.Connection) -> Iterator[Finding]:
     yield Finding(
         INDEX, "contents", f"{state.notes:,} notes in {passages:,} passages, last run {state.indexed}"
     )  # fmt: skip
-    if sidecar.get_meta(connection, "passage_index_stale"):
+    if sidecar.get_meta(connection, sidecar.STALE):
         yield Finding(
             INDEX, "vectors", "Notes were removed by a Python that can't load sqlite-vec: no search by meaning.",
             False, "datasette bear-index",

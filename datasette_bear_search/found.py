@@ -17,14 +17,20 @@ from .statement import (
     INSTEAD_OF_WORDS,
     IS_CLOSE,
     LIKE,
-    SEMANTIC,
     allowed_part,
     joined,
+    semantic_part,
 )
 
 
 def found_sql(
-    legs: Sequence[str], conditions: Sequence[str], *, exact: bool, anywhere: bool, told: str
+    legs: Sequence[str],
+    conditions: Sequence[str],
+    *,
+    exact: bool,
+    anywhere: bool,
+    by_signs: bool,
+    told: str,
 ) -> str:
     """A statement about the notes that a search finds, which are in its table ``found``.
 
@@ -42,7 +48,7 @@ def found_sql(
         elif "like" in legs:
             parts.append(LIKE)
         if "semantic" in legs:
-            parts.append(SEMANTIC)
+            parts.append(semantic_part(by_signs))
         parts.append(EXACT if exact else EXACT_TITLE)
         ways = [WAYS[leg] for leg in legs]
         parts.append(FOUND.format(ways="".join(f"{way}\n  union" for way in ways)))

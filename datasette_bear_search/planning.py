@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 
-from . import folding, sidecar, vocabulary
+from . import folding, sidecar, signs, vocabulary
 from .query import Query, completed, literal, relaxed, rewritten
 
 # Closed-class words of English, which say nothing about what a note is about. Leaving them out of the words that are
@@ -25,6 +25,10 @@ STOP_WORDS = frozenset(
 # English, and it is what makes a search slow. In a small library the share means little.
 COMMON_SHARE = 0.5
 COMMON_FROM_NOTES = 200
+
+# FTS5 looks at every note that has one of the words, at about a thousand a millisecond. Of a query's words, the rarest are
+# searched for until they are in so many notes together; those that are left out say least.
+HITS_AT_MOST = 60_000
 
 # The share of meaning in the blend, by the shape of the query; the rest is words. On five test collections .7 is best on
 # average for sentences and for one or two words, with little between .65 and .8 (benchmarks/fusion.py). A word's share
@@ -60,6 +64,7 @@ class Plan:
         0.0  # what a note with all of the words, again and again, would have; 0 if that isn't known
     )
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
+    by_signs: bool = False  # whether the signs of vectors find what is near
     floor: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
     notices: tuple[str, ...] = ()
@@ -83,12 +88,13 @@ def plan(
     asked = _shape(query)
     # Both which words are left out and how much the others could be worth follow from how common they are.
     terms = cache(lambda word: vocabulary.terms(connection, [word]))
+    [library_notes] = connection.execute("select count(*) from notes").fetchone()
     corrections: tuple[tuple[str, str], ...] = ()
     notices: list[str] = []
     if not query.is_boolean and query.mode != "like":
         # If the word index is broken, the statement will find out, and knows what to do.
         with suppress(sidecar.sqlite3.DatabaseError):
-            query, corrections = _fitted(connection, query, correct, terms)
+            query, corrections = _fitted(connection, query, correct, terms, library_notes)
     demands = query.is_boolean or query.phrases
     if demands and query.mode != "like" and not _matches(connection, query):
         demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
@@ -98,7 +104,7 @@ def plan(
         query = replace(query, filters=replace(query.filters, folded=True))
     highest_bm25 = 0.0
     with suppress(sidecar.sqlite3.DatabaseError):
-        highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(connection, query, terms)
+        highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(query, terms, library_notes)
     floor = sidecar.get_meta(connection, "floor")
     return Plan(
         query,
@@ -106,6 +112,8 @@ def plan(
         shape=asked,
         balance=BALANCES[asked] if balance is None else balance,
         highest_bm25=highest_bm25,
+        # Reading them takes a moment in a large library: here it isn't part of the statement's time.
+        by_signs=signs.load(connection) is not None,
         floor=float(floor) if floor else None,
         corrections=corrections,
         notices=tuple(notices),
@@ -119,9 +127,8 @@ def _shape(query: Query) -> str:
     return "keywords" if is_short else "sentence"
 
 
-def _highest_bm25(connection: sidecar.sqlite3.Connection, query: Query, terms: _Terms) -> float:
+def _highest_bm25(query: Query, terms: _Terms, notes: int) -> float:
     """The BM25 that FTS5 would give a note which has every word so often that once more makes no difference."""
-    [notes] = connection.execute("select count(*) from notes").fetchone()
     highest = 0.0
     for word in query.words:
         if not _UNSPACED.search(word):
@@ -132,10 +139,14 @@ def _highest_bm25(connection: sidecar.sqlite3.Connection, query: Query, terms: _
 
 
 def _fitted(
-    connection: sidecar.sqlite3.Connection, query: Query, correct: bool, terms: _Terms
+    connection: sidecar.sqlite3.Connection,
+    query: Query,
+    correct: bool,
+    terms: _Terms,
+    library_notes: int,
 ) -> tuple[Query, tuple[tuple[str, str], ...]]:
     """The query in the library's words, and which words were taken for mistyped ones."""
-    replacements = _replacements(connection, query, correct, terms)
+    replacements = _replacements(connection, query, correct, terms, library_notes)
     if replacements:
         query = rewritten(query, replacements)
     if query.prefixes:
@@ -153,24 +164,37 @@ def _fitted(
 
 
 def _replacements(
-    connection: sidecar.sqlite3.Connection, query: Query, correct: bool, terms: _Terms
+    connection: sidecar.sqlite3.Connection,
+    query: Query,
+    correct: bool,
+    terms: _Terms,
+    library_notes: int,
 ) -> dict[str, str | None]:
     """What is searched for instead of some of the words: ``x*`` for the beginning of one, None for nothing."""
-    [library_notes] = connection.execute("select count(*) from notes").fetchone()
     replacements: dict[str, str | None] = {}
     rare = bool(query.phrases or query.prefixes or query.identifiers)
-    common = []
+    common, known = [], []
     for word in query.words:
-        found = terms(word)
-        notes = max((term.notes for term in found), default=0)
-        is_common = library_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * library_notes
         # Not waste-to-energy, of which only a part is common.
-        if len(found) == 1 and (is_common or word.lower() in STOP_WORDS):
-            common.append(word)
+        is_one = len(vocabulary.stems(word)) == 1
+        if is_one and word.lower() in STOP_WORDS:
+            common.append(word)  # without asking in how many notes it is, which takes long
+            continue
+        notes = max((term.notes for term in terms(word)), default=0)
+        if notes and is_one:
+            known.append((notes, word))
         elif notes:
             rare = True
-        elif len(found) == 1 and (other := _near_word(connection, word, correct)):
+        elif is_one and (other := _near_word(connection, word, correct)):
             replacements[word] = other
+            rare = True
+    hits = 0
+    for notes, word in sorted(known):
+        hits += notes
+        is_common = library_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * library_notes
+        if is_common or (rare and hits > HITS_AT_MOST):
+            common.append(word)
+        else:
             rare = True
     # Common words are all there is to go by in "to be or not to be".
     return replacements | dict.fromkeys(common) if rare else replacements

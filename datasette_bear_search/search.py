@@ -6,6 +6,7 @@ The page, the JSON API, the terminal and "View as SQL" all run the statement tha
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,8 +95,15 @@ class Hit:
 
 
 def marked_html(text: str) -> str:
-    """Text with MARK and END_MARK as HTML: escaped, with ``<mark>`` in their place."""
-    return escape(text).replace(MARK, "<mark>").replace(END_MARK, "</mark>")
+    """Text with MARK and END_MARK as HTML: escaped, with ``<mark>`` in their place.
+
+    Notes may have these characters, too. Those that are no pair are left out, or an open tag would mark the rest of the page.
+    """
+    paired = _PAIR.sub(r"<mark>\1</mark>", escape(text))
+    return paired.replace(MARK, "").replace(END_MARK, "")
+
+
+_PAIR = re.compile(f"{MARK}([^{MARK}{END_MARK}]*){END_MARK}")
 
 
 @dataclass(frozen=True)
@@ -215,6 +223,7 @@ def statement(
         sort=ranking.sort,
         recency=bool(ranking.recency),
         # In any order but that of relevance, what isn't close would stand among what is.
+        by_signs=planned.by_signs,
         found_only="semantic" in legs and ranking.sort != "relevance",
         limit=size,
         offset=offset,
@@ -233,6 +242,7 @@ def found_statement(planned: Plan, legs: Sequence[str], told: str) -> Statement:
         conditions,
         exact="exact" in parameters,
         anywhere="anywhere" in parameters,
+        by_signs=planned.by_signs,
         told=told,
     )
     return Statement(sql, parameters)

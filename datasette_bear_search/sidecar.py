@@ -8,10 +8,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 try:
     import pysqlite3 as sqlite3
@@ -25,6 +27,9 @@ ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
 BUSY_SECONDS = 30.0
+
+# Key in meta: the passage index lacks something, and can't be searched until it is made anew.
+STALE = "passage_index_stale"
 
 
 class SidecarError(Exception):
@@ -52,9 +57,46 @@ def default_path() -> Path:
     return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
 
 
+def is_made(path: Path) -> bool:
+    """Whether there is a sidecar at ``path`` with something in it.
+
+    :raises SidecarError: if it is something else, or damaged
+    """
+    _check(path)
+    # Empty is what a run leaves that was stopped before anything else.
+    return path.exists() and path.stat().st_size > 0
+
+
+def not_writable(path: Path, error: OSError) -> SidecarError:
+    """What to say if the system refuses to let the sidecar be written."""
+    return SidecarError(
+        f"The index can't be written to {path}: {error.strerror}. Choose another place with --sidecar."
+    )
+
+
+def explained(error: sqlite3.Error) -> str:
+    """What SQLite's refusal to read or write a sidecar means for a person, and what to do."""
+    # By the words and not by the code, which Python knows only since 3.11.
+    words = str(error)
+    if "is full" in words or "I/O error" in words:
+        return (
+            f"There is no space for the index, or its disk has a fault ({words}). Free some space, then run datasette "
+            "bear-index again: it goes on where it stopped. What was indexed before can be searched."
+        )
+    if "locked" in words:
+        return f"Another program keeps the index from being used ({words}). Try again in a minute."
+    if "readonly" in words:
+        return f"The index can't be written ({words}). Choose another place with --sidecar."
+    return (
+        f"The index is damaged, or something in it is missing ({words}). It holds nothing that isn't in your notes, but "
+        "for your judgments of results and the names of the sources: delete the index and run datasette bear-index again."
+    )
+
+
 def is_sidecar(path: str | Path) -> bool:
     """Whether the file at ``path`` bears the application id of a sidecar."""
     try:
+        undo_half_a_commit(Path(path))
         return _application_id(Path(path)) == APPLICATION_ID
     except (OSError, sqlite3.Error):
         return False
@@ -62,6 +104,9 @@ def is_sidecar(path: str | Path) -> bool:
 
 def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
     """Whether a connection's main database is a sidecar."""
+    [(_, _, file), *_] = connection.execute("pragma database_list").fetchall()
+    if file:
+        undo_half_a_commit(Path(file))
     return connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID
 
 
@@ -70,9 +115,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
     :raises SidecarError: if there is no sidecar at ``path``
     """
-    if not path.exists():
+    if not is_made(path):
         raise SidecarError(f"There is no index at {path} yet. Make it with: datasette bear-index")
-    _check(path)
     connection = _open_read_only(path)
     load_vector_extension(connection)
     return connection
@@ -91,11 +135,11 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         # Notes are private: on a shared machine nobody else may read the file.
         path.touch(mode=0o600)
     except OSError as error:
-        raise SidecarError(
-            f"The index can't be written to {path}: {error.strerror}. Choose another place with --sidecar."
-        ) from None
+        raise not_writable(path, error) from None
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("pragma secure_delete = on")
+        # KiB. Four indexes have keys in no order: what of them is used again and again must stay in memory.
+        connection.execute("pragma cache_size = -65536")
         _migrate(connection)
         # Not before: migrations may drop and rename tables.
         connection.execute("pragma foreign_keys = on")
@@ -113,6 +157,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.rollback()
         raise
     connection.commit()
+
+
+def wait_for_writers(connection: sqlite3.Connection) -> None:
+    """Let a connection that somebody else opened wait as long as ours do.
+
+    An indexer commits again and again. Whoever looks only now and then whether it is done, as SQLite does, may find it
+    committing for seconds: five, which is what Datasette waits, were too few for one search in a hundred.
+    """
+    connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
 
 def load_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -150,45 +203,16 @@ def hide_passage_index(connection: sqlite3.Connection) -> None:
     connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
 
 
-def create_passage_index(connection: sqlite3.Connection, dimension: int) -> None:
-    """Make the vec0 table for vectors of ``dimension`` floats, or make it anew if it went stale."""
-    stale = get_meta(connection, "passage_index_stale")
-    if stale:
-        connection.execute(f"drop table if exists {PASSAGE_INDEX}")
-    connection.execute(
-        f"create virtual table if not exists {PASSAGE_INDEX} "
-        f"using vec0(embedding float[{int(dimension)}] distance_metric=cosine)"
-    )
-    if stale:
-        connection.execute(
-            f"insert into {PASSAGE_INDEX} (rowid, embedding) select passage_id, vector from {VECTORS}"
-        )
-        connection.execute("delete from meta where key = 'passage_index_stale'")
-
-
-def add_vectors(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors: pairs of passage id and float32 BLOB."""
-    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
-    connection.executemany(f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, ?)", rows)
-    connection.executemany(
-        "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
-    )
-
-
-def drop_vectors(connection: sqlite3.Connection) -> None:
-    """Forget all vectors; every passage waits for a new one."""
-    connection.execute(f"delete from {VECTORS}")
-    connection.execute("update passages set embedded = 0 where embedded")
-    connection.execute(f"drop table if exists {PASSAGE_INDEX}")
-
-
 def reset(connection: sqlite3.Connection) -> None:
     """Empty the sidecar in place, so that a server which has it open keeps serving the same file.
 
-    Judgments stay.
+    Judgments stay, and so does what the sources are: a run that is stopped here must not forget what to read.
     """
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
+        sources = connection.execute("select * from sources")
+        columns = [column[0] for column in sources.description]
+        unread = [{**dict(zip(columns, row)), "state": "", "notes": 0} for row in sources]
         # Virtual tables first: they take the tables with them in which they keep their data.
         for kind in ("create virtual table%", "create table%"):
             names = connection.execute(
@@ -198,7 +222,12 @@ def reset(connection: sqlite3.Connection) -> None:
             ).fetchall()
             for (name,) in names:
                 connection.execute(f"drop table {name}")
-    _migrate(connection)
+        # In the same transaction: a search must never see a sidecar without tables.
+        schema.migrate(connection)
+        connection.executemany(
+            f"insert into sources ({', '.join(columns)}) values ({', '.join(f':{name}' for name in columns)})",
+            unread,
+        )
     connection.execute("pragma foreign_keys = on")
 
 
@@ -231,11 +260,36 @@ def read_state(connection: sqlite3.Connection) -> State:
     return State(
         notes=notes,
         pending=pending,
-        has_vectors=bool(has_vectors) and "passage_index_stale" not in meta,
+        has_vectors=bool(has_vectors) and STALE not in meta,
         model=meta.get("model"),
         fingerprint=meta.get("fingerprint"),
         indexed=meta.get("indexed"),
     )
+
+
+def undo_half_a_commit(path: Path) -> None:
+    """Let SQLite undo what a run left that was killed in the middle of a commit, if there is such a thing.
+
+    SQLite does that by itself whenever a file is opened, but not for those who open it to read only: they get nothing
+    but errors. A run that is just committing is waited for.
+
+    :raises sqlite3.Error: if it can't be undone, because this user may only read the file
+    """
+    if is_half_committed(path):
+        uri = f"{path.resolve().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as connection:
+            connection.execute("pragma application_id").fetchone()
+
+
+def is_half_committed(path: Path) -> bool:
+    """Whether a run is in the middle of a commit to the sidecar at ``path``, or was when it was killed."""
+    path = path.resolve()
+    try:
+        # SQLite wipes the beginning of a journal that isn't needed.
+        with open(f"{path}-journal", "rb") as journal:
+            return journal.read(1) not in (b"", b"\0") and _bears_our_id(str(path))
+    except OSError:
+        return False
 
 
 def fold_tag(name: str) -> str:
@@ -249,18 +303,26 @@ def fold_tag(name: str) -> str:
 def _check(path: Path) -> None:
     """:raises SidecarError: if ``path`` is something that isn't a sidecar; an empty or missing file is well"""
     try:
-        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
-            return
         if path.is_dir():
             raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
+        undo_half_a_commit(path)
+        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+            return
         if _application_id(path) == APPLICATION_ID:
             return
     except OSError as error:
         raise SidecarError(f"The index at {path} can't be read: {error.strerror}.") from None
     except sqlite3.OperationalError as error:
-        raise SidecarError(f"The index at {path} can't be read: {error}.") from None
-    except sqlite3.DatabaseError:
-        pass  # not SQLite's
+        if "readonly database" not in str(error):
+            raise SidecarError(f"The index at {path} can't be read: {error}.") from None
+        if is_half_committed(path):
+            raise SidecarError(
+                f"A datasette bear-index was stopped in the middle of writing {path}, and you may not write there. "
+                "Run it again as the user who made the index."
+            ) from None
+    except sqlite3.DatabaseError as error:
+        if "not a database" not in str(error):
+            raise SidecarError(f"{path}: {explained(error)}") from None
     raise SidecarError(
         f"{path} is not an index made by datasette bear-index, so it is left alone. "
         "Choose another file with --sidecar."
@@ -274,13 +336,30 @@ def _application_id(path: Path) -> int:
         return connection.execute("pragma application_id").fetchone()[0]
 
 
+# Files that are looked at without SQLite stay open: closing one would drop the locks of everybody in this process.
+_kept_open: dict[str, BinaryIO] = {}
+_looking = threading.Lock()
+
+
+def _bears_our_id(file: str) -> bool:
+    """Whether a file in the middle of a commit is a sidecar: nobody else's may be touched."""
+    with _looking:
+        if file not in _kept_open:
+            _kept_open[file] = open(file, "rb", buffering=0)  # noqa: SIM115
+        _kept_open[file].seek(68)
+        return _kept_open[file].read(4) == APPLICATION_ID.to_bytes(4, "big")
+
+
 def _open_read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
     try:
-        schema.migrate(connection)
+        if not schema.is_current(connection):
+            # All of it or nothing: a file with half a schema would be nobody's.
+            with transaction(connection):
+                schema.migrate(connection)
     except schema.NewerSchema as error:
         raise SidecarError(
             f"This index was made by a newer version of datasette-bear-search ({error}). "

@@ -18,6 +18,9 @@ COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 # Passages that the semantic leg considers. Several passages of a note count once, so this is more than the
 # notes that anyone pages through; the cost of a vec0 scan grows with it.
 NEAREST_PASSAGES = 300
+# Of a large library, passages that are near by their signs, among which those are looked for. Of the fifty that are nearest by their
+# vectors, .99 are among them (benchmarks/query_time.py).
+NEAREST_BY_SIGNS = 600
 
 # The best of poor matches isn't a good one: a note's words count in full if its BM25 is at least this share of what all of the
 # query's words together could have. Without it, a note that happens to have one word of a question comes first.
@@ -30,6 +33,9 @@ FEEDBACK_WEIGHT = 0.5
 
 # Notes of each leg that are scored by both. What is found by its words beyond that follows in their order.
 CANDIDATES = 100
+
+# Notes whose rank among those that have the words is told. More would cost a sorting of all.
+RANKED = 1000
 
 # Around matches in a snippet, where no note can have them; replaced by markup when shown.
 MARK, END_MARK = "\x02", "\x03"
@@ -58,6 +64,7 @@ def statement_sql(
     sort: str = "relevance",
     recency: bool = False,
     found_only: bool = False,
+    by_signs: bool = False,
     limit: int,
     offset: int,
 ) -> str:
@@ -71,6 +78,7 @@ def statement_sql(
     :param recency: whether newer notes weigh more (``:half_life`` in days)
     :param found_only: leave out what is only nearest: has none of the words and isn't close in meaning (``:floor``),
         unless there is nothing else
+    :param by_signs: whether the passage index holds signs instead of vectors
     """
     parts = []
     if conditions:
@@ -83,7 +91,7 @@ def statement_sql(
             parts.append(KEYWORD)
         else:
             parts.append(LIKE if "like" in legs else NO_KEYWORD)
-        parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
+        parts.append(semantic_part(by_signs) if "semantic" in legs else NO_SEMANTIC)
         parts.append(EXACT if exact else EXACT_TITLE)
         parts.append(CANDIDATES_OF_BOTH)
         parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
@@ -97,13 +105,25 @@ def statement_sql(
             # A note as old as the half-life keeps three quarters of its score, an ancient one half.
             score = f"{score} * (0.5 + 0.5 * decay(modified, :half_life))"
         is_close = IS_CLOSE if "semantic" in legs else "false"
-        parts.append(FUSED.format(score=score, scored=scored, is_close=is_close))
+        # If there are fewer candidates than one leg may give, there is nothing beside them.
+        among_candidates = sort == "relevance" and offset + limit <= CANDIDATES
+        further = "" if among_candidates else FURTHER.format(is_close=is_close)
+        parts.append(FUSED.format(score=score, scored=scored, is_close=is_close, further=further))
+    if legs and among_candidates:
+        parts.append(COUNT_FURTHER.format(is_close=is_close))
+    else:
+        parts.append(NO_FURTHER)
     order = SORTS[sort].format(t="")
     only = FOUND_ONLY if found_only else ""
     parts.append(PAGE.format(only=only, order=order, limit=int(limit), offset=int(offset)))
     parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
     parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
     return joined(parts, conditions)
+
+
+def semantic_part(by_signs: bool) -> str:
+    """The part that finds what is near in meaning."""
+    return SEMANTIC_BY_SIGNS if by_signs else SEMANTIC
 
 
 def allowed_part(conditions: Sequence[str]) -> str:
@@ -128,23 +148,20 @@ allowed as materialized (
   where {conditions}
 )"""
 
-# Substrings stand in for words where no note has any of the words.
+# Substrings stand in for words where no note has any of the words. The first table decides whether there is anything to do:
+# a condition would be asked of note after note.
 _SUBSTRING_HITS = """
 substring_hits as materialized (
   select id as note_id, instr(lower(title), lower(:q)) > 0 as in_title, modified
-  from notes
+  from (select 1{unless}) as asked
+  cross join notes
   where not exists (
       select 1
       from json_each(:substrings)
       where instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(value)) = 0
     )
-    and id in (select id from allowed) -- filtered"""
-
-_SUBSTRINGS_AS_WORDS = """
-  select
-    note_id, 'like' as found_by, 1.0 + in_title as bm25,
-    row_number() over (order by in_title desc, modified desc, note_id) as rank
-  from substring_hits"""
+    and id in (select id from allowed) -- filtered
+)"""
 
 FTS_MATCHES = """
   from notes_fts
@@ -154,9 +171,10 @@ FTS_MATCHES = """
 _FTS_HITS = f"""
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25{FTS_MATCHES}"""
 
+# Read twice, but the second time only as to whether there are any: a table of them all would cost more.
 WORD_HITS = f"""
 -- words: every note that has one of them; bm25() is the more negative the better
-word_hits as materialized ({_FTS_HITS}
+word_hits as not materialized ({_FTS_HITS}
 )"""
 
 # What a word found anywhere is worth: about the BM25 of a word that one note in fifty has.
@@ -183,35 +201,48 @@ word_hits as materialized (
   group by note_id
 )"""
 
+_NO_WORD_HITS = """
+    where not exists (select 1 from word_hits)
+      and not exists (select 1 from notes_fts where notes_fts match :match) -- filtered
+  """
+
 INSTEAD_OF_WORDS = f"""
--- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS}
-    and not exists (select 1 from word_hits)
-    and not exists (select 1 from notes_fts where notes_fts match :match) -- filtered
+-- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS.format(unless=_NO_WORD_HITS)}"""
+
+_RANKED = f"""
+hits as materialized ({{words}}
+  select note_id, 'like' as found_by, 1.0 + in_title as bm25, modified as recent
+  from substring_hits
+),
+keyword as materialized (
+  select *, row_number() over (order by bm25 desc, recent desc, note_id) as rank
+  from (select * from hits order by bm25 desc, recent desc, note_id limit {RANKED})
 )"""
 
-KEYWORD = f"""{INSTEAD_OF_WORDS},
-keyword as materialized (
-  select note_id, 'words' as found_by, bm25, row_number() over (order by bm25 desc, note_id) as rank
+_WORDS_TOO = """
+  select note_id, 'words' as found_by, bm25, null as recent
   from word_hits
-  union all{_SUBSTRINGS_AS_WORDS}
-)"""
+  union all"""
+
+KEYWORD = f"{INSTEAD_OF_WORDS},{_RANKED.format(words=_WORDS_TOO)}"
 
 LIKE = f"""
--- notes that contain every part of the text as it stands{_SUBSTRING_HITS}
-),
-keyword as materialized ({_SUBSTRINGS_AS_WORDS}
-)"""
+-- notes that contain every part of the text as it stands{_SUBSTRING_HITS.format(unless="")},{_RANKED.format(words="")}"""
 
 NO_KEYWORD = """
+hits as (
+  select null as note_id, null as found_by, null as bm25
+  where false
+),
 keyword as (
-  select null as note_id, null as found_by, null as bm25, null as rank
+  select null as note_id, null as rank
   where false
 )"""
 
 # Values of an address are text, and text is greater than any number.
 IS_CLOSE = "similarity >= :floor + 0"
 
-SEMANTIC = f"""
+_NEAREST = f"""
 -- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
 nearest as materialized (
   select rowid as passage_id, 1 - distance as similarity
@@ -219,7 +250,25 @@ nearest as materialized (
   where embedding match embed(:meaning)
     and k = {NEAREST_PASSAGES}
     and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-),
+)"""
+
+_NEAREST_BY_SIGNS = f"""
+-- meaning: the passages nearest to the query. Signs find more than are wanted, and the vectors tell which are near; the
+-- filters are applied before
+nearest as materialized (
+  select passage_id, 1 - vec_distance_cosine(vector, embed(:meaning)) as similarity
+  from json_each(
+    nearest_passages(
+      embed(:meaning), {NEAREST_BY_SIGNS}
+      , coalesce((select group_concat(id) from allowed), '') -- filtered
+    )
+  ) as by_signs
+  join {VECTORS} on {VECTORS}.passage_id = by_signs.value
+  order by similarity desc
+  limit {NEAREST_PASSAGES}
+)"""
+
+_SEMANTIC = """,
 -- the best passage stands for its note
 semantic as materialized (
   select note_id, passage_id, similarity, row_number() over (order by similarity desc, note_id) as rank
@@ -230,6 +279,9 @@ semantic as materialized (
     group by note_id
   )
 )"""
+
+SEMANTIC = _NEAREST + _SEMANTIC
+SEMANTIC_BY_SIGNS = _NEAREST_BY_SIGNS + _SEMANTIC
 
 NO_SEMANTIC = """
 semantic as (
@@ -277,6 +329,12 @@ candidates as materialized (
   select note_id from semantic where rank <= {CANDIDATES}
   union
   select note_id from exact
+),
+-- which of them, and of all that is near in meaning, have the words
+hits_among as materialized (
+  select note_id, found_by, bm25
+  from hits
+  where note_id in (select note_id from candidates union select note_id from semantic)
 )"""
 
 SIMILARITIES = f"""
@@ -286,8 +344,8 @@ candidate_passages as materialized (
     passages.note_id, passages.id as passage_id,
     1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning)) as similarity
   from candidates
-  join passages on passages.note_id = candidates.note_id
-  join {VECTORS} on {VECTORS}.passage_id = passages.id
+  cross join passages on passages.note_id = candidates.note_id
+  cross join {VECTORS} on {VECTORS}.passage_id = passages.id
 ),
 -- the best of them; beside max(), SQLite takes the other columns from the same row
 similarities as materialized (
@@ -306,13 +364,14 @@ SCORED = """
 -- both numbers of both legs, each as a share of the best; of words, if the best has enough of them
 scored as materialized (
   select
-    candidates.note_id, keyword.found_by, keyword.rank as keyword_rank, semantic.rank as semantic_rank,
+    candidates.note_id, hits_among.found_by, keyword.rank as keyword_rank, semantic.rank as semantic_rank,
     similarities.passage_id, similarities.similarity, coalesce(exact.level, 0) as exact,
-    coalesce(keyword.bm25, 0) / max(
-      max(keyword.bm25) over (), iif(found_by = 'words', :enough + 0, 0), 1e-9
+    coalesce(hits_among.bm25, 0) / max(
+      max(hits_among.bm25) over (), iif(hits_among.found_by = 'words', :enough + 0, 0), 1e-9
     ) as words_share,
     (coalesce(similarities.similarity, -1) + 1) / (max(similarities.similarity) over () + 1) as meaning_share
   from candidates
+  left join hits_among on hits_among.note_id = candidates.note_id
   left join keyword on keyword.note_id = candidates.note_id
   left join semantic on semantic.note_id = candidates.note_id
   left join similarities on similarities.note_id = candidates.note_id
@@ -330,19 +389,23 @@ feedback as materialized (
     from scored
     where passage_id is not null
   ) as first
-  join {VECTORS} on {VECTORS}.passage_id = first.passage_id
+  cross join {VECTORS} on {VECTORS}.passage_id = first.passage_id
   where first.rank <= {FEEDBACK_NOTES}
 ),
+asked_again as materialized (
+  select mean_vector(vector, weight) as vector
+  from (
+    select embed(:meaning) as vector, 1.0 as weight
+    union all
+    select vector, {FEEDBACK_WEIGHT} * weight / sum(weight) over () from feedback
+  )
+),
 second_look as materialized (
-  select
-    candidate_passages.note_id,
-    max(similarity + {FEEDBACK_WEIGHT} * (
-      select sum(weight * (1 - vec_distance_cosine({VECTORS}.vector, feedback.vector))) / sum(weight)
-      from feedback
-    )) / (1 + {FEEDBACK_WEIGHT}) as similarity
-  from candidate_passages
-  join {VECTORS} on {VECTORS}.passage_id = candidate_passages.passage_id
-  group by candidate_passages.note_id
+  select note_id, max(1 - vec_distance_cosine({VECTORS}.vector, asked_again.vector)) as similarity
+  from asked_again
+  cross join candidate_passages
+  cross join {VECTORS} on {VECTORS}.passage_id = candidate_passages.passage_id
+  group by note_id
 ),
 scored_again as materialized (
   select
@@ -365,24 +428,47 @@ fused as materialized (
       {_BLEND} as blend,
       rrf(keyword_rank, semantic_rank) as rrf
     from {{scored}}
-    join notes on notes.id = {{scored}}.note_id
+    cross join notes on notes.id = {{scored}}.note_id{{further}}
+  )
+)"""
+
+# Only for who pages beyond the candidates, or wants another order: there may be very many.
+FURTHER = """
     union all
     -- further notes that have the words
     select
-      keyword.note_id, found_by, keyword.rank, null, null, null, 0, null, null, notes.title, notes.modified, null, null
-    from keyword
-    join notes on notes.id = keyword.note_id
-    where keyword.note_id not in (select note_id from candidates)
+      hits.note_id, hits.found_by, keyword.rank, null, null, null, 0, null, null, notes.title, notes.modified, null, null
+    from hits
+    cross join notes on notes.id = hits.note_id
+    left join keyword on keyword.note_id = hits.note_id
+    where hits.note_id not in (select note_id from candidates)
     union all
     -- further notes that are close in meaning
     select
       semantic.note_id, null, null, semantic.rank, passage_id, similarity, 0, null, null, notes.title, notes.modified,
       null, null
     from semantic
-    join notes on notes.id = semantic.note_id
-    where {{is_close}}
-      and semantic.note_id not in (select note_id from candidates union all select note_id from keyword)
-  )
+    cross join notes on notes.id = semantic.note_id
+    where {is_close}
+      and semantic.note_id not in (select note_id from candidates union all select note_id from hits_among)"""
+
+# How many those are.
+COUNT_FURTHER = """
+further as materialized (
+  select
+    (select count(*) from hits)
+    - (select count(*) from hits_among where note_id in (select note_id from candidates))
+    + (
+      select count(*)
+      from semantic
+      where {is_close}
+        and note_id not in (select note_id from candidates union all select note_id from hits_among)
+    ) as notes
+)"""
+
+NO_FURTHER = """
+further as (
+  select 0 as notes
 )"""
 
 LISTED = """
@@ -400,8 +486,10 @@ PAGE = """
 page as materialized (
   select
     note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, title, modified, blend, rrf, score,
-    is_found, count(*) over () as total, sum(is_found) over () as found, max(similarity) over () as closest
-  from fused{only}
+    is_found, count(*) over () + further.notes as total, sum(is_found) over () + further.notes as found,
+    max(similarity) over () as closest
+  from fused
+  cross join further{only}
   order by {order}
   limit {limit} offset {offset}
 )"""

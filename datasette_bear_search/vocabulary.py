@@ -14,6 +14,10 @@ from .schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, sqlite3
 # have too many neighbors, and four of five misspellings are one edit away (Damerau, CACM 1964).
 MAX_EDITS = ((8, 2), (4, 1))
 
+# In a library of more notes, a mistyped word is looked for among those that begin with its first letter or its second, as when
+# the two were swapped or the first is missing.
+ALL_WORDS_UP_TO = 20_000
+
 # Words that the beginning of one stands for. Each costs a scan of the notes that have it.
 MAX_COMPLETIONS = 20
 
@@ -62,11 +66,19 @@ def corrected(connection: sqlite3.Connection, word: str) -> str | None:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    candidates = connection.execute(
-        f"select term, doc from {WORD_VOCABULARY} where length(term) between ? and ?",
-        [len(word) - edits, len(word) + edits],
-    ).fetchall()
     folded = _folded(word)
+    # Every word's notes are counted as it is read, which in a large library takes too long to do for all words.
+    [notes] = connection.execute("select count(*) from notes").fetchone()
+    initials = [""] if notes <= ALL_WORDS_UP_TO else sorted(set(folded[:2]))
+    candidates = [
+        row
+        for initial in initials
+        for row in connection.execute(
+            f"select term, doc from {WORD_VOCABULARY} "
+            "where term >= ? and term < ? and length(term) between ? and ?",
+            [initial, initial + "\U0010ffff", len(word) - edits, len(word) + edits],
+        )
+    ]
     near = process.extract(
         folded,
         [term for term, _ in candidates],

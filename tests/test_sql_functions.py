@@ -1,6 +1,7 @@
 import sqlite3
 from datetime import datetime, timedelta, timezone
 
+import numpy
 import pytest
 
 from datasette_bear_search import sql_functions
@@ -51,3 +52,25 @@ def test_rrf_can_be_used_in_an_index():
     sql_functions.register(db)
     db.execute("create table ranks (a, b)")
     db.execute("create index scores on ranks (rrf(a, b))")
+
+
+@pytest.mark.parametrize(
+    ("rows", "mean"),
+    [
+        ([([1, 0], 1), ([0, 1], 1)], [0.5, 0.5]),
+        ([([1, 0], 3), ([0, 1], 1)], [0.75, 0.25]),
+        ([([1, 0], 1), (None, 1)], [1, 0]),
+        ([([1, 0], 1), ([1, 0, 0], 1)], None),
+        ([([1, 0], 0)], None),
+        ([([1, 0], None)], None),
+        ([], None),
+    ],
+)
+def test_mean_vector_is_the_weighted_mean(rows, mean):
+    db = sqlite3.connect(":memory:")
+    db.create_aggregate("mean_vector", 2, sql_functions.MeanVector)
+    db.execute("create table vectors (vector, weight)")
+    blobs = [(None if v is None else numpy.array(v, "<f4").tobytes(), w) for v, w in rows]
+    db.executemany("insert into vectors values (?, ?)", blobs)
+    [answer] = db.execute("select mean_vector(vector, weight) from vectors").fetchone()
+    assert (answer if answer is None else numpy.frombuffer(answer, "<f4").tolist()) == mean

@@ -1,0 +1,102 @@
+"""The vectors of passages, and what finds those that are near: the vectors once more in vec0, or their signs.
+
+sqlite-vec compares a query with every vector, which is exact, and fast enough for most libraries. In a large one the
+table keeps of each number only whether it is above zero: a thirty-second of the size, compared in memory by
+:mod:`signs`. The best by signs are then compared by the vectors themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .schema import PASSAGE_INDEX, VECTORS, sqlite3
+from .sidecar import STALE, get_meta, has_vector_extension, set_meta
+
+# With more passages than this, signs find them. Beyond it a scan of the vectors takes longer (benchmarks/query_time.py).
+EXACT_AT_MOST = 20_000
+# An index goes back to vectors when it has shrunk below this share of that, so that it doesn't go back and forth.
+SHRUNK = 0.8
+
+# Keys in meta: whether the index holds signs, and a mark that is new whenever it changed.
+SIGNS = "passage_index_signs"
+CHANGED = "passage_index_changed"
+
+
+def holds_signs(connection: sqlite3.Connection) -> bool:
+    """Whether the index holds signs instead of vectors."""
+    return get_meta(connection, SIGNS) is not None
+
+
+def prepare(connection: sqlite3.Connection, dimension: int) -> None:
+    """Make the index for vectors of ``dimension`` floats; anew if it lacks something or the library has outgrown it."""
+    [count] = connection.execute("select count(*) from passages").fetchone()
+    had_signs = holds_signs(connection)
+    # sqlite-vec keeps eight signs in a byte.
+    by_signs = count > EXACT_AT_MOST * (SHRUNK if had_signs else 1) and dimension % 8 == 0
+    if by_signs != had_signs or get_meta(connection, STALE):
+        connection.execute(f"drop table if exists {PASSAGE_INDEX}")
+        connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
+    if by_signs:
+        set_meta(connection, **{SIGNS: "yes"})
+    exists = connection.execute(
+        "select 1 from sqlite_master where name = ?", [PASSAGE_INDEX]
+    ).fetchone()
+    if exists:
+        return
+    kind = (
+        f"bit[{int(dimension)}]" if by_signs else f"float[{int(dimension)}] distance_metric=cosine"
+    )
+    connection.execute(f"create virtual table {PASSAGE_INDEX} using vec0(embedding {kind})")
+    connection.execute(
+        f"insert into {PASSAGE_INDEX} (rowid, embedding) "
+        f"select passage_id, {_stored('vector', by_signs)} from {VECTORS}"
+    )
+    _mark_changed(connection)
+
+
+def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
+    """Store the vectors of passages: pairs of passage id and float32 BLOB."""
+    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
+    connection.executemany(
+        f"insert into {PASSAGE_INDEX} (rowid, embedding) "
+        f"values (?, {_stored('?', holds_signs(connection))})",
+        rows,
+    )
+    connection.executemany(
+        "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
+    )
+    _mark_changed(connection)
+
+
+def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
+    """Forget the vectors of passages, of those that have one."""
+    rows = [(passage_id,) for passage_id in passage_ids]
+    removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
+    if removed <= 0:
+        return
+    if has_vector_extension(connection):
+        connection.executemany(f"delete from {PASSAGE_INDEX} where rowid = ?", rows)
+    else:
+        # The vec0 table can't be touched now. The next run that can makes it anew from the vectors.
+        set_meta(connection, **{STALE: "yes"})
+    _mark_changed(connection)
+
+
+def drop(connection: sqlite3.Connection) -> None:
+    """Forget all vectors; every passage waits for a new one."""
+    connection.execute(f"delete from {VECTORS}")
+    connection.execute("update passages set embedded = 0 where embedded")
+    connection.execute(f"drop table if exists {PASSAGE_INDEX}")
+    connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
+    _mark_changed(connection)
+
+
+def _stored(vector: str, by_signs: bool) -> str:
+    return f"vec_quantize_binary({vector})" if by_signs else vector
+
+
+def _mark_changed(connection: sqlite3.Connection) -> None:
+    # In the same transaction: whoever sees the mark sees the change.
+    connection.execute(
+        "insert or replace into meta (key, value) values (?, hex(randomblob(8)))", [CHANGED]
+    )
