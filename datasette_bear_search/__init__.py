@@ -17,23 +17,25 @@ def register_commands(cli):
 
 
 @hookimpl
-def prepare_connection(conn):
-    from . import sidecar, sql_functions
+def prepare_connection(conn, datasette):
+    from . import serving, sidecar, sql_functions
 
     sql_functions.register(conn)
     if sidecar.is_sidecar_connection(conn):
         from . import sql_search
 
+        sidecar.wait_for_writers(conn)
         if not sidecar.load_vector_extension(conn):
             sidecar.hide_passage_index(conn)
         sql_functions.register_embed(conn)
-        sql_search.register(conn)
+        sql_search.register(conn, redact=serving.redacts(datasette))
 
 
 @hookimpl
 async def startup(datasette):
     from . import serving, stored_queries, table_metadata
 
+    serving.require_redaction_if_configured(datasette)
     serving.attach_sidecar(datasette)
     await serving.warm_up_if_configured(datasette)
     await table_metadata.apply(datasette)

@@ -21,7 +21,7 @@ UNREADABLE = (
 
 def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:
     """An answer for programs, which may be on other sites where Datasette allows it."""
-    headers: dict[str, str] = {}
+    headers = {"x-content-type-options": "nosniff"}  # what notes say is never taken for a page
     if datasette.cors:
         add_cors_headers(headers)
     return Response.json(body, status=status, headers=headers)

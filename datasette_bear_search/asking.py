@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import embedders, readiness, reranking, sidecar, sql_functions
+from . import embedders, readiness, redacted, reranking, sidecar, sql_functions
 from .highlighting import highlighted
 from .parameters import read_query, read_ranking
 from .planning import Plan, plan
@@ -91,6 +91,7 @@ def ask(
     *,
     cross_encoder: str | None = None,
     time_limit_ms: float | None = None,
+    redact: bool = False,
     on_loading: Callable[[], None] = lambda: None,
 ) -> Answer:
     """The answer to a question. Waits for the model if need be; without one it answers by words and says so.
@@ -98,6 +99,7 @@ def ask(
     :param connection: one of :func:`open_sidecar`
     :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't ours
     :param time_limit_ms: how long the statement may run
+    :param redact: whether secrets are masked in the results
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the sidecar is damaged, or the time is up ("interrupted")
     """
@@ -129,6 +131,9 @@ def ask(
     if "semantic" in results.legs and state.model:
         results = highlighted(results, embedders.get_embedder(state.model))
         clock.lap("highlight")
+    if redact:
+        results = redacted.results(connection, results)
+        clock.lap("redact")
     notices = [obstacle, readiness.incomplete(state), *results.notices]
     return Answer(results, tuple(filter(None, notices)), clock.milliseconds())
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from . import sanitizing
 from .addresses import Addresses
 from .answers import age, local_day
 from .markup import plain_text
@@ -25,9 +25,6 @@ ICON = "📄"
 
 # Characters that are shown of a passage before what is marked in it.
 BEFORE_MARK = 160
-
-# What a browser would run as a program of this page, whoever wrote it into a note.
-_NOT_OPENED = ("javascript", "data", "vbscript")
 
 
 @dataclass(frozen=True)
@@ -93,10 +90,9 @@ def open_label(app: str) -> str:
 
 def open_link(url: str | None, app: str = "") -> Link | None:
     """The link that opens a note in its own app; None if it has none that a page may have."""
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", url or "")
-    if url is None or scheme is None or scheme[1].lower() in _NOT_OPENED:
+    if url is None or not sanitizing.is_safe_to_open(url):
         return None
-    return Link(open_label(app or APPS.get(scheme[1].lower(), "")), url)
+    return Link(open_label(app or APPS.get(sanitizing.scheme_of(url) or "", "")), url)
 
 
 def _is_of_tags(hit: Hit) -> bool:

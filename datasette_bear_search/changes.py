@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from . import schema, stored_notes, stored_sources
 from .notes import Note
+from .packing import Packed
 from .sidecar import fold_tag, sqlite3
 from .sources import Incremental, Source, SourceError, Unchanged
 from .sources.kinds import SourceConfig, open_source
@@ -22,22 +23,23 @@ class Reading:
     config: SourceConfig
     source: Source
     state: str
-    notes: list[Note]
-    unchanged: frozenset[str]  # keys of notes that are as the sidecar has them
+    notes: Collection[Note]
+    unchanged: frozenset[str]  # keys of notes that are as the sidecar has them, by their stamps
+    same: dict[str, str | None]  # the same of notes that were read: key → new stamp
     skipped: tuple[str, ...]
     seconds: float
 
     @property
     def count(self) -> int:
-        return len(self.notes) + len(self.unchanged)
+        return len(self.notes) + len(self.unchanged) + len(self.same)
 
 
 @dataclass(frozen=True)
 class Changes:
     """How a source differs from what the sidecar holds of it."""
 
-    added: tuple[Note, ...]
-    changed: tuple[tuple[int, Note], ...]  # with their ids in the sidecar
+    added: Collection[Note]
+    changed: Collection[tuple[int, Note]]  # with their ids in the sidecar
     touched: tuple[tuple[int, str | None], ...]  # ids and new stamps of notes that are as they were
     removed: tuple[int, ...]
 
@@ -51,10 +53,12 @@ def read(
     config: SourceConfig | None = None,
     known: Mapping[str, str] | None = None,
     state: str | None = None,
+    fingerprints: Mapping[str, str] | None = None,
 ) -> Reading:
     """Read a source: whole, or if it can and there are ``known`` stamps by key, what changed since.
 
     :param config: how it is to be read; without one, everything that isn't in the trash
+    :param fingerprints: of the notes that the sidecar has, by key: those that are as they were aren't kept in memory
     :param state: its state, where the caller has just asked for it
     :raises SourceError: if it can't be read, whatever the reason
     """
@@ -67,7 +71,7 @@ def read(
             told = source.read_changed(known, include_trashed=config.include_trashed)
         else:
             told = source.read(include_trashed=config.include_trashed)
-        notes, unchanged, skipped = _sorted_out(told, known or {}, config.never)
+        sorted_out = _sorted_out(told, known or {}, fingerprints or {}, config.never)
     except SourceError:
         raise
     except Exception as error:
@@ -80,9 +84,10 @@ def read(
         config,
         source,
         state,
-        notes,
-        unchanged,
-        (*source.skipped, *skipped),
+        sorted_out.notes,
+        frozenset(sorted_out.unchanged),
+        sorted_out.same,
+        (*source.skipped, *sorted_out.skipped),
         time.perf_counter() - started,
     )
 
@@ -95,12 +100,19 @@ def read_if_changed(
     :raises SourceError: if it can't be read
     """
     source = open_source(config)
-    if connection is None or not is_comparable(config, stored):
+    if connection is None or stored is None:
         return read(source, config)
-    state = current_state(source)
-    if state and stored is not None and state == stored.state:
-        return None
-    return read(source, config, stored_notes.stamps(connection, config.name), state)
+    known, state = None, None
+    if is_comparable(config, stored):
+        state = current_state(source)
+        if state and state == stored.state:
+            return None
+        known = stored_notes.stamps(connection, config.name)
+    fingerprints = {
+        key: fingerprint
+        for key, (_, fingerprint) in stored_notes.fingerprints(connection, config.name).items()
+    }
+    return read(source, config, known, state, fingerprints)
 
 
 def current_state(source: Source) -> str | None:
@@ -128,7 +140,15 @@ def changes(connection: sqlite3.Connection, reading: Reading) -> Changes:
     known = stored_notes.fingerprints(connection, reading.config.name)
     for key in reading.unchanged:
         del known[key]
-    added, changed, touched = [], [], []
+    touched = []
+    for key, stamp in reading.same.items():
+        note_id, _ = known.pop(key, (None, None))
+        if note_id is not None and stamp is not None:
+            touched.append((note_id, stamp))
+    if not known:  # as in a first run: nothing to compare with
+        return Changes(reading.notes, (), tuple(touched), ())
+    added: Packed[Note] = Packed()
+    changed: Packed[tuple[int, Note]] = Packed()
     for note in reading.notes:
         note_id, fingerprint = known.pop(note.key, (None, None))
         if note_id is None:
@@ -138,7 +158,7 @@ def changes(connection: sqlite3.Connection, reading: Reading) -> Changes:
         elif note.stamp is not None:
             touched.append((note_id, note.stamp))
     removed = tuple(note_id for note_id, _ in known.values())
-    return Changes(tuple(added), tuple(changed), tuple(touched), removed)
+    return Changes(added, changed, tuple(touched), removed)
 
 
 def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
@@ -165,43 +185,72 @@ def reader_version() -> str | None:
         return None
 
 
-def has_tag(note: Note, tags: Iterable[str]) -> bool:
+def has_tag(note: Note, tags: Collection[str]) -> bool:
     """Whether a note has one of these tags, or one nested below them."""
+    if not tags:
+        return False
     folded = [fold_tag(tag) for tag in tags]
     own = [fold_tag(tag.name) for tag in note.tags]
     return any(name == tag or name.startswith(f"{tag}/") for name in own for tag in folded)
 
 
+@dataclass
+class _SortedOut:
+    """What a source told, by what is to be done with it."""
+
+    notes: Packed[Note] = field(default_factory=Packed)
+    unchanged: set[str] = field(default_factory=set)
+    same: dict[str, str | None] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)  # lines on what is left out
+
+
 def _sorted_out(
-    told: Iterable[Note | Unchanged], known: Mapping[str, str], never: tuple[str, ...]
-) -> tuple[list[Note], frozenset[str], list[str]]:
-    """The notes to index, the keys of those that are as they were, and lines on what is left out."""
-    notes: dict[str, Note] = {}
-    unchanged, skipped = set(), []
+    told: Iterable[Note | Unchanged],
+    known: Mapping[str, str],
+    fingerprints: Mapping[str, str],
+    never: tuple[str, ...],
+) -> _SortedOut:
+    found = _SortedOut()
+    seen: set[str] = set()
     for item in told:
-        if item.key in notes or item.key in unchanged:
-            skipped.append(f"{item.key}: there is another note with this key; the first one counts")
+        key = item.key
+        if key in seen:
+            found.skipped.append(
+                f"{key}: there is another note with this key; the first one counts"
+            )
         elif isinstance(item, Note):
-            if not has_tag(item, never):
-                notes[item.key] = _storable(item)
-        elif item.key in known:
-            unchanged.add(item.key)
+            if has_tag(item, never):
+                continue
+            seen.add(key)
+            note = _storable(item)
+            fingerprint = fingerprints.get(key)
+            if fingerprint is not None and fingerprint == note.fingerprint():
+                found.same[key] = note.stamp
+            else:
+                found.notes.append(note)
+        elif key in known:
+            seen.add(key)
+            found.unchanged.add(key)
         else:
             raise SourceError(
-                f"The source said that {item.key} is as it was, but was never told how it was."
+                f"The source said that {key} is as it was, but was never told how it was."
             )
-    return list(notes.values()), frozenset(unchanged), skipped
+    return found
 
 
 def _storable(note: Note) -> Note:
     """A note whose texts SQLite can keep: without NULs and halves of surrogate pairs."""
-    texts = {name: getattr(note, name) for name in ("title", "body", "attachments")}
+    if all(map(_is_storable, (note.title, note.body, note.attachments))):
+        return note
     clean = {
-        name: text.replace("\0", "").encode(errors="replace").decode()
-        for name, text in texts.items()
-        if "\0" in text or not _is_encodable(text)
+        name: getattr(note, name).replace("\0", "").encode(errors="replace").decode()
+        for name in ("title", "body", "attachments")
     }
-    return replace(note, **clean) if clean else note
+    return replace(note, **clean)
+
+
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and (text.isascii() or _is_encodable(text))
 
 
 def _is_encodable(text: str) -> bool:

@@ -1,13 +1,13 @@
 """Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear and Obsidian add.
 
 What is here says what stands in a text, as tokens of markdown-it. How these are shown is the matter of ``rendering``.
-Every rule reads its input once, whatever the input.
+Every rule of ours reads its input once, whatever the input; those of the parser don't, and so have a budget.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
@@ -17,6 +17,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+from . import budget
 from .sidecar import fold_tag
 
 if TYPE_CHECKING:
@@ -39,10 +40,12 @@ _PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
 _PIPE = "\x1f"
 
 
-def parser(renderer: type[RendererHTML]) -> MarkdownIt:
-    """A parser of this dialect, for one thread; it takes a millisecond to make.
+def parser(renderer: type[RendererHTML], allowance: budget.Budget) -> MarkdownIt:
+    """A parser of this dialect, for one text; it takes a millisecond to make.
 
     ``env["tags"]`` has the note's tags, folded: only they are tags, whatever else begins with ``#``.
+
+    :param allowance: what the text may cost; what is beyond it becomes tokens "plain" and "plain_block"
     """
     # A single line break is one, as in Bear and Obsidian. HTML is read only to be shown as what it is: text.
     options = {"breaks": True, "html": True, "linkify": True}
@@ -57,13 +60,14 @@ def parser(renderer: type[RendererHTML]) -> MarkdownIt:
     for scheme in ("bear:", "obsidian:"):
         markdown.linkify.add(scheme, "http:")
     markdown.use(footnote_plugin).use(front_matter_plugin)
-    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    markdown.block.ruler.at("table", _table(allowance), {"alt": ["paragraph", "reference"]})
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
     markdown.inline.ruler.before("link", "tag", _tag)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
     markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
     markdown.core.ruler.after("inline", "task", _tasks)
+    budget.limit(markdown, allowance)
     return markdown
 
 
@@ -73,19 +77,27 @@ def wiki_links(text: str) -> Iterator[str]:
         yield match[1].partition("|")[0].strip()
 
 
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A table, in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
-    source = state.src
-    if "cells" not in state.env:
-        state.env["cells"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
-    tokens_before = len(state.tokens)
-    state.src = state.env["cells"]
-    try:
-        return table(state, start, end, silent)
-    finally:
-        state.src = source
-        for token in state.tokens[tokens_before:]:
-            token.content = token.content.replace(_PIPE, "|")
+def _table(allowance: budget.Budget) -> Callable[[StateBlock, int, int, bool], bool]:
+    """The rule for a table that can be paid, in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
+
+    def rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        source = state.src
+        if "cells" not in state.env:
+            state.env["cells"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
+        tokens_before = len(state.tokens)
+        state.src = state.env["cells"]
+        try:
+            is_table = table(state, start, end, True)
+            if silent or not is_table:
+                return is_table
+            is_paid = allowance.spend(budget.table_cost(state, start, end))
+            return is_paid and table(state, start, end, False)
+        finally:
+            state.src = source
+            for token in state.tokens[tokens_before:]:
+                token.content = token.content.replace(_PIPE, "|")
+
+    return rule
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:

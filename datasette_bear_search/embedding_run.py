@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from . import calibration, sidecar, stored_notes
+from . import calibration, passage_index, sidecar, stored_notes
 from .embedders import Embedder
 from .passages import passages
 
@@ -42,9 +42,14 @@ def embed_pending(
     """
     run = Embedded()
     state = sidecar.read_state(connection)
+    can_index = sidecar.has_vector_extension(connection)
     if not state.pending and state.model == embedder.name and not verify_model:
-        return run  # nothing to do, and no need to load a model to know it
-    if not sidecar.has_vector_extension(connection):
+        # Nothing to do, and no need to load a model to know it. But another version may have laid out the index.
+        if can_index and state.has_vectors:
+            with sidecar.transaction(connection):
+                passage_index.prepare(connection)
+        return run
+    if not can_index:
         run.notices.append(
             "This Python can't load sqlite-vec, so notes are found by their words only. "
             "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite extensions."
@@ -56,7 +61,8 @@ def embed_pending(
     done = 0
     if total:
         on_embedded(done, total)
-    for batch in _pending_passages(connection):
+    embedder.expect(total)
+    for batch in _pending_passages(connection, embedder):
         vectors = embedder.embed_documents([text for _, text in batch])
         rows = [
             (passage_id, vector)
@@ -64,7 +70,7 @@ def embed_pending(
             if vector is not None
         ]
         with sidecar.transaction(connection):
-            sidecar.add_vectors(connection, rows)
+            passage_index.add(connection, rows)
         run.count += len(rows)
         run.refused += len(batch) - len(rows)
         done += len(batch)
@@ -88,15 +94,16 @@ def _prepare(
 ) -> None:
     with sidecar.transaction(connection):
         if is_other_model:
-            sidecar.drop_vectors(connection)
+            passage_index.drop(connection)
             sidecar.set_meta(
                 connection,
                 model=embedder.name,
                 dimension=embedder.dimension,
                 fingerprint=embedder.fingerprint,
             )
-        sidecar.create_passage_index(connection, embedder.dimension)
         stored_notes.cut_again(connection, embedder.max_tokens)
+        # After it, when it is known how many passages there are.
+        passage_index.prepare(connection)
 
 
 def _calibrate(connection: sidecar.sqlite3.Connection, embedder: Embedder, new: int) -> None:
@@ -111,7 +118,7 @@ def _calibrate(connection: sidecar.sqlite3.Connection, embedder: Embedder, new: 
 
 
 def _pending_passages(
-    connection: sidecar.sqlite3.Connection,
+    connection: sidecar.sqlite3.Connection, embedder: Embedder
 ) -> Iterator[Sequence[tuple[int, str]]]:
     """Batches of (passage id, text to embed); within a window those of like length stand together."""
     last = 0
@@ -135,5 +142,7 @@ def _pending_passages(
             for passage in passages(title, body, max_tokens=max_tokens):
                 if passage.position in positions:
                     texts.append((positions[passage.position], passage.text))
-        texts.sort(key=lambda pair: len(pair[1]))
+        # Not by letters: passages are cut to like numbers of them, and half as many tokens again would be filled up.
+        lengths = embedder.lengths([text for _, text in texts])
+        texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
         yield from batches(texts, PASSAGES_PER_COMMIT)

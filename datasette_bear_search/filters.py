@@ -134,7 +134,10 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     """
 
     def values(name: str) -> tuple[str, ...]:
-        found = [value.strip() for value in parameters.get(name, ()) if value and value.strip()]
+        given = [value for value in parameters.get(name, ()) if value]
+        # Halves of surrogate pairs come from programs, and can't be asked of SQLite.
+        given = [value.encode(errors="replace").decode().strip() for value in given]
+        found = [value for value in given if value]
         if len(found) > MAX_CONDITIONS:
             raise InvalidParameter(f"{name} can be given {MAX_CONDITIONS} times, not {len(found)}")
         return tuple(dict.fromkeys(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from . import sidecar
 
@@ -21,10 +21,11 @@ order by modified desc, id
 limit {AT_MOST}
 """
 
+# The inner queries read an index from end to end instead of every note.
 _PINNED = f"""
 select id, title, modified
 from notes
-where pinned and {_AT_HAND}
+where id in (select id from notes where pinned and {_AT_HAND})
 order by modified desc, id
 limit {AT_MOST}
 """
@@ -32,7 +33,12 @@ limit {AT_MOST}
 _ON_THIS_DAY = f"""
 select id, title, created
 from notes
-where {_AT_HAND}
+where id in (
+    select id
+    from notes
+    where {_AT_HAND}
+      and substr(created, 6, 5) in (:day_before, :day, :day_after)
+  )
   and strftime('%m-%d', created, 'localtime') = :day
   and strftime('%Y', created, 'localtime') < :year
 order by created desc, id
@@ -83,7 +89,13 @@ def home(connection: sidecar.sqlite3.Connection, now: datetime | None = None) ->
     now = now or datetime.now()
 
     def notes(sql: str) -> tuple[Note, ...]:
-        parameters = {"day": f"{now:%m-%d}", "year": f"{now.year:04}"}
+        parameters = {
+            "day": f"{now:%m-%d}",
+            # In universal time it may be another day.
+            "day_before": f"{now - timedelta(days=1):%m-%d}",
+            "day_after": f"{now + timedelta(days=1):%m-%d}",
+            "year": f"{now.year:04}",
+        }
         return tuple(Note(*row) for row in connection.execute(sql, parameters))
 
     return Home(

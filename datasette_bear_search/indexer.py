@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 
 from . import folding, schema, sidecar, stored_notes, stored_sources
@@ -25,15 +27,19 @@ from .changes import (
     reader_version,
 )
 from .embedders import Embedder, ModelUnavailable
-from .embedding_run import batches, embed_pending
+from .embedding_run import embed_pending
+from .notes import Note
 from .sources import SourceError
 from .sources.kinds import SourceConfig
+from .stored_notes import Prepared
 from .stored_sources import StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "now", "read", "update"]
 
-# Notes a transaction: few enough that a search never waits long for the lock, enough that commits cost little.
-NOTES_PER_COMMIT = 500
+# Notes a transaction, and characters in them: few enough that a search never waits long for the lock and that they don't
+# fill the memory, enough that commits cost little.
+NOTES_PER_COMMIT = 1000
+CHARACTERS_PER_COMMIT = 4_000_000
 
 
 class IndexBusy(Exception):
@@ -161,6 +167,8 @@ def is_busy(path: Path) -> bool:
             return False
     except IndexBusy:
         return True
+    except sidecar.SidecarError:
+        return False  # who may not write here can't know
 
 
 @contextmanager
@@ -168,15 +176,21 @@ def _only_run(path: Path) -> Iterator[None]:
     # Costs 40 ms to import, and only a run that writes needs it.
     import filelock
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(f"{path}.lock", timeout=0)
     try:
-        with filelock.FileLock(f"{path}.lock", timeout=0):
-            yield
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
     except filelock.Timeout:
         raise IndexBusy(
             f"Another datasette bear-index is already writing {path}. Wait until it has finished; "
             "searching works meanwhile."
         ) from None
+    except OSError as error:
+        raise sidecar.not_writable(path, error) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _read_all(
@@ -231,24 +245,30 @@ def _write_text(
             *(note_id for _, change in todo for note_id in change.removed),
         ]
         stored_notes.remove(connection, gone)
+        max_tokens = stored_notes.max_tokens(connection)
         for source_name, note_id, note in encrypted:
-            stored_notes.update(connection, source_name, note_id, note)
+            new = stored_notes.prepared(source_name, note, max_tokens)
+            stored_notes.update(connection, note_id, new)
         stored_sources.forget(connection, remove)
         for reading in readings:
             # Without its state: a run that dies before the notes are written leaves it to be read again.
             _write_source(connection, reading, state="")
-        if gone or any(change.changed for _, change in todo):
+        if gone or any(len(change.changed) for _, change in todo):
             sidecar.set_meta(connection, old_text_in_fts="yes")
+        if gone or remove or any(change.count for _, change in todo):
+            # Kept, because the run after one that dies may find nothing left to change but this.
+            sidecar.set_meta(connection, links_to_resolve="yes")
     for reading, change in todo:
-        _write_notes(connection, reading.config.name, change)
+        _write_notes(connection, reading.config.name, change, max_tokens)
         report.added += len(change.added)
         report.changed += len(change.changed)
     report.removed += len(gone)
     with sidecar.transaction(connection):
-        if report.added or report.changed or report.removed or remove:
+        if sidecar.get_meta(connection, "links_to_resolve"):
             stored_notes.resolve_links(connection)
             stored_notes.remove_unused_tags(connection)
             folding.fold(connection)
+            connection.execute("delete from meta where key = 'links_to_resolve'")
         # What was deleted or encrypted never waits.
         if (tidy or gone or encrypted) and sidecar.get_meta(connection, "old_text_in_fts"):
             _forget_old_words(connection)
@@ -298,17 +318,44 @@ def _write_source(connection: sidecar.sqlite3.Connection, reading: Reading, *, s
     stored_sources.write(connection, stored, reading.source)
 
 
-def _write_notes(connection: sidecar.sqlite3.Connection, source_name: str, change: Changes) -> None:
-    for batch in batches(change.added, NOTES_PER_COMMIT):
-        with sidecar.transaction(connection):
-            for note in batch:
-                stored_notes.insert(connection, source_name, note)
+def _write_notes(
+    connection: sidecar.sqlite3.Connection, source_name: str, change: Changes, max_tokens: int
+) -> None:
+    added = ((None, note) for note in change.added)
     # Encrypted ones are written already.
-    changed = [pair for pair in change.changed if not pair[1].encrypted]
-    for batch in batches(changed, NOTES_PER_COMMIT):
+    changed = (pair for pair in change.changed if not pair[1].encrypted)
+    for batch in _prepared_ahead(source_name, chain(added, changed), max_tokens):
         with sidecar.transaction(connection):
-            for note_id, note in batch:
-                stored_notes.update(connection, source_name, note_id, note)
+            stored_notes.insert(connection, [new for note_id, new in batch if note_id is None])
+            for note_id, new in batch:
+                if note_id is not None:
+                    stored_notes.update(connection, note_id, new)
+
+
+def _prepared_ahead(
+    source_name: str, notes: Iterable[tuple[int | None, Note]], max_tokens: int
+) -> Iterator[list[tuple[int | None, Prepared]]]:
+    """Notes with their ids, if they have any, in batches; while one is written, a thread makes the next."""
+    batches = _prepared_batches(source_name, notes, max_tokens)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        coming = thread.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = thread.submit(next, batches, None)
+            yield batch
+
+
+def _prepared_batches(
+    source_name: str, notes: Iterable[tuple[int | None, Note]], max_tokens: int
+) -> Iterator[list[tuple[int | None, Prepared]]]:
+    batch, characters = [], 0
+    for note_id, note in notes:
+        batch.append((note_id, stored_notes.prepared(source_name, note, max_tokens)))
+        characters += len(note.body) + len(note.attachments)
+        if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def _forget_old_words(connection: sidecar.sqlite3.Connection) -> None:

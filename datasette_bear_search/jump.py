@@ -11,9 +11,9 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from . import fts5
+from . import fts5, redaction
 from .answers import local_day
-from .serving import NOTE_PATH, SEARCH_PATH, allowed, sidecar_database
+from .serving import NOTE_PATH, SEARCH_PATH, allowed, redacts, sidecar_database
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -113,9 +113,10 @@ def _search_item(datasette: Datasette, typed: str) -> dict[str, Any]:
 
 
 def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
+    title = row["title"] or "Untitled"
     return {
         "type": "note",
-        "label": row["title"] or "Untitled",
+        "label": redaction.masked(title) if redacts(datasette) else title,
         "description": local_day(row["modified"]),
         "url": datasette.urls.path(f"{NOTE_PATH}/{row['id']}"),
     }

@@ -7,9 +7,10 @@ repeats that can match the same characters in two ways.
 from __future__ import annotations
 
 import re
-import string
 
-EMPTY = "\0" + string.whitespace
+# All that str.strip() strips, too: a passage of nothing but that would end before it begins.
+_SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+EMPTY = "\0" + _SPACES
 QUOTED_BLANKS = " \t\r>"
 # Also inside of list items and quotes. `Backticks` after backticks are no fence.
 FENCE = re.compile(

@@ -29,6 +29,14 @@ def full_name(model: str) -> str:
     return model
 
 
+def split_dimensions(model: str) -> tuple[str, int | None]:
+    """A model's name and how many numbers of its vectors are wanted: ``name@256``; None for all of them."""
+    match = re.fullmatch(r"(.+)@(\d+)", model)
+    if match is None or own_folder(model):  # a folder may be called so
+        return model, None
+    return match[1], int(match[2])
+
+
 def own_folder(name: str) -> Path | None:
     """The folder of this name, if there is one."""
     folder = Path(name).expanduser()
@@ -39,6 +47,12 @@ def bundled_folder() -> Path | None:
     """The model in the package that ships one, if that is installed."""
     package = find_spec(BUNDLED_PACKAGE)
     return Path(package.origin).parent / "model" if package and package.origin else None
+
+
+def folder_of(name: str) -> Path | None:
+    """The folder with the files of the model, if it is on this machine."""
+    bundled = bundled_folder() if name == BUNDLED else None
+    return bundled or own_folder(name) or cached_folder(name)
 
 
 def cached_folder(name: str) -> Path | None:

@@ -11,13 +11,13 @@ from datasette import Forbidden, Response
 from datasette.utils import sqlite_timelimit
 from markupsafe import Markup
 
-from . import rendering, sanitizing, sidecar, similar, whole_note
+from . import redacted, rendering, sanitizing, sidecar, similar, whole_note
 from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response, local_day
 from .cards import open_label
 from .parameters import read_note_id
 from .query import Query, parse
 from .search import address_in_note
-from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
+from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, redacts, sidecar_database
 from .sidecar import fold_tag
 from .whole_note import NotePassage, WholeNote
 
@@ -57,6 +57,9 @@ async def note(datasette: Datasette, request) -> Response:
         return await _error(datasette, request, is_json, message, 503)
     if found is None:
         return await _error(datasette, request, is_json, NO_SUCH_NOTE, 404)
+    if redacts(datasette):
+        whole, words, alike = found
+        found = await asyncio.to_thread(redacted.whole_note, whole), words, alike
     if is_json:
         return json_response(datasette, {"ok": True, "note": await _json_note(found[0])})
     return await _page(datasette, request, database, *found)
@@ -78,7 +81,10 @@ async def _find(
             words = whole_note.matched_words(connection, note_id, query)
         if found.encrypted or not with_similar:
             return found, words, ()
-        return found, words, _similar(connection, note_id)
+        alike = _similar(connection, note_id)
+        if redacts(database.ds):
+            alike = redacted.each_similar(connection, alike)
+        return found, words, alike
 
     return await database.execute_fn(run)
 
@@ -139,6 +145,7 @@ async def _page(
         "outline": _nested(rendered.outline),
         "passage_anchor": rendering.PASSAGE_ANCHOR if rendered.has_passage else None,
         "shown": rendering.MAX_CHARACTERS if rendered.is_cut else None,
+        "is_partly_plain": rendered.is_partly_plain,
         "attachments": Markup(rendering.marked(found.attachments, words)),
         "created": local_day(found.created),
         "modified": local_day(found.modified),

@@ -27,8 +27,9 @@ def holds_signs(connection: sqlite3.Connection) -> bool:
     return get_meta(connection, SIGNS) is not None
 
 
-def prepare(connection: sqlite3.Connection, dimension: int) -> None:
-    """Make the index for vectors of ``dimension`` floats; anew if it lacks something or the library has outgrown it."""
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the index for vectors of the sidecar's model; anew if it lacks something or the library has outgrown it."""
+    dimension = int(get_meta(connection, "dimension") or 0)
     [count] = connection.execute("select count(*) from passages").fetchone()
     had_signs = holds_signs(connection)
     # sqlite-vec keeps eight signs in a byte.
@@ -36,16 +37,14 @@ def prepare(connection: sqlite3.Connection, dimension: int) -> None:
     if by_signs != had_signs or get_meta(connection, STALE):
         connection.execute(f"drop table if exists {PASSAGE_INDEX}")
         connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
-    if by_signs:
-        set_meta(connection, **{SIGNS: "yes"})
+        if by_signs:
+            set_meta(connection, **{SIGNS: "yes"})
     exists = connection.execute(
         "select 1 from sqlite_master where name = ?", [PASSAGE_INDEX]
     ).fetchone()
     if exists:
         return
-    kind = (
-        f"bit[{int(dimension)}]" if by_signs else f"float[{int(dimension)}] distance_metric=cosine"
-    )
+    kind = f"bit[{dimension}]" if by_signs else f"float[{dimension}] distance_metric=cosine"
     connection.execute(f"create virtual table {PASSAGE_INDEX} using vec0(embedding {kind})")
     connection.execute(
         f"insert into {PASSAGE_INDEX} (rowid, embedding) "

@@ -267,9 +267,15 @@ def _cut(
     block: _Block, room: int, max_words: float, places: tuple[re.Pattern[str], ...]
 ) -> Iterator[_Piece]:
     start, raw, blanked, kind = block
-    text = blanked.replace("\0", "").strip("\n") if kind == "code" else markup.words_of(blanked)
+    if kind == "code":
+        text = blanked.replace("\0", "").strip("\n")
+        blanks = len(text.split()) - 1
+    else:
+        text = markup.words_of(blanked)
+        # Each stands between two words, and counting them takes a fifth of the time of splitting.
+        blanks = text.count(" ") + text.count("\n") if text else -1
     tokens = estimated_tokens(text)
-    words = max(len(text.split()), tokens / TOKENS_PER_WORD)
+    words = max(blanks + 1, tokens / TOKENS_PER_WORD)
     if tokens <= room and words <= max_words:
         yield _Piece(start + len(raw), text, words, tokens)
         return
@@ -316,4 +322,6 @@ def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:
 
 def _trimmed(body: str, start: int, end: int) -> tuple[int, int]:
     text = body[start:end]
+    if text.isspace():  # such as the control characters of a broken export, a line of them
+        return start, start
     return start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -196,8 +196,23 @@ def _replacements(
             common.append(word)
         else:
             rare = True
-    # Common words are all there is to go by in "to be or not to be".
-    return replacements | dict.fromkeys(common) if rare else replacements
+    if not rare:
+        # Common words are all there is to go by in "to be or not to be".
+        common = _most_common(common, terms)
+    return replacements | dict.fromkeys(common)
+
+
+def _most_common(words: Sequence[str], terms: _Terms) -> list[str]:
+    """Those of the words that are one too many: in a small library none, in any all but the rarest."""
+    by_notes = sorted(
+        (max((term.notes for term in terms(word)), default=0), word) for word in words
+    )
+    hits, too_many = 0, []
+    for notes, word in by_notes:
+        hits += notes
+        if hits > HITS_AT_MOST and word != by_notes[0][1]:
+            too_many.append(word)
+    return too_many
 
 
 def _near_word(connection: sidecar.sqlite3.Connection, word: str, correct: bool) -> str | None:

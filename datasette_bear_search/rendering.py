@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from . import dialect, markup
+from . import budget, dialect, markup
 from .sanitizing import allowed_schemes, sanitized, scheme_of
 
 # Characters. Longer notes are shown in part: markdown-it reads about 300,000 a second.
@@ -51,6 +51,7 @@ class Rendered:
     outline: tuple[Heading, ...]
     has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
     is_cut: bool  # whether only a part of the note is there
+    is_partly_plain: bool  # whether it has more markup than was read, so that some is shown as it is written
 
 
 def render(
@@ -68,7 +69,8 @@ def render(
     start, end = _shown(body, passage)
     text = body[start:end]
     lines_above = _line(body, start)
-    markdown = dialect.parser(_Renderer)
+    allowance = budget.Budget(budget.UNITS)
+    markdown = dialect.parser(_Renderer, allowance)
     env = {"tags": references.tags, "page": _Page(references, words)}
     tokens = markdown.parse(text, env)
     headings = _with_anchors(tokens, lines_above)
@@ -82,12 +84,13 @@ def render(
         outline=headings,
         has_passage=has_passage,
         is_cut=end - start < len(body),
+        is_partly_plain=allowance.is_spent,
     )
 
 
 def outline(body: str) -> tuple[Heading, ...]:
     """The headings of a whole note, however long, without a look at what is between them."""
-    markdown = dialect.parser(_Renderer)
+    markdown = dialect.parser(_Renderer, budget.Budget(budget.UNITS))
     markdown.core.ruler.enableOnly(["normalize", "block"])
     return _with_anchors(markdown.parse(body), 0)
 
@@ -159,7 +162,9 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
 
 
 # What stands on lines of its own, and holds nothing that does.
-_LEAVES = frozenset(["paragraph_open", "heading_open", "fence", "code_block", "tr_open"])
+_LEAVES = frozenset(
+    ["paragraph_open", "heading_open", "fence", "code_block", "tr_open", "plain_block"]
+)
 
 
 def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
@@ -210,6 +215,12 @@ class _Renderer(RendererHTML):
 
     def text(self, tokens, index, options, env) -> str:
         return marked(tokens[index].content, env["page"].words)
+
+    def plain(self, tokens, index, options, env) -> str:
+        return marked(tokens[index].content, env["page"].words).replace("\n", "<br>\n")
+
+    def plain_block(self, tokens, index, options, env) -> str:
+        return f"<p{self.renderAttrs(tokens[index])}>{self.plain(tokens, index, options, env)}</p>\n"
 
     def code_inline(self, tokens, index, options, env) -> str:
         return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"

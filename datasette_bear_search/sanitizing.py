@@ -9,7 +9,7 @@ import nh3
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
 # Never allowed, whoever asks for them: they run what is in the address, or show it as a page of this site.
 UNSAFE_SCHEMES = frozenset(
-    "javascript vbscript data blob file filesystem about view-source".split()
+    "javascript vbscript livescript mocha data blob file filesystem about view-source feed jar mhtml".split()
 )
 
 _TAGS = frozenset(
@@ -63,9 +63,9 @@ def allowed_schemes(own_url: str | None) -> frozenset[str]:
 
 
 def is_safe_to_open(url: str | None) -> bool:
-    """Whether an address that a source gives for a note can be a link."""
+    """Whether an address that a source gives for a note can be a link. Notes of a folder may be files."""
     scheme = scheme_of(url or "")
-    return scheme is not None and scheme not in UNSAFE_SCHEMES
+    return scheme is not None and scheme not in UNSAFE_SCHEMES - {"file"}
 
 
 def scheme_of(address: str) -> str | None:

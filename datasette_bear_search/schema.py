@@ -256,4 +256,12 @@ def _0004_sources(db: sqlite_utils.Database) -> None:
     db.execute("create index notes_copies on notes (copy_of) where copy_of is not null")
 
 
-MIGRATIONS = [_0001_notes, _0002_passages, _0003_judgments, _0004_sources]
+def _0005_counts(db: sqlite_utils.Database) -> None:
+    """What is counted stands in an index of its own: the notes themselves are pages long."""
+    db.execute(
+        "create index notes_counts on notes "
+        "(modified, created, source, copy_of, pinned, archived, trashed, todos_open, has_image)"
+    )
+
+
+MIGRATIONS = [_0001_notes, _0002_passages, _0003_judgments, _0004_sources, _0005_counts]

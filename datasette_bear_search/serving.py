@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -9,7 +11,7 @@ from weakref import WeakKeyDictionary
 from datasette.database import Database
 from datasette.utils import StartupError
 
-from . import embedders, sidecar
+from . import embedders, redaction, sidecar
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -27,6 +29,8 @@ _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
 async def sidecar_database(datasette: Datasette) -> Database | None:
     """The attached database that is a sidecar."""
     for database in list(datasette.databases.values()):
+        if database.path and sidecar.is_half_committed(Path(database.path)):
+            await asyncio.to_thread(_undo_half_a_commit, Path(database.path))
         if database not in _is_sidecar and database.path:
             try:
                 found = await database.execute_fn(sidecar.is_sidecar_connection)
@@ -36,6 +40,11 @@ async def sidecar_database(datasette: Datasette) -> Database | None:
         if _is_sidecar.get(database):
             return database
     return None
+
+
+def _undo_half_a_commit(path: Path) -> None:
+    with suppress(sidecar.sqlite3.Error):  # whoever reads it finds out
+        sidecar.undo_half_a_commit(path)
 
 
 async def is_served_here(datasette: Datasette, name: str) -> bool:
@@ -68,6 +77,24 @@ async def allowed(
 def judging_is_on(datasette: Datasette, database: Database) -> bool:
     """Whether results may be judged here, which writes: only where the setting ``judgments`` allows it."""
     return bool(_config(datasette).get("judgments")) and database.is_mutable
+
+
+def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
+    """Whether secrets are masked here, by the setting ``redact``."""
+    return bool(_config(datasette).get("redact", by_default))
+
+
+def require_redaction_if_configured(datasette: Datasette) -> None:
+    """Make sure that secrets can be found where they are to be masked: better nothing is served than what was to be hidden.
+
+    :raises StartupError: if they can't
+    """
+    if not redacts(datasette):
+        return
+    try:
+        redaction.require()
+    except redaction.RedactionMissing as error:
+        raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
 
 
 def attach_sidecar(datasette: Datasette) -> None:

@@ -78,7 +78,8 @@ def explained(error: sqlite3.Error) -> str:
     """What SQLite's refusal to read or write a sidecar means for a person, and what to do."""
     # By the words and not by the code, which Python knows only since 3.11.
     words = str(error)
-    if "is full" in words or "I/O error" in words:
+    # The last is sqlite-vec's.
+    if any(sign in words for sign in ("is full", "I/O error", "could not write")):
         return (
             f"There is no space for the index, or its disk has a fault ({words}). Free some space, then run datasette "
             "bear-index again: it goes on where it stopped. What was indexed before can be searched."
@@ -88,7 +89,7 @@ def explained(error: sqlite3.Error) -> str:
     if "readonly" in words:
         return f"The index can't be written ({words}). Choose another place with --sidecar."
     return (
-        f"The index is damaged, or something in it is missing ({words}). It holds nothing that isn't in your notes, but "
+        f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing that isn't in your notes, but "
         "for your judgments of results and the names of the sources: delete the index and run datasette bear-index again."
     )
 
@@ -233,7 +234,8 @@ def reset(connection: sqlite3.Connection) -> None:
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
     """The value of ``key`` in the sidecar's ``meta`` table."""
-    row = connection.execute("select value from meta where key = ?", [key]).fetchone()
+    # A damaged file may give anything, which is then no model's name, but no fault of the program either.
+    row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
     return row[0] if row else None
 
 
@@ -252,7 +254,7 @@ def stored_model(path: Path) -> str | None:
 
 def read_state(connection: sqlite3.Connection) -> State:
     """What the sidecar says of itself: a few indexed look-ups, cheap enough for every search."""
-    meta = dict(connection.execute("select key, value from meta").fetchall())
+    meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
     # Each count walks an index, and of the pending ones only those that are pending.
     [notes] = connection.execute("select count(*) from notes").fetchone()
     [pending] = connection.execute("select count(*) from passages where not embedded").fetchone()

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from datasette import Forbidden, Response
 from datasette.utils import sqlite_timelimit
 
-from . import sidecar, similar
+from . import redacted, sidecar, similar
 from .answers import (
     FORBIDDEN,
     NO_SIDECAR,
@@ -22,7 +22,7 @@ from .answers import (
 from .cards import Link, open_link
 from .filters import InvalidParameter
 from .parameters import read_note_id, read_number
-from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, sidecar_database
+from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, redacts, sidecar_database
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -72,7 +72,10 @@ async def _find(database: Database, note_id: int | None, size: int) -> similar.S
 
     def run(connection: sidecar.sqlite3.Connection) -> similar.SimilarNotes | None:
         with sqlite_timelimit(connection, time_limit):
-            return similar.similar(connection, note_id, size=size)
+            found = similar.similar(connection, note_id, size=size)
+        if found and redacts(database.ds):
+            return redacted.similar_notes(connection, found)
+        return found
 
     return await database.execute_fn(run)
 

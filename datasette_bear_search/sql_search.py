@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from . import embedders, readiness, sidecar, similar
+from . import embedders, readiness, redacted, sidecar, similar
 from .markup import plain_text
 from .parameters import read_note_id, read_ranking
 from .planning import Plan, plan
@@ -26,16 +27,22 @@ Connection = sidecar.sqlite3.Connection
 Rows = list[dict[str, Any]]
 
 
-def register(connection: Connection) -> None:
-    """Give a connection to a sidecar the functions ``bear_search(text, …)`` and ``bear_similar(id, …)``."""
+def register(connection: Connection, *, redact: bool = False) -> None:
+    """Give a connection to a sidecar the functions ``bear_search(text, …)`` and ``bear_similar(id, …)``.
+
+    :param redact: whether secrets are masked in what they answer
+    """
     for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
+        find = partial(find, redact=redact)
         function = _as_json(connection, name, find)
         for arguments in (1, 2):
             # Deterministic, or SQLite might call it once a row.
             connection.create_function(name, arguments, function, deterministic=True)
 
 
-def found_notes(connection: Connection, text: Any, size: Any = PAGE_SIZE) -> Rows:
+def found_notes(
+    connection: Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
+) -> Rows:
     """What the search page finds for a text, in its order; what the page would say beside it stands in the first row.
 
     Never waits for the model, because a query that takes longer than Datasette allows is ended: until it is loaded,
@@ -48,6 +55,8 @@ def found_notes(connection: Connection, text: Any, size: Any = PAGE_SIZE) -> Row
     results = search(
         connection, planned, semantic=is_semantic, ranking=read_ranking({}), size=_size(size)
     )
+    if redact:
+        results = redacted.results(connection, results)
     rows = [_found(hit) for hit in results.hits]
     corrections = [
         f"Searched for {found} instead of {typed}." for typed, found in planned.corrections
@@ -58,12 +67,16 @@ def found_notes(connection: Connection, text: Any, size: Any = PAGE_SIZE) -> Row
     return rows
 
 
-def similar_notes(connection: Connection, note_id: Any, size: Any = similar.SIZE) -> Rows:
+def similar_notes(
+    connection: Connection, note_id: Any, size: Any = similar.SIZE, *, redact: bool = False
+) -> Rows:
     """The notes most like the one with that id, as the page "More like this" has them; none if there is no such note."""
     known_as = read_note_id(str(note_id).strip())
     if known_as is None:
         return []
     found = similar.similar(connection, known_as, size=_size(size))
+    if found and redact:
+        found = redacted.similar_notes(connection, found)
     rows: Rows = [
         {
             "id": note.id,

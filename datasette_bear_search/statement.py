@@ -80,11 +80,11 @@ def statement_sql(
         unless there is nothing else
     :param by_signs: whether the passage index holds signs instead of vectors
     """
-    parts = []
-    if conditions:
-        parts.append(allowed_part(conditions))
+    parts = [allowed_part(conditions)] if conditions else []
     if not legs:
-        parts.append(LISTED)
+        sort = "newest" if sort == "relevance" else sort
+        order = SORTS[sort].format(t="")
+        parts.append(LISTED.format(order=order, limit=int(limit), offset=int(offset)))
     else:
         if "keyword" in legs:
             parts.append(WORD_HITS_ANYWHERE if anywhere else WORD_HITS)
@@ -108,14 +108,12 @@ def statement_sql(
         # If there are fewer candidates than one leg may give, there is nothing beside them.
         among_candidates = sort == "relevance" and offset + limit <= CANDIDATES
         further = "" if among_candidates else FURTHER.format(is_close=is_close)
+        count = COUNT_FURTHER.format(is_close=is_close) if among_candidates else NO_FURTHER
         parts.append(FUSED.format(score=score, scored=scored, is_close=is_close, further=further))
-    if legs and among_candidates:
-        parts.append(COUNT_FURTHER.format(is_close=is_close))
-    else:
-        parts.append(NO_FURTHER)
-    order = SORTS[sort].format(t="")
-    only = FOUND_ONLY if found_only else ""
-    parts.append(PAGE.format(only=only, order=order, limit=int(limit), offset=int(offset)))
+        parts.append(count)
+        order = SORTS[sort].format(t="")
+        only = FOUND_ONLY if found_only else ""
+        parts.append(PAGE.format(only=only, order=order, limit=int(limit), offset=int(offset)))
     parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
     parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
     return joined(parts, conditions)
@@ -473,13 +471,22 @@ further as (
 
 LISTED = """
 -- nothing was asked for
-fused as materialized (
+listed as materialized (
+  select count(*) as notes
+  from notes
+  where id in (select id from allowed) -- filtered
+),
+page as materialized (
   select
     id as note_id, null as found_by, null as keyword_rank, null as semantic_rank, null as passage_id,
     null as similarity, 0 as exact, title, modified, null as blend, null as rrf, julianday(modified) as score,
-    1 as is_found
+    1 as is_found, listed.notes as total, listed.notes as found, null as closest
   from notes
-  where id in (select id from allowed) -- filtered
+  cross join listed
+  where true
+    and id in (select id from allowed) -- filtered
+  order by {order}
+  limit {limit} offset {offset}
 )"""
 
 PAGE = """

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
 
+from . import passage_index
 from .notes import Note, Tag, text_hash
 from .passages import MAX_TOKENS, Passage, passages
-from .sidecar import (
-    PASSAGE_INDEX,
-    VECTORS,
-    fold_tag,
-    get_meta,
-    has_vector_extension,
-    set_meta,
-    sqlite3,
-)
+from .sidecar import fold_tag, get_meta, set_meta, sqlite3
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
 PASSAGE_VERSION = 1
@@ -43,8 +38,36 @@ _COLUMNS = (
     "stamp",
     "text_hash",
 )
-_INSERT = f"insert into notes ({', '.join(_COLUMNS)}) values ({', '.join('?' * len(_COLUMNS))})"
+_PASSAGE_COLUMNS = "note_id position heading start length content_hash embedded".split()
+
+# Values in one statement: no SQLite since 3.32 takes less.
+_MOST_VALUES = 32_000
+
 _UPDATE = f"update notes set {', '.join(f'{column} = ?' for column in _COLUMNS)} where id = ?"
+
+
+class PassageRow(NamedTuple):
+    """A passage as the sidecar keeps it."""
+
+    position: int
+    heading: str
+    start: int
+    length: int
+    content_hash: str
+
+
+class Prepared(NamedTuple):
+    """A note as rows, which are made without the sidecar: in another thread, while that is written to."""
+
+    note: Note
+    values: Sequence[str | int | None]
+    passages: Sequence[PassageRow]
+
+
+def prepared(source_name: str, note: Note, max_tokens: int) -> Prepared:
+    """The rows that a note becomes. Passages have ``max_tokens`` at most."""
+    cut = passages(note.title, note.body, max_tokens=max_tokens)
+    return Prepared(note, _values(source_name, note), [_row(passage) for passage in cut])
 
 
 def fingerprints(connection: sqlite3.Connection, source_name: str) -> dict[str, tuple[int, str]]:
@@ -82,26 +105,27 @@ def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str 
     )
 
 
-def insert(connection: sqlite3.Connection, source_name: str, note: Note) -> None:
-    """Store a note that isn't in the sidecar."""
-    note_id = connection.execute(_INSERT, _values(source_name, note)).lastrowid
-    _write_tags(connection, note_id, note.tags)
-    _write_links(connection, note_id, note)
-    _insert_passages(
-        connection, note_id, passages(note.title, note.body, max_tokens=max_tokens(connection))
+def insert(connection: sqlite3.Connection, new: Sequence[Prepared]) -> None:
+    """Store notes that aren't in the sidecar."""
+    [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
+    numbered = list(enumerate(new, start=last + 1))
+    # Many notes a statement: at the end of each, FTS5 writes what it has gathered, which takes it half of all time.
+    _insert_rows(
+        connection, "notes", ("id", *_COLUMNS), [(id_, *item.values) for id_, item in numbered]
     )
+    _write_tags(connection, [(id_, tag) for id_, item in numbered for tag in item.note.tags])
+    _write_links(connection, [(id_, item.note) for id_, item in numbered if item.note.links])
+    _insert_passages(connection, [(id_, row) for id_, item in numbered for row in item.passages])
 
 
-def update(connection: sqlite3.Connection, source_name: str, note_id: int, note: Note) -> None:
+def update(connection: sqlite3.Connection, note_id: int, new: Prepared) -> None:
     """Store a note over its old version. Passages whose text is the same keep their vectors."""
-    connection.execute(_UPDATE, [*_values(source_name, note), note_id])
+    connection.execute(_UPDATE, [*new.values, note_id])
     connection.execute("delete from note_tags where note_id = ?", [note_id])
-    _write_tags(connection, note_id, note.tags)
+    _write_tags(connection, [(note_id, tag) for tag in new.note.tags])
     connection.execute("delete from links where note_id = ?", [note_id])
-    _write_links(connection, note_id, note)
-    _replace_passages(
-        connection, note_id, passages(note.title, note.body, max_tokens=max_tokens(connection))
-    )
+    _write_links(connection, [(note_id, new.note)])
+    _replace_passages(connection, note_id, new.passages)
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
@@ -160,7 +184,8 @@ def cut_again(connection: sqlite3.Connection, model_tokens: int | None = None) -
         return
     set_meta(connection, passage_settings=settings)
     for note_id, title, body in connection.execute("select id, title, body from notes").fetchall():
-        _replace_passages(connection, note_id, passages(title, body, max_tokens=tokens))
+        cut = passages(title, body, max_tokens=tokens)
+        _replace_passages(connection, note_id, [_row(passage) for passage in cut])
 
 
 def _values(source_name: str, note: Note) -> list[str | int | None]:
@@ -189,61 +214,70 @@ def _values(source_name: str, note: Note) -> list[str | int | None]:
     ]
 
 
-def _write_tags(connection: sqlite3.Connection, note_id: int, tags: Iterable[Tag]) -> None:
-    for tag in tags:
-        connection.execute(
-            "insert or ignore into tags (name, folded) values (?, ?)",
-            [tag.name, fold_tag(tag.name)],
-        )
-        connection.execute(
-            "insert or ignore into note_tags (note_id, tag_id, pinned) "
-            "select ?, id, ? from tags where name = ?",
-            [note_id, tag.pinned, tag.name],
-        )
-
-
-def _write_links(connection: sqlite3.Connection, note_id: int, note: Note) -> None:
-    connection.executemany(
-        "insert into links (note_id, target_key, title) values (?, ?, ?)",
-        [(note_id, link.key, link.title) for link in note.links],
+def _write_tags(connection: sqlite3.Connection, tagged: Sequence[tuple[int, Tag]]) -> None:
+    names = {tag.name: fold_tag(tag.name) for _, tag in tagged}
+    _insert_rows(
+        connection, "tags", ("name", "folded"), list(names.items()), verb="insert or ignore"
+    )
+    connection.execute(
+        """
+        insert or ignore into note_tags (note_id, tag_id, pinned)
+        select json_extract(tagged.value, '$[0]'), tags.id, json_extract(tagged.value, '$[2]')
+        from json_each(?) as tagged
+        cross join tags on tags.name = json_extract(tagged.value, '$[1]')
+        """,
+        [json.dumps([(note_id, tag.name, tag.pinned) for note_id, tag in tagged])],
     )
 
 
-def _insert_passages(connection: sqlite3.Connection, note_id: int, cut: Iterable[Passage]) -> None:
-    connection.executemany(
-        "insert into passages (note_id, position, heading, start, length, content_hash, embedded) "
-        "values (?, ?, ?, ?, ?, ?, 0)",
-        [
-            (note_id, passage.position, _heading(passage), passage.start, passage.end - passage.start,
-             passage.content_hash)
-            for passage in cut
-        ],
-    )  # fmt: skip
+def _write_links(connection: sqlite3.Connection, linking: Iterable[tuple[int, Note]]) -> None:
+    rows = [(note_id, link.key, link.title) for note_id, note in linking for link in note.links]
+    _insert_rows(connection, "links", ("note_id", "target_key", "title"), rows)
 
 
-def _replace_passages(connection: sqlite3.Connection, note_id: int, cut: Sequence[Passage]) -> None:
+def _insert_passages(connection: sqlite3.Connection, cut: Iterable[tuple[int, PassageRow]]) -> None:
+    rows = [(note_id, *row, 0) for note_id, row in cut]
+    _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
+
+
+def _insert_rows(
+    connection: sqlite3.Connection,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[str | int | None, ...]],
+    *,
+    verb: str = "insert",
+) -> None:
+    """Insert many rows a statement: another thread that is at work delays each statement by milliseconds."""
+    row = f"({', '.join('?' * len(columns))})"
+    size = _MOST_VALUES // len(columns)
+    for start in range(0, len(rows), size):
+        some = rows[start : start + size]
+        connection.execute(
+            f"{verb} into {table} ({', '.join(columns)}) values {', '.join([row] * len(some))}",
+            list(chain.from_iterable(some)),
+        )
+
+
+def _replace_passages(
+    connection: sqlite3.Connection, note_id: int, cut: Sequence[PassageRow]
+) -> None:
     old: dict[str, list[int]] = {}
     for passage_id, content_hash in connection.execute(
         "select id, content_hash from passages where note_id = ? order by position", [note_id]
     ):
         old.setdefault(content_hash, []).append(passage_id)
     new = []
-    for passage in cut:
-        if ids := old.get(passage.content_hash):
+    for row in cut:
+        if ids := old.get(row.content_hash):
             connection.execute(
                 "update passages set position = ?, heading = ?, start = ?, length = ? where id = ?",
-                [
-                    passage.position,
-                    _heading(passage),
-                    passage.start,
-                    passage.end - passage.start,
-                    ids.pop(0),
-                ],
+                [row.position, row.heading, row.start, row.length, ids.pop(0)],
             )
         else:
-            new.append(passage)
+            new.append((note_id, row))
     _remove_passages(connection, [passage_id for ids in old.values() for passage_id in ids])
-    _insert_passages(connection, note_id, new)
+    _insert_passages(connection, new)
 
 
 def _remove_passages(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
@@ -251,14 +285,14 @@ def _remove_passages(connection: sqlite3.Connection, passage_ids: Sequence[int])
         return
     rows = [(passage_id,) for passage_id in passage_ids]
     connection.executemany("delete from passages where id = ?", rows)
-    removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
-    if removed > 0:
-        if has_vector_extension(connection):
-            connection.executemany(f"delete from {PASSAGE_INDEX} where rowid = ?", rows)
-        else:
-            # The vec0 table can't be touched now. The next run that can makes it anew from the vectors.
-            set_meta(connection, passage_index_stale="yes")
+    passage_index.remove(connection, passage_ids)
 
 
-def _heading(passage: Passage) -> str:
-    return " › ".join(passage.headings)
+def _row(passage: Passage) -> PassageRow:
+    return PassageRow(
+        passage.position,
+        " › ".join(passage.headings),
+        passage.start,
+        passage.end - passage.start,
+        passage.content_hash,
+    )

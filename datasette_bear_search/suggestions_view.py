@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from datasette import Response
 from datasette.utils import sqlite_timelimit
 
-from . import sidecar, suggestions
+from . import redaction, sidecar, suggestions
 from .answers import NO_SIDECAR, UNREADABLE, json_error, json_response
-from .serving import NOTE_PATH, SEARCH_PATH, allowed, sidecar_database
+from .serving import NOTE_PATH, SEARCH_PATH, allowed, redacts, sidecar_database
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -39,11 +39,15 @@ async def suggest(datasette: Datasette, request) -> Response:
         suggested = await database.execute_fn(run)
     except sidecar.sqlite3.DatabaseError:
         return json_error(datasette, UNREADABLE, 503)
+    found = suggested.found
+    if redacts(datasette):
+        # What would be typed into the box can't be masked and still find anything.
+        found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
     body = {
         "ok": True,
         "start": suggested.start,
         "end": suggested.end,
-        "suggestions": [_row(datasette, suggestion) for suggestion in suggested.found],
+        "suggestions": [_row(datasette, suggestion) for suggestion in found],
     }
     return json_response(datasette, body)
 
@@ -54,7 +58,7 @@ def _row(datasette: Datasette, suggestion: suggestions.Suggestion) -> dict[str, 
         url = datasette.urls.path(f"{NOTE_PATH}/{suggestion.note_id}")
     return {
         "kind": suggestion.kind,
-        "label": suggestion.label,
+        "label": redaction.masked(suggestion.label) if redacts(datasette) else suggestion.label,
         "detail": suggestion.detail,
         "insert": suggestion.insert,
         "url": url,

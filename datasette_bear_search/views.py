@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from datasette import Forbidden, Response
 from datasette.utils import sqlite_timelimit
 
-from . import embedders, facets, freshness, readiness, reranking, sidecar
+from . import (
+    embedders,
+    facets,
+    freshness,
+    readiness,
+    redacted,
+    reranking,
+    sidecar,
+    stored_sources,
+)
 from . import search as searching
 from .addresses import Addresses
 from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response
@@ -22,18 +31,21 @@ from .highlighting import highlighted
 from .home import home
 from .more_passages import more_passages
 from .nothing_found import spellings
-from .page import Surroundings, error_page, results_page
+from .page import FIRST_RESULTS_HEADER, Surroundings, error_page, first_results, results_page
 from .parameters import read_number, read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
 from .rows import json_answer
-from .serving import SEARCH_PATH, allowed, cross_encoder, sidecar_database
+from .serving import SEARCH_PATH, allowed, cross_encoder, redacts, sidecar_database
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
 
 MAX_SIZE = 100
+
+# What a window shows of the results at most, while somebody types.
+FIRST_RESULTS = 10
 
 T = TypeVar("T")
 
@@ -56,6 +68,7 @@ class Answer:
 async def search(datasette: Datasette, request) -> Response:
     """The search page, or with ``.json`` its answer for programs."""
     is_json = request.url_vars.get("format") == "json"
+    is_first = not is_json and FIRST_RESULTS_HEADER.lower() in request.headers
     database = await sidecar_database(datasette)
     if database is None:
         answer = Answer(error=NO_SIDECAR, status=404 if is_json else 200)
@@ -64,23 +77,35 @@ async def search(datasette: Datasette, request) -> Response:
             raise Forbidden(FORBIDDEN)
         answer = Answer(error="Permission denied", status=403)
     else:
-        answer = await _answer(database, request, wait_for_model=is_json)
+        page_size = FIRST_RESULTS if is_first else searching.PAGE_SIZE
+        answer = await _answer(database, request, wait_for_model=is_json, page_size=page_size)
+        if answer.error == UNREADABLE:
+            # Its tables may have been made anew between two statements, or a killed run been undone only now.
+            await sidecar_database(datasette)
+            answer = await _answer(database, request, wait_for_model=is_json, page_size=page_size)
     if answer.results is None or answer.state is None or database is None:
         if is_json:
             return json_error(datasette, answer.error, answer.status)
         return await error_page(datasette, request, answer.error, answer.status)
     if is_json:
         return await _json_response(datasette, request, database, answer)
-    around = await _surroundings(database, request, answer.results, answer.state)
-    return await results_page(datasette, request, database, answer.results, answer.notices, around)
+    shown = datasette, request, database, answer.results, answer.notices
+    if is_first:
+        around = await _beside_the_hits(database, answer.results, answer.state)
+        return await first_results(*shown, around)
+    return await results_page(
+        *shown, await _surroundings(database, request, answer.results, answer.state)
+    )
 
 
-async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
+async def _answer(
+    database: Database, request, wait_for_model: bool, page_size: int = searching.PAGE_SIZE
+) -> Answer:
     started = time.perf_counter()
     try:
         query = read_query(request.args)
         ranking = read_ranking(request.args)
-        size = read_number(request.args, "_size", searching.PAGE_SIZE, 1, MAX_SIZE)
+        size = read_number(request.args, "_size", page_size, 1, MAX_SIZE)
         offset = read_number(request.args, "_next", 0, 0, 10**9)
     except InvalidParameter as error:
         return Answer(error=str(error), status=400)
@@ -100,6 +125,10 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
         )
 
     time_limit = database.ds.setting("sql_time_limit_ms")
+    # Whether notes changed meanwhile is asked while the search runs.
+    changes = asyncio.create_task(
+        asyncio.to_thread(freshness.changes_since_indexing, database.path)
+    )
     ran = None
     try:
         state, has_extension, planned = await database.execute_fn(prepare)
@@ -108,8 +137,6 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
         )
         embedded = time.perf_counter()
         reranker = reranking.reranker_for(ranking, state.model, cross_encoder(database.ds))
-        changed = await asyncio.to_thread(freshness.changes_since_indexing, database.path)
-
         first_stage = reranking.first_stage(size, offset) if reranker else (size, offset)
 
         def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
@@ -117,7 +144,9 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
                 return searching.search(
                     connection,
                     planned,
-                    semantic=readiness.wants_meaning(query) and obstacle is None,
+                    semantic=readiness.wants_meaning(query)
+                    and obstacle is None
+                    and state.has_vectors,
                     ranking=ranking,
                     size=first_stage[0],
                     offset=first_stage[1],
@@ -133,11 +162,20 @@ async def _answer(database: Database, request, wait_for_model: bool) -> Answer:
             results = await asyncio.to_thread(
                 highlighted, results, embedders.get_embedder(state.model)
             )
+        if redacts(database.ds):
+            results = await database.execute_fn(
+                lambda connection: redacted.results(connection, results)
+            )
     except sidecar.sqlite3.DatabaseError:
         # SQLite words an interruption in many ways; the clock says what it was.
         too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= time_limit
         return Answer(error=TOO_SLOW if too_slow else UNREADABLE, status=503)
-    notices = [obstacle, readiness.incomplete(state), *results.notices, changed_notice(changed)]
+    notices = [
+        obstacle,
+        readiness.incomplete(state),
+        *results.notices,
+        changed_notice(await changes),
+    ]
     return Answer(
         results,
         state,
@@ -174,21 +212,34 @@ async def _surroundings(
     is_home = not (
         query.text or query.filters or request.args.get("sort") or request.args.get("_next")
     )
+    counted, beside = await asyncio.gather(
+        _facets(database, results), _beside_the_hits(database, results, state)
+    )
+    at_home = await _in_time(database, home) if is_home else None
+    if at_home and redacts(database.ds):
+        at_home = redacted.home(at_home)
+    return replace(beside, facets=counted, home=at_home)
+
+
+async def _beside_the_hits(
+    database: Database, results: searching.Results, state: sidecar.State
+) -> Surroundings:
+    """The part of that which stands among the results."""
 
     def read(connection: sidecar.sqlite3.Connection) -> Surroundings:
+        more = {}
+        if "semantic" in results.legs:
+            more = more_passages(connection, results.plan, results.hits)
         return Surroundings(
             state,
-            more_passages=more_passages(connection, results.plan, results.hits)
-            if "semantic" in results.legs
-            else {},
-            home=home(connection) if is_home else None,
-            spellings=spellings(connection, query)
+            has_several_sources=len(stored_sources.all_sources(connection)) > 1,
+            more_passages=redacted.passages(connection, more) if redacts(database.ds) else more,
+            spellings=spellings(connection, results.query)
             if results.nothing_found or not results.total
             else {},
         )
 
-    counted, around = await asyncio.gather(_facets(database, results), _in_time(database, read))
-    return replace(around or Surroundings(state), facets=counted)
+    return await _in_time(database, read) or Surroundings(state)
 
 
 async def _facets(database: Database, results: searching.Results) -> facets.Facets | None:

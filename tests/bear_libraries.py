@@ -82,7 +82,7 @@ def bear_library(path: Path, notes: Iterable[BearNote] = (), version: str = "2")
 
 def read_notes(path: Path, *, include_trashed: bool = False) -> dict[str, Note]:
     """The notes of the library by title."""
-    notes = BearLibrary(path).read(include_trashed=include_trashed)
+    notes = list(BearLibrary(path).read(include_trashed=include_trashed))
     by_title = {note.title: note for note in notes}
     assert len(by_title) == len(notes)
     return by_title

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from datasette.cli import cli
 
-from datasette_bear_search import configuration, embedders
+from datasette_bear_search import configuration, embedders, light_model
 from tests.bear_libraries import bear_library
 from tests.tiny_embedder import TinyEmbedder
 
@@ -28,6 +28,12 @@ def no_configuration(tmp_path, monkeypatch):
     """No test reads the configuration file of whoever runs it."""
     monkeypatch.delenv(configuration.ENVIRONMENT_VARIABLE, raising=False)
     monkeypatch.setattr(configuration, "default_path", lambda: tmp_path / "config" / "none.yaml")
+
+
+@pytest.fixture(autouse=True)
+def no_light_models(tmp_path, monkeypatch):
+    """No test finds the light models of whoever runs it, or leaves its own there."""
+    monkeypatch.setattr(light_model, "cache_folder", lambda: tmp_path / "cache" / "models")
 
 
 @pytest.fixture

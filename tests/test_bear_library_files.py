@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 def test_reading_changes_nothing_in_bears_folder(path: Path) -> None:
     bear_library(path, NOTES)
     with left_untouched(path):
-        assert len(BearLibrary(path).read()) == 20
+        assert len(list(BearLibrary(path).read())) == 20
 
 
 def test_reading_beside_a_running_bear_changes_nothing(path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_file_is_closed_before_a_note_is_made(
         return Note(*args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(bear, "Note", note)
-    assert len(BearLibrary(path).read()) == 1
+    assert len(list(BearLibrary(path).read())) == 1
 
 
 def test_everything_is_read_as_of_one_moment(path: Path) -> None:
@@ -88,7 +88,7 @@ def test_two_threads_can_read_at_once(path: Path) -> None:
     bear_library(path, NOTES)
     counts: list[int] = []
     threads = [
-        Thread(target=lambda: counts.append(len(BearLibrary(path).read()))) for _ in range(4)
+        Thread(target=lambda: counts.append(len(list(BearLibrary(path).read())))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -131,7 +131,7 @@ def test_a_library_whose_log_was_closed_properly_is_read(path: Path) -> None:
     edit(path, WAL)
     assert os.listdir(path.parent) == ["database.sqlite"]
     with left_untouched(path):
-        assert len(BearLibrary(path).read()) == 20
+        assert len(list(BearLibrary(path).read())) == 20
 
 
 def test_no_copy_of_the_notes_is_left_behind(
@@ -188,12 +188,12 @@ def test_a_path_with_any_characters_is_opened(tmp_path: Path, folder: str) -> No
     (tmp_path / folder).mkdir()
     path = bear_library(tmp_path / folder / "database.sqlite", NOTES)
     with left_untouched(path):
-        assert len(BearLibrary(path).read()) == 20
+        assert len(list(BearLibrary(path).read())) == 20
 
 
 def test_the_folder_of_the_database_can_be_given(path: Path) -> None:
     bear_library(path, NOTES)
-    assert len(BearLibrary(path.parent).read()) == 20
+    assert len(list(BearLibrary(path.parent).read())) == 20
     assert BearLibrary(path.parent).state() == BearLibrary(path).state()
 
 
@@ -202,7 +202,7 @@ def test_a_path_below_the_home_folder_can_be_given(
 ) -> None:
     bear_library(path, NOTES)
     monkeypatch.setenv("HOME", str(path.parent))
-    assert len(BearLibrary("~/database.sqlite").read()) == 20
+    assert len(list(BearLibrary("~/database.sqlite").read())) == 20
 
 
 def test_a_symbolic_link_to_the_database_can_be_given(path: Path, tmp_path: Path) -> None:

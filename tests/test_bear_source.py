@@ -69,7 +69,7 @@ def test_a_very_long_note_is_read_whole(path: Path) -> None:
 
 def test_notes_with_the_same_title_are_all_there(path: Path) -> None:
     bear_library(path, [BearNote(text="# Standup\nMonday"), BearNote(text="# Standup\nTuesday")])
-    notes = BearLibrary(path).read()
+    notes = list(BearLibrary(path).read())
     assert [note.body for note in notes] == ["Monday", "Tuesday"]
     assert notes[0].key != notes[1].key
 
@@ -94,7 +94,7 @@ def test_a_blob_in_place_of_a_text_is_read_as_text(path: Path) -> None:
 
 
 def test_a_library_without_notes_is_read_as_no_notes(path: Path) -> None:
-    assert BearLibrary(bear_library(path)).read() == []
+    assert list(BearLibrary(bear_library(path)).read()) == []
 
 
 # Identity
@@ -142,9 +142,9 @@ def test_a_conflict_copy_is_a_note_like_any_other(path: Path) -> None:
 
 def test_a_note_keeps_its_key_when_its_row_number_changes(path: Path) -> None:
     bear_library(path, [BearNote(title="Moved")])
-    before = BearLibrary(path).read()
+    before = list(BearLibrary(path).read())
     edit(path, "update ZSFNOTE set Z_PK = 4711")
-    assert BearLibrary(path).read() == before
+    assert list(BearLibrary(path).read()) == before
 
 
 # Dates

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from datasette_bear_search import embedders, models
+from datasette_bear_search import embedders, models, sentence_transformer
 from datasette_bear_search.embedders import (
     BUNDLED,
     HUB_DEFAULT,
     ModelFacts,
     ModelUnavailable,
-    SentenceTransformerEmbedder,
     default_model,
     get_embedder,
     register,
 )
+from datasette_bear_search.sentence_transformer import SentenceTransformerEmbedder
 from tests.tiny_embedder import TinyEmbedder
 
 
@@ -423,7 +423,7 @@ class FakeVersion5(FakeSentenceTransformer):
 def load_fake(monkeypatch, tmp_path):
     """Load a folder's model with a class in place of the library's own: ``load_fake(FakeVersion5)``."""
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    monkeypatch.setattr(embedders, "silent_libraries", nullcontext)
+    monkeypatch.setattr(sentence_transformer, "silent_libraries", nullcontext)
 
     def load(library: type[FakeSentenceTransformer], **attributes: Any):
         library = type(library.__name__, (library,), attributes)

@@ -19,10 +19,10 @@ from datasette_bear_search.embedders import (
     BUNDLED_PACKAGE,
     HUB_DEFAULT,
     ModelUnavailable,
-    SentenceTransformerEmbedder,
     get_embedder,
 )
 from datasette_bear_search.passages import MAX_TOKENS, passages
+from datasette_bear_search.sentence_transformer import SentenceTransformerEmbedder
 
 pytestmark = pytest.mark.skipif(
     not (find_spec(BUNDLED_PACKAGE) and find_spec("sentence_transformers")),

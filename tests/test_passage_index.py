@@ -212,3 +212,14 @@ def test_bits_are_counted_without_the_newest_numpy(monkeypatch):
     counted = signs._ones(words).tolist()
     monkeypatch.delattr(numpy, "bitwise_count")
     assert signs._ones(words).tolist() == counted == [int(word).bit_count() for word in words]
+
+
+def test_an_index_that_an_older_version_laid_out_is_laid_out_anew(
+    write, bear_index, sidecar_path, large_from
+):
+    write(*NOTES)
+    bear_index()
+    assert not holds_signs(sidecar_path)
+    large_from(5)
+    bear_index()
+    assert holds_signs(sidecar_path), "without a note that changed"

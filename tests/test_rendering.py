@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search import rendering, sanitizing
+from datasette_bear_search import budget, rendering, sanitizing
 from datasette_bear_search.rendering import References, outline, render
+from tests.pathological_markdown import pathological
 from tests.unsafe_markdown import executable_parts, unsafe_notes
 
 NOTES = {"Roof": "/note/1", "Roof/Ridge": "/note/1#h-ridge", "plans/Deck.md": "/note/2"}
@@ -403,3 +404,49 @@ def test_any_text_is_rendered_and_harmless(body):
 )
 def test_a_sources_address_is_opened_only_if_it_cannot_run(url, expected):
     assert sanitizing.is_safe_to_open(url) is expected
+
+
+# What takes a parser long
+
+
+@pytest.mark.parametrize("name", list(pathological(100)))
+def test_no_text_costs_more_than_its_budget(name, monkeypatch):
+    """In a hundredth of the length, with a hundredth of the budget: counted, so that no test waits or hangs on the machine."""
+    spent = []
+
+    class Counting(budget.Budget):
+        def spend(self, units):
+            spent.append(units)
+            return super().spend(units)
+
+    monkeypatch.setattr(budget, "Budget", Counting)
+    monkeypatch.setattr(budget, "UNITS", budget.UNITS // 100)
+    text = pathological(rendering.MAX_CHARACTERS // 100)[name]
+    rendered = render(text, REFERENCES, passage=(0, len(text)))
+    assert executable_parts(rendered.html) == []
+    assert rendered.is_partly_plain is (sum(spent) > budget.UNITS)
+    # Steps that the parser takes after the budget is spent cost next to nothing, and there are few.
+    assert len(spent) < budget.UNITS + len(text)
+
+
+def test_what_is_beyond_the_budget_is_shown_as_it_is_written(monkeypatch):
+    monkeypatch.setattr(budget, "UNITS", 2000)
+    body = "# One\n\n*two* three\n\n" + "[" * 500 + "<b>\nfour\n\n## Five\n\n> six"
+    rendered = render(body, REFERENCES, passage=(0, len(body)), words=frozenset(["four"]))
+    assert rendered.is_partly_plain
+    text = rendered.html.replace(' dir="auto"', "")
+    assert "<em>two</em> three" in text
+    assert "[" * 500 + "&lt;b&gt;<br>\n<mark>four</mark>" in text
+    assert [heading.text for heading in rendered.outline] == ["One", "Five"]
+    assert rendered.has_passage
+
+
+def test_people_write_less_than_the_budget():
+    for body in ("- [ ] buy some milk\n", "[page](https://example.com/page) ", "**Some** words. "):
+        long = body * (rendering.MAX_CHARACTERS // 2 // len(body))
+        assert not render(long, REFERENCES).is_partly_plain
+
+
+def test_the_outline_of_a_long_note_has_a_budget_too(monkeypatch):
+    monkeypatch.setattr(budget, "UNITS", 2000)
+    assert 0 < len(outline("# a\n\ntext\n\n" * 1000)) < 100

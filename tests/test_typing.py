@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 SEARCH = "/-/bear-search"
+IS_FIRST = "bear-search-first"
 
 
 @contextmanager
@@ -145,6 +146,16 @@ def requests_of(page, pattern: str) -> list[str]:
     return asked
 
 
+def typed_searches_of(page) -> list[str]:
+    """The same of what is asked for while one types: the first results."""
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if IS_FIRST in request.headers else None,
+    )
+    return asked
+
+
 def rest(page) -> None:
     """Rest for so long that what is shown becomes an entry of the history."""
     page.wait_for_timeout(1200)
@@ -166,7 +177,7 @@ def test_results_and_address_follow_what_is_typed(page, search):
 
 def test_keys_in_quick_succession_are_one_search(page, search):
     search()
-    asked = requests_of(page, r"bear-search\?")
+    asked = typed_searches_of(page)
     page.evaluate(
         """
         for (const text of ["s", "sl", "slu", "slug"]) {
@@ -221,6 +232,41 @@ def test_a_search_that_is_taken_back_is_forgotten(page, search):
     page.wait_for_timeout(300)
     expect_first(page, "Composting toilet")
     assert page.url.endswith("?q=composting+toilet")
+
+
+def test_the_first_results_come_first_and_a_moment_later_the_others(page, search):
+    search()
+    asked = requests_of(page, r"bear-search\?q=garden$")
+    asked_first = typed_searches_of(page)
+    page.locator("#bear-q").fill("garden")
+    page.locator(".bear-aside[inert]").wait_for(state="attached")
+    assert page.locator(".bear-card").count() == 10
+    kept = page.locator(".bear-card").first.element_handle()
+    page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
+    assert kept.evaluate("card => card.isConnected")  # what was there already isn't drawn anew
+    assert page.locator("[inert]").count() == 0
+    assert (len(asked), len(asked_first)) == (2, 1)
+
+
+def test_nothing_moves_when_the_others_come(page, search):
+    search()
+    places = "[...document.querySelectorAll('.bear-card')].slice(0, 10).map(card => card.offsetTop)"
+    for text in ("garden", "zzzzzz", "slug", "garden"):
+        page.locator("#bear-q").fill(text)
+        page.wait_for_function("text => document.title.startsWith(text)", arg=text)
+        before = page.evaluate(places)
+        page.wait_for_function("!document.querySelector('[inert]')")
+        assert page.evaluate(places) == before, text
+
+
+def test_a_first_answer_is_followed_by_the_rest_though_a_space_was_typed(page, search):
+    search()
+    page.locator("#bear-q").fill("garden")
+    page.locator(".bear-aside[inert]").wait_for(state="attached")
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
+    assert page.locator("[inert]").count() == 0
 
 
 def test_filters_narrow_as_they_are_changed(page, search):
@@ -600,7 +646,7 @@ def test_words_come_first_where_meaning_is_slow(page, search, library):
         search(at=address)
         page.locator("#bear-q").fill("shed")
         page.get_by_text("meaning, 1st").wait_for()
-        asked = requests_of(page, r"bear-search\?")
+        asked = typed_searches_of(page)
         page.locator("#bear-q").fill("roof")
         page.wait_for_function(
             "!document.getElementById('bear-results').innerText.includes('meaning,')"
@@ -646,6 +692,7 @@ def test_the_scripts_are_small():
         *static.glob("bear_search.*"),
         *static.glob("bear_[st]*ing.css"),
         *static.glob("bear_sugg*.js"),
+        *static.glob("bear_timeline.js"),
     ]
-    assert len(files) == 4
+    assert len(files) == 5
     assert sum(path.stat().st_size for path in files) < 40_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import asking
+from .. import asking, redaction
 from ..filters import Filters
 from ..sidecar import SidecarError, sqlite3
 
@@ -34,6 +34,7 @@ class Library:
     path: Path
     hidden_tags: tuple[str, ...] = ()  # each with what is nested below it
     time_limit_ms: float | None = None  # for the statement of a search
+    redact: bool = False  # whether secrets are masked
 
     @property
     def visible(self) -> Filters:
@@ -45,6 +46,10 @@ class Library:
         conditions, parameters = self.visible.conditions()
         where = f" where {' and '.join(conditions)}" if conditions else ""
         return f"select id from notes{where}", parameters
+
+    def shown(self, text: str) -> str:
+        """A text as agents may see it."""
+        return redaction.masked(text) if self.redact else text
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import redacted
 from ..passages import passages
 from ..rows import innermost
 from ..search import note_fields
@@ -85,6 +86,7 @@ class _Reader:
 
     def __init__(self, library: Library, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._library = library
         self._visible, self._parameters = library.visible_ids()
         self.choices: list[dict[str, Any]] = []  # titles that several notes have
 
@@ -125,7 +127,14 @@ class _Reader:
             {**self._parameters, "wanted": wanted},
         )
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row)) for row in cursor.fetchall()]
+        return [self._shown(dict(zip(names, row))) for row in cursor.fetchall()]
+
+    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A row with what may be seen of it: the whole text is looked at before lines are cut out of it."""
+        if not self._library.redact:
+            return row
+        texts = {name: self._library.shown(row[name]) for name in ("title", "body", "attachments")}
+        return {**row, **texts, "url": redacted.address(row["url"])}
 
     def _no_such_title(self, title: str) -> str:
         from rapidfuzz import fuzz, process, utils
@@ -145,7 +154,9 @@ class _Reader:
         )
         if not near:
             return f"No note has the title “{title}”. search_notes finds notes by what they say."
-        named = ", ".join(f"“{found}” (id {note_id})" for found, _, note_id in near)
+        named = ", ".join(
+            f"“{self._library.shown(found)}” (id {note_id})" for found, _, note_id in near
+        )
         return f"No note has the title “{title}”. Titles like it: {named}. Or use search_notes."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from .. import asking, similar
+from .. import asking, redacted, similar
 from ..filters import HAS, STATES, Filters, InvalidParameter
 from ..markup import plain_text
 from ..planning import Plan
@@ -75,12 +75,14 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         raise ToolError(f"{error}.") from None
     question = replace(question, query=_visible(library, question))
     with library.open() as connection:
-        answer = asking.ask(connection, question, time_limit_ms=library.time_limit_ms)
+        options: dict[str, Any] = {
+            "time_limit_ms": library.time_limit_ms,
+            "redact": library.redact,
+        }
+        answer = asking.ask(connection, question, **options)
         if not all(_is_visible(library, connection, word) for word in _corrected(answer)):
             # That there is such a word is known only from notes that nobody may know of.
-            answer = asking.ask(
-                connection, replace(question, correct=False), time_limit_ms=library.time_limit_ms
-            )
+            answer = asking.ask(connection, replace(question, correct=False), **options)
         hits = answer.results.hits
         lines = _lines(connection, hits)
     notices = [*_corrections(answer.results.plan), *answer.notices]
@@ -115,6 +117,9 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         found = similar.similar(connection, note_id, size=limit + all_notes - len(visible))
         assert found is not None
         shown = [note for note in found.notes if note.id in visible][:limit]
+        if library.redact:
+            found = redacted.similar_notes(connection, replace(found, notes=tuple(shown)))
+            shown = list(found.notes)
         lines = _lines(connection, shown)
     notes = [_alike(note, lines.get(note.id)) for note in shown]
     data = {"id": note_id, "title": found.title, "notices": list(found.notices), "notes": notes}

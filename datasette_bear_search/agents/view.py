@@ -6,14 +6,16 @@ who asks, at which address (DNS rebinding) and from which site.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from datasette import Response
 
+from .. import redaction
 from ..answers import NO_SIDECAR
-from ..serving import PLUGIN, SEARCH_PATH, allowed, sidecar_database
+from ..hosts import LOCAL_HOSTS, host_name, origin_name
+from ..serving import PLUGIN, SEARCH_PATH, allowed, redacts, sidecar_database
 from .library import Library
 from .server import SdkMissing, build_server
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from datasette.database import Database
 
 MCP_PATH = f"{SEARCH_PATH}/mcp"
-
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 DENIED = (
     "You do not have permission to search these notes. An agent can sign in with an API token of Datasette, in the header "
@@ -55,8 +55,11 @@ async def mcp(datasette: Datasette, request, receive, send) -> Response | None:
         # A GET would open a stream that nothing is ever sent on.
         return Response.json(_body(ONLY_POST, 405), status=405, headers={"Allow": "POST"})
     try:
-        server = build_server(_library(datasette, database))
-    except SdkMissing as error:
+        library = _library(datasette, database)
+        if library.redact:
+            await asyncio.to_thread(redaction.require)
+        server = build_server(library)
+    except (SdkMissing, redaction.RedactionMissing) as error:
         return _error(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -78,6 +81,8 @@ def _library(datasette: Datasette, database: Database) -> Library:
         Path(database.path),
         hidden_tags=tuple([tags] if isinstance(tags, str) else tags),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
+        # What agents read leaves this machine, as a rule.
+        redact=redacts(datasette, by_default=True),
     )
 
 
@@ -92,11 +97,11 @@ def _hosts(datasette: Datasette, scope: dict[str, Any]) -> set[str]:
 def _refusal(request, hosts: set[str]) -> Response | None:
     """The answer to a request for another server or from another site's page; None if it is neither."""
     host = request.headers.get("host", "")
-    if urlsplit(f"//{host}").hostname not in hosts:
+    if host_name(host) not in hosts:
         return _error(WRONG_HOST.format(host=host), 421)
     origin = request.headers.get("origin")
     # Only browsers name one; "null" is that of a page whose own is hidden.
-    if origin and urlsplit(origin).hostname not in hosts:
+    if origin and origin_name(origin) not in hosts:
         return _error(WRONG_ORIGIN.format(origin=origin), 403)
     return None
 

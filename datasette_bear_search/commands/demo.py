@@ -41,4 +41,4 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
         if failed := index_sources(path, [SourceConfig("bear", "bear", str(library))]):
             raise click.ClickException(failed)
         if not no_serve:
-            serve(path, port, open_browser=False)
+            serve(path, port, open_browser=False, settings={"judgments": True})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from .options import clear_errors, sidecar_option
 
 if TYPE_CHECKING:
     from ..changes import Reading
+    from ..embedders import Embedder
     from ..indexer import Failure, Report
     from ..selection import Selection
     from ..sources.kinds import SourceConfig
@@ -40,6 +41,12 @@ MOST_SKIPPED = 5
 @click.option("--watch", is_flag=True, help="Go on, and index changes as they happen")
 @click.option("--poll", is_flag=True, help="Watch by looking every few seconds: network drives")
 @click.option("--model", help="Embedding model: a sentence-transformers name or folder")
+@click.option(
+    "--dimensions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the first N numbers of each vector (Matryoshka models)",
+)
 @click.option("--rebuild", is_flag=True, help="Empty the index first and make everything anew")
 @click.option("--no-semantic", is_flag=True, help="Make no vectors: search by words only")
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
@@ -55,6 +62,7 @@ def bear_index(
     watch: bool,
     poll: bool,
     model: str | None,
+    dimensions: int | None,
     rebuild: bool,
     no_semantic: bool,
     include_trashed: bool,
@@ -83,6 +91,8 @@ def bear_index(
         if include_trashed:
             read = tuple(replace(config, include_trashed=True) for config in selection.read)
             selection = replace(selection, read=read)
+        if dimensions and not no_semantic and not dry_run:
+            model = _shortened(path, model, dimensions)
         if dry_run:
             if failed := _preview(path, selection):
                 raise click.ClickException(failed)
@@ -162,13 +172,41 @@ def index_sources(
     )
     for notice in report.notices:
         click.echo(notice, err=True)
+    if embedder is not None and report.notes and report.pending <= report.refused:
+        _make_light(embedder, say)
     return _failed(len(report.failures), len(configs)) if report.failures else None
+
+
+def _make_light(embedder: Embedder, say: Callable[[str], None]) -> None:
+    """Once for each model, see to it that searching by meaning begins within a second."""
+    from ..embedders import ModelUnavailable
+
+    try:
+        if embedder.can_become_light():
+            say(f"Preparing {embedder.name}, once, so that it starts within a second from now on")
+            embedder.become_light()
+    except ModelUnavailable:
+        pass  # which nobody asked for now
+
+
+def _shortened(path: Path, model: str | None, dimensions: int) -> str:
+    """The name for so many dimensions of the model's vectors."""
+    from .. import embedders, sidecar
+
+    whole = model or sidecar.stored_model(path) or embedders.default_model()
+    name = embedders.with_dimensions(whole, dimensions)
+    try:
+        # Now, before anything is read, as with most models it can't be told without loading them.
+        embedders.get_embedder(name).load()
+    except embedders.ModelUnavailable as error:
+        raise click.ClickException(str(error)) from None
+    return name
 
 
 def _known(path: Path) -> list[StoredSource]:
     from .. import sidecar, stored_sources
 
-    if not sidecar.is_sidecar(path):
+    if not sidecar.is_made(path):
         return []
     with closing(sidecar.connect(path)) as connection:
         return stored_sources.all_sources(connection)
@@ -265,7 +303,7 @@ def _listing(path: Path) -> str:
 
     rows = [("name", "kind", "notes", "last read", "changed since", "location")]
     below: list[str] = []
-    if sidecar.is_sidecar(path):
+    if sidecar.is_made(path):
         with closing(sidecar.connect(path)) as connection:
             for stored in stored_sources.all_sources(connection):
                 config = stored.config

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .options import sidecar_option
+from .options import redact_option, sidecar_option
 
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
@@ -21,7 +21,8 @@ HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
     help="Never show notes with this tag or one nested below it; can be given several times  [default: those in "
     f"{HIDDEN_TAGS_VARIABLE}, separated by commas]",
 )
-def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...]) -> None:
+@redact_option(default=True)
+def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bool) -> None:
     """
     Let AI assistants search and read the indexed notes
 
@@ -30,15 +31,19 @@ def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...]) -> None:
     """
     import os
 
-    from .. import sidecar
+    from .. import redaction, sidecar
     from ..agents import server
     from ..agents.library import Library
 
     if not hidden_tags:
         named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
         hidden_tags = tuple(tag.strip() for tag in named if tag.strip())
-    library = Library(sidecar_path or sidecar.default_path(), hidden_tags)
+    library = Library(sidecar_path or sidecar.default_path(), hidden_tags, redact=redact)
     try:
+        if redact:
+            redaction.require()
         server.serve_stdio(library)
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
+    except redaction.RedactionMissing as error:
+        raise click.ClickException(f"{error}, or use --no-redact") from None

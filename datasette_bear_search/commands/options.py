@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 sidecar_option = click.option(
     "--sidecar",
@@ -17,13 +20,25 @@ sidecar_option = click.option(
 )
 
 
+def redact_option(*, default: bool) -> Callable[[F], F]:
+    """The option that masks secrets; the environment says the same for all commands."""
+    return click.option(
+        "--redact/--no-redact",
+        default=default,
+        show_default=True,
+        envvar="DATASETTE_BEAR_SEARCH_REDACT",
+        help="Mask passwords, keys of services and card numbers with ●",
+    )
+
+
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Foreseeable faults end a command with their message, not with a traceback."""
     from ..configuration import ConfigurationError
     from ..evaluation import EvaluationError
     from ..indexer import IndexBusy
-    from ..sidecar import SidecarError, sqlite3
+    from ..redaction import RedactionMissing
+    from ..sidecar import SidecarError, explained, sqlite3
     from ..sources import SourceError
 
     foreseeable = (
@@ -31,6 +46,7 @@ def clear_errors() -> Iterator[None]:
         EvaluationError,
         FileExistsError,
         IndexBusy,
+        RedactionMissing,
         SidecarError,
         SourceError,
     )
@@ -39,7 +55,4 @@ def clear_errors() -> Iterator[None]:
     except foreseeable as error:
         raise click.ClickException(str(error)) from None
     except sqlite3.Error as error:
-        raise click.ClickException(
-            f"The index can't be used: {error}. If there is space on the disk, delete the index and run datasette "
-            "bear-index again: it holds nothing that isn't in your notes, but for your judgments of results."
-        ) from None
+        raise click.ClickException(explained(error)) from None

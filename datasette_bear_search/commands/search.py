@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..modes import MODES
-from .options import sidecar_option
+from .options import redact_option, sidecar_option
 
 if TYPE_CHECKING:
     from ..asking import Answer, Parameters, Question
@@ -86,6 +86,7 @@ class SearchCommand(click.Command):
     is_flag=True,
     help="Say, too, how the query was understood, how each note was scored and what took how long",
 )
+@redact_option(default=False)
 def bear_search(
     words: tuple[str, ...],
     sidecar_path: Path | None,
@@ -96,6 +97,7 @@ def bear_search(
     number_to_open: int | None,
     as_json: bool,
     explain: bool,
+    redact: bool,
     **page_options: Any,
 ) -> None:
     """
@@ -106,7 +108,7 @@ def bear_search(
 
     The exit status is 0 if notes were found, 1 if there are none and 2 if the search could not be made.
     """
-    from .. import asking, sidecar
+    from .. import asking, redaction, sidecar
     from ..rows import json_answer
 
     parameters = _page_parameters(words, page_options)
@@ -118,11 +120,13 @@ def bear_search(
         )
     path = sidecar_path or sidecar.default_path()
     with _clear_errors(), asking.open_sidecar(path) as connection:
+        if redact:
+            redaction.require()
         if similar_to is not None:
-            notes = _similar(connection, similar_to, limit, number_to_open, as_json)
+            notes = _similar(connection, similar_to, limit, number_to_open, as_json, redact)
         else:
             question = asking.read_question(parameters, size=limit, offset=offset, correct=correct)
-            answer = _ask(connection, question)
+            answer = _ask(connection, question, redact)
             notes = answer.results.hits
             notices = _notices(answer, path)
             for notice in notices:
@@ -141,7 +145,7 @@ def bear_search(
         sys.exit(NOTHING_FOUND)
 
 
-def _ask(connection: sqlite3.Connection, question: Question) -> Answer:
+def _ask(connection: sqlite3.Connection, question: Question, redact: bool) -> Answer:
     """The answer; while a model is loaded, a line on the terminal says so."""
     from .. import asking
 
@@ -155,7 +159,7 @@ def _ask(connection: sqlite3.Connection, question: Question) -> Answer:
             is_shown = True
 
     try:
-        return asking.ask(connection, question, on_loading=on_loading)
+        return asking.ask(connection, question, redact=redact, on_loading=on_loading)
     finally:
         if is_shown:
             click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
@@ -167,16 +171,19 @@ def _similar(
     limit: int,
     number_to_open: int | None,
     as_json: bool,
+    redact: bool,
 ) -> Sequence[SimilarNote]:
     from dataclasses import asdict
 
-    from .. import similar, terminal
+    from .. import redacted, similar, terminal
 
     found = similar.similar(connection, note_id, size=limit)
     if found is None:
         raise NotSearched(
             f"There is no note with the id {note_id}. Each result of a search has its id below it."
         )
+    if redact:
+        found = redacted.similar_notes(connection, found)
     for notice in found.notices:
         _say(notice)
     if number_to_open is not None:
@@ -273,19 +280,17 @@ def _screen(stream: Any) -> Screen:
 def _clear_errors() -> Iterator[None]:
     # Not those of all commands: they don't know this exit status, and cost the import of the indexer.
     from ..filters import InvalidParameter
-    from ..sidecar import SidecarError, sqlite3
+    from ..redaction import RedactionMissing
+    from ..sidecar import SidecarError, explained, sqlite3
 
     try:
         yield
     except InvalidParameter as error:
         raise click.UsageError(str(error)) from None
-    except SidecarError as error:
+    except (RedactionMissing, SidecarError) as error:
         raise NotSearched(str(error)) from None
     except sqlite3.Error as error:
-        raise NotSearched(
-            f"The index can't be read: {error}. Bring it up to date with datasette bear-index, or make it anew with "
-            "datasette bear-index --rebuild."
-        ) from None
+        raise NotSearched(explained(error)) from None
 
 
 def _page_parameters(words: Sequence[str], options: dict[str, Any]) -> Parameters:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from .options import clear_errors, sidecar_option
+from .options import clear_errors, redact_option, sidecar_option
 
 SEARCH_PATH = "/-/bear-search"
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
@@ -21,22 +22,45 @@ DEFAULT_PORT = 8001
 @click.option(
     "--open/--no-open", "open_browser", default=True, help="Open the search page in the browser"
 )
-def bear_serve(sidecar_path: Path | None, port: int | None, open_browser: bool) -> None:
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another name under which it may be asked for, such as that of a proxy; can be given several times",
+)
+@redact_option(default=False)
+def bear_serve(
+    sidecar_path: Path | None,
+    port: int | None,
+    open_browser: bool,
+    hosts: tuple[str, ...],
+    redact: bool,
+) -> None:
     """
     Search the indexed notes in the browser
 
     Serves them to this machine only (127.0.0.1).
     """
-    from .. import sidecar
+    from .. import redaction, sidecar
 
     with clear_errors():
         path = sidecar_path or sidecar.default_path()
         sidecar.connect(path).close()
-        serve(path, port, open_browser)
+        if redact:
+            redaction.require()
+        # Nobody but the person at this machine can press the buttons, so that they may write.
+        settings: dict[str, Any] = {"judgments": True, "mcp_hosts": list(hosts)}
+        if _is_given("redact"):  # else each part does what it does by default
+            settings["redact"] = redact
+        serve(path, port, open_browser, settings)
 
 
-def serve(path: Path, port: int | None, open_browser: bool) -> None:
-    """Serve the sidecar at ``path`` until Ctrl-C."""
+def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, Any]) -> None:
+    """Serve the sidecar at ``path`` until Ctrl-C.
+
+    :param settings: those of the plugin
+    """
     import socket
     import webbrowser
 
@@ -45,6 +69,7 @@ def serve(path: Path, port: int | None, open_browser: bool) -> None:
 
     from .. import sidecar
     from ..embedders import get_embedder
+    from ..hosts import LOCAL_HOSTS, OnlyTheseHosts
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -62,8 +87,15 @@ def serve(path: Path, port: int | None, open_browser: bool) -> None:
     if open_browser:
         # The socket listens already: the browser's request waits until the server answers.
         webbrowser.open(address)
-    # Nobody but the person at this machine can press the buttons, so that they may write.
-    settings = {"plugins": {"datasette-bear-search": {"judgments": True}}}
-    datasette = Datasette([str(path)], metadata=settings)
-    server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
+    datasette = Datasette(
+        [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
+    )
+    app = OnlyTheseHosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     server.run(sockets=[listener])
+
+
+def _is_given(option: str) -> bool:
+    """Whether an option was given, on the command line or in the environment."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -78,7 +79,7 @@ class BearLibrary:
     def state(self) -> str:
         return bear_file.file_state(self.path)
 
-    def read(self, *, include_trashed: bool = False) -> list[Note]:
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         with bear_file.reading(self.path) as db:
             if not bear_tables.is_bear_library(db):
                 raise SourceError(
@@ -89,7 +90,8 @@ class BearLibrary:
         return _notes(rows)
 
 
-def _notes(rows: LibraryRows) -> list[Note]:
+def _notes(rows: LibraryRows) -> Iterator[Note]:
+    """The notes, one at a time. Their rows are let go: nobody needs both in memory."""
     keys: dict[int, str] = {}
     newest: dict[str, NoteRow] = {}
     for row in rows.notes:
@@ -105,16 +107,16 @@ def _notes(rows: LibraryRows) -> list[Note]:
     tags = _tags_by_note(rows)
     links = _links_by_note(rows, keys, readable)
     attachments = _attachments_by_note(rows, readable)
-    return [
-        _note(
+    rows.notes.clear()
+    for key in list(newest):
+        row = newest.pop(key)
+        yield _note(
             key,
             row,
             tags=tags.get(row.pk, ()),
             links=links.get(row.pk, ()),
             attachments=attachments.get(row.pk, ""),
         )
-        for key, row in newest.items()
-    ]
 
 
 def _tags_by_note(rows: LibraryRows) -> dict[int, tuple[Tag, ...]]:

@@ -61,6 +61,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             raise _explained_os_error(file, error) from error
         except sqlite3.Error as error:
             raise _explained_sqlite_error(file, error) from error
+        except UnicodeDecodeError as error:  # of SQLite's message, which quotes the damaged part
+            raise _damaged(file) from error
 
 
 def file_state(path: Path) -> str:
@@ -168,11 +170,15 @@ def _explained_sqlite_error(file: Path, error: sqlite3.Error) -> SourceError:
             " Bear once, then try again. If this is a copy, make it again while Bear is closed."
         )
     if "malformed" in words or "not a database" in words:
-        return SourceError(
-            f"{file} is damaged and cannot be read. Open Bear to see whether it still shows your"
-            " notes. If this is a copy, copy it again while Bear is closed."
-        )
+        return _damaged(file)
     return SourceError(f"{file} could not be read: {words}. Open Bear once, then try again.")
+
+
+def _damaged(file: Path) -> SourceError:
+    return SourceError(
+        f"{file} is damaged and cannot be read. Open Bear to see whether it still shows your"
+        " notes. If this is a copy, copy it again while Bear is closed."
+    )
 
 
 def _busy(file: Path) -> SourceError:

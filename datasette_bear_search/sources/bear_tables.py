@@ -8,6 +8,8 @@ are is found out each time; what a version does not have is read as null.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NoteRow(NamedTuple):
-    """A note as Bear stores it: nothing is checked, and anything can be null."""
+    """A note as Bear stores it: nothing is checked, anything can be null, and text is bytes."""
 
     pk: int
     key: Any
@@ -52,16 +54,17 @@ def is_bear_library(db: sqlite3.Connection) -> bool:
 
 def fetch(db: sqlite3.Connection, *, include_trashed: bool) -> LibraryRows:
     """All that is to be known of the library's notes, each table read once."""
-    notes = db.execute(_complete(db, _NOTES), {"include_trashed": include_trashed}).fetchall()
-    links = db.execute(_complete(db, _LINKS)).fetchall()
+    # Not as pairs of tuples and rows: there may be a hundred thousand.
+    notes = list(map(NoteRow._make, _rows(db, _NOTES, {"include_trashed": include_trashed})))
+    links = list(_rows(db, _LINKS))
     # Bear 1.7 to 1.9 had a mere join table for links, without titles.
     links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
     return LibraryRows(
-        notes=[NoteRow._make(row) for row in notes],
-        tags=dict(db.execute(_complete(db, _TAGS)).fetchall()),
+        notes=notes,
+        tags=dict(_rows(db, _TAGS)),
         tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
         pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
-        files=db.execute(_complete(db, _FILES)).fetchall(),
+        files=list(_rows(db, _FILES)),
         links=links,
     )
 
@@ -126,6 +129,29 @@ select ZLINKEDBY, ZLINKINGTO, ZTITLE
 from ({ZSFNOTEBACKLINK})
 order by ZLINKEDBY, ZLOCATION, Z_PK
 """
+
+
+def _rows(
+    db: sqlite3.Connection, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
+) -> Iterator[Sequence[Any]]:
+    """What a query of complete tables gives, with texts as the bytes that they are.
+
+    Decoding takes longer than all the reading, and one emoji makes a text four times as large. That can wait until Bear's
+    file is closed.
+    """
+    sql = _complete(db, sql)
+    with _text_as_bytes(db):
+        yield from db.execute(sql, parameters)
+
+
+@contextmanager
+def _text_as_bytes(db: sqlite3.Connection) -> Iterator[None]:
+    usual = db.text_factory
+    db.text_factory = bytes
+    try:
+        yield
+    finally:
+        db.text_factory = usual
 
 
 def _complete(db: sqlite3.Connection, sql: str) -> str:

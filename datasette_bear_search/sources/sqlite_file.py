@@ -53,6 +53,8 @@ def answer(path: Path, sql: str, *, seconds: float) -> tuple[list[str], list[Seq
             raise explained(path, error) from error
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise _explained(path, str(error), seconds) from error
+        except UnicodeDecodeError as error:  # of SQLite's message, which quotes the damaged part
+            raise _explained(path, "malformed", seconds) from error
         if state(path) == before:
             return found
     raise SourceError(f"{path} kept changing while it was read. Try again when it is not in use.")

@@ -11,6 +11,8 @@
   // All times are milliseconds. Keys that follow each other faster than this, such as one held down, are one search; and
   // so long a search that is under way may still be answered before the next one takes its place.
   const BURST = 30;
+  // While somebody types, the first results come by themselves. After such a rest the others follow, and what narrows them.
+  const PAUSE = 200;
   // After such a rest, what is on the screen is an entry of the browser's history, and its count is read out.
   const REST = 1000;
   // If a search took longer than this, the next one is preceded by one for the words alone, which needs no model; unless
@@ -33,42 +35,44 @@
   // Searching
 
   let shown = searchOf(location); // what the results on the screen answer; null if only by words
-  let shownHtml = null;
+  let isPartial = false; // whether that are the first results only
   let underWay = null; // AbortController of the search that is under way
-  const took = { whole: 0, words: 0 };
+  const took = { meaning: 0, words: 0 };
   let isSettled = true; // whether the current entry of the history stays as it is
   let lastKey = 0;
-  let burst, rest, retry; // timers
+  let burst, pause, rest, retry; // timers
 
   /* Show the results at an address.
      isTyping: the search may change with the next key, so that it is not yet an entry of the history of its own.
      isPast: the history has the address already.
+     isRest: its first results are on the screen.
      retries: how often the same was asked for before, because the model was loading. */
-  async function search(url, { isTyping = false, isPast = false, retries = 0 } = {}) {
-    cancel();
+  async function search(url, { isTyping = false, isPast = false, isRest = false, retries = 0 } = {}) {
+    cancel(isRest);
     const own = (underWay = new AbortController());
     const typedBefore = box.value;
     results.setAttribute("aria-busy", "true");
     try {
-      const isSlow = took.whole > SLOW && took.words < took.whole / 2;
+      const isSlow = !isRest && took.meaning > SLOW && took.words < took.meaning / 2;
       const byWords = isSlow ? withWordsOnly(url) : null;
       if (byWords) {
-        const page = await load(byWords, own.signal, "words");
+        const page = await load(byWords, own.signal, "words", true);
         if (own !== underWay) return;
         restoreMode(page, url);
         show(page);
         shown = null;
       }
-      const page = await load(url, own.signal, "whole");
+      const isFirst = isTyping && !isRest && url.searchParams.has("q");
+      const page = await load(url, own.signal, "meaning", isFirst);
       if (own !== underWay) return;
       show(page);
       if (!isTyping && !retries) copyForm(page, typedBefore);
       failure.textContent = "";
       shown = searchOf(url);
       if (!isPast) remember(url);
-      if (isTyping) rest = setTimeout(settle, REST);
-      else settle();
-      retryWhileLoading(url, retries + 1);
+      if (!isTyping) settle();
+      else if (!isRest) awaitRest(url);
+      if (!isPartial) retryWhileLoading(url, retries + 1);
     } catch (error) {
       if (own !== underWay) return;
       if (!(error instanceof Failure)) throw error;
@@ -81,20 +85,27 @@
     }
   }
 
-  function cancel() {
+  function cancel(isRest) {
     underWay?.abort();
     underWay = null;
-    for (const timer of [burst, rest, retry]) clearTimeout(timer);
+    for (const timer of [burst, pause, retry, !isRest && rest]) clearTimeout(timer);
     results.removeAttribute("aria-busy");
+  }
+
+  function awaitRest(url) {
+    const others = () => search(url, { isTyping: true, isPast: true, isRest: true });
+    if (isPartial) pause = setTimeout(others, PAUSE);
+    rest = setTimeout(settle, REST);
   }
 
   class Failure extends Error {}
 
-  async function load(url, signal, kind) {
+  async function load(url, signal, kind, isFirst) {
+    const headers = isFirst ? { "Bear-Search-First": "1" } : {};
     const started = performance.now();
     let response, text;
     try {
-      response = await fetch(url, { signal });
+      response = await fetch(url, { signal, headers });
       text = await response.text();
     } catch {
       throw new Failure(UNANSWERED);
@@ -113,14 +124,47 @@
   function show(page) {
     const fresh = page.getElementById("bear-results");
     document.title = page.title;
-    document.querySelector("h1").replaceChildren(...page.querySelector("h1").childNodes);
-    if (fresh.innerHTML === shownHtml) return;
-    shownHtml = fresh.innerHTML;
+    const heading = page.querySelector("h1");
+    if (heading) document.querySelector("h1").replaceChildren(...heading.childNodes);
     const focusAgain = keepFocus();
     const openAgain = keepOpen();
-    results.replaceChildren(...fresh.childNodes);
+    isPartial = fresh.hasAttribute("data-first");
+    const isRestKept = isPartial && part("bear-found");
+    if (isRestKept) for (const id of ["bear-said", "bear-found"]) patch(part(id), part(id, fresh));
+    else patch(results, fresh);
+    keepRest(isRestKept, Number(part("bear-found", fresh)?.dataset.found));
     openAgain();
     focusAgain();
+  }
+
+  function part(id, within = results) {
+    return within.querySelector(`#${id}`);
+  }
+
+  /* Make something what it is on another page. Within it, what stays the same isn't touched, if it has an id. */
+  function patch(old, fresh) {
+    if (old.isEqualNode(fresh)) return;
+    const known = new Map([...old.children].map((child) => [child.id, child]));
+    const nodes = [...fresh.childNodes];
+    let place = old.firstChild;
+    for (const node of nodes) {
+      const same = node.id && known.get(node.id);
+      if (same) patch(same, node);
+      if (same && same === place) place = place.nextSibling;
+      else old.insertBefore(same || node, place);
+    }
+    while (old.childNodes.length > nodes.length) old.lastChild.remove();
+  }
+
+  /* What narrows a search is that of the search before, until it follows: it keeps its place, but can't be used. */
+  function keepRest(isKept, found) {
+    for (const id of ["bear-time", "bear-aside", "bear-ways"]) {
+      if (part(id)) part(id).inert = isKept;
+    }
+    part("bear-time")?.classList.toggle("bear-awaited", isKept && found > 1);
+    if (!isKept) return;
+    for (const figure of part("bear-time").children) figure.hidden = found < 2;
+    for (const nav of part("bear-aside").children) nav.hidden = !found;
   }
 
   /* What somebody unfolded in the results; call it to unfold the same in those that took their place. */
@@ -145,6 +189,7 @@
     const card = focused.closest("[id]");
     const same = (other) => other.className === focused.className && other.textContent === focused.textContent;
     return () => {
+      if (document.activeElement === focused) return;
       const place = (card?.id && results.querySelector(`[id="${CSS.escape(card.id)}"]`)) || results;
       const candidates = [...place.querySelectorAll(focused.localName)];
       results.tabIndex = -1;
@@ -258,7 +303,10 @@
   function followBox() {
     const url = addressOfForm();
     if (searchOf(url) !== shown) search(url, { isTyping: true });
-    else cancel();
+    else {
+      cancel();
+      awaitRest(url);
+    }
   }
 
   // Of the document, since a field of the form may stand elsewhere on the page.

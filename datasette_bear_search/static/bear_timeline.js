@@ -1,0 +1,89 @@
+/* Dragging over the histogram narrows the search to that time: from where the first of its bars leads to where the last does. */
+(() => {
+  "use strict";
+
+  // Pixels; less is a click with an unsteady hand.
+  const LEAST = 6;
+
+  let drag = null;
+  let isEnding = false;
+
+  document.addEventListener("pointerdown", (event) => {
+    const svg = event.target.closest?.(".bear-time svg");
+    if (!svg || event.button || !event.isPrimary) return;
+    const ends = [...svg.parentElement.querySelectorAll(".bear-ends > span")];
+    drag = { svg, ends, names: ends.map((end) => end.textContent), start: event.clientX, band: null, bars: [] };
+  });
+
+  document.addEventListener("pointermove", ({ clientX, pointerId, isPrimary }) => {
+    if (!drag || !isPrimary || drag.isOver) return;
+    if (!drag.band) {
+      if (Math.abs(clientX - drag.start) < LEAST) return;
+      drag.svg.setPointerCapture(pointerId);
+      drag.band = document.createElementNS(drag.svg.namespaceURI, "rect");
+      drag.band.setAttribute("class", "bear-band");
+      drag.band.setAttribute("height", "100%");
+      drag.svg.append(drag.band);
+    }
+    extendTo(clientX);
+  });
+
+  for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, finish);
+
+  for (const type of ["click", "dragstart", "keydown"]) addEventListener(type, keepToDrag, true);
+
+  /* A bar is a link, which can be followed or dragged elsewhere; a key moves about the page. */
+  function keepToDrag(event) {
+    if (event.type === "click" ? !isEnding : !drag) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key !== "Escape") return;
+    clear();
+    drag.isOver = true;
+  }
+
+  function finish({ type, isPrimary }) {
+    if (!drag || !isPrimary) return;
+    const { svg, band, bars, isOver } = drag;
+    clear();
+    drag = null;
+    if (!band) return;
+    // The end of a drag is no click on the bar where it ends.
+    isEnding = true;
+    setTimeout(() => {
+      isEnding = false;
+      if (type === "pointerup" && bars.length && !isOver && svg.isConnected) follow(bars, svg);
+    });
+  }
+
+  function extendTo(x) {
+    const { svg, start, band, ends, names } = drag;
+    const { left, width } = svg.getBoundingClientRect();
+    const [from, to] = [Math.min(start, x), Math.max(start, x)];
+    band.setAttribute("x", `${((from - left) / width) * 100}%`);
+    band.setAttribute("width", `${((to - from) / width) * 100}%`);
+    drag.bars = [...svg.querySelectorAll("a")].filter((bar) => {
+      const { left, right } = bar.getBoundingClientRect();
+      return left < to && right > from;
+    });
+    ends.forEach((end, last) => {
+      const title = drag.bars.at(-last)?.querySelector("title");
+      end.textContent = title ? title.textContent.split(":")[0] : names[last];
+    });
+  }
+
+  function clear() {
+    drag.band?.remove();
+    drag.ends.forEach((end, number) => (end.textContent = drag.names[number]));
+  }
+
+  function follow(bars, svg) {
+    const [url, last] = [bars[0], bars.at(-1)].map((bar) => new URL(bar.getAttribute("href"), document.baseURI));
+    url.searchParams.set("modified_before", last.searchParams.get("modified_before"));
+    const bar = bars[0].cloneNode();
+    bar.setAttribute("href", url);
+    svg.append(bar);
+    bar.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
+    bar.remove();
+  }
+})();

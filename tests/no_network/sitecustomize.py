@@ -1,0 +1,43 @@
+"""Python imports this at its start where this folder is on its path: nothing but this machine can be reached then.
+
+What is tried all the same is written down in the file that BEAR_TEST_CONNECTIONS names, for whoever swallows the error.
+"""
+
+import ipaddress
+import os
+import sys
+
+_CONNECTING = ("socket.connect", "socket.sendto", "socket.sendmsg")
+_RESOLVING = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+
+
+def _is_here(host: object) -> bool:
+    name = host.decode(errors="replace") if isinstance(host, bytes) else host
+    if name in (None, "", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(str(name)).is_loopback
+    except ValueError:
+        return False
+
+
+def _only_this_machine(event: str, arguments: tuple) -> None:
+    if event in _CONNECTING:
+        address = arguments[1] if len(arguments) > 1 else None
+        is_here = not isinstance(address, tuple) or _is_here(address[0])  # no tuple: a Unix socket
+        where = repr(address)
+    elif event in _RESOLVING:
+        is_here, where = _is_here(arguments[0]), repr(arguments[0])
+    else:
+        return
+    if is_here:
+        return
+    descriptor = os.open(
+        os.environ["BEAR_TEST_CONNECTIONS"], os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    )
+    os.write(descriptor, f"{event} {where} by {sys.argv}\n".encode())
+    os.close(descriptor)
+    raise ConnectionError(f"nothing may be sent anywhere, but for {where} there was {event}")
+
+
+sys.addaudithook(_only_this_machine)
