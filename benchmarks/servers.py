@@ -37,7 +37,7 @@ class Server:
     def __init__(self, process: subprocess.Popen, port: int, log: Path) -> None:
         self.process = process
         self._log = log
-        self._port = port
+        self.port = port
         self._connection: http.client.HTTPConnection | None = None
 
     def get(self, path: str, **parameters: str) -> tuple[int, bytes]:
@@ -47,7 +47,7 @@ class Server:
             with suppress(ConnectionError):  # it closes one that wasn't used for five seconds
                 return self._get(self._connection, address)
         self._connection = None
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=SECONDS_TO_ANSWER)
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=SECONDS_TO_ANSWER)
         answer = self._get(connection, address)
         self._connection = connection
         return answer

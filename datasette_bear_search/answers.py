@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from datasette import Response
 from datasette.utils import add_cors_headers
 
+from .sidecar import LACKING, sqlite3
+
 if TYPE_CHECKING:
     from datasette.app import Datasette
 
@@ -17,6 +19,13 @@ UNREADABLE = (
     "The index can't be read just now. If it stays so, run: datasette bear-index. If that doesn't mend it: "
     "datasette bear-index --rebuild"
 )
+MISSING_PARTS = f"{LACKING}: datasette bear-index --rebuild"
+
+
+def unreadable(error: sqlite3.Error) -> str:
+    """What to say of an index that SQLite can't read."""
+    # By the words, as it is with all errors of SQLite.
+    return MISSING_PARTS if "no such" in str(error) else UNREADABLE
 
 
 def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:

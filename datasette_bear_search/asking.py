@@ -17,6 +17,7 @@ from .parameters import read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
 from .search import BY_RELEVANCE, PAGE_SIZE, Ranking, Results, search
+from .time_limits import time_limit
 
 # As many as the JSON API gives at once.
 MAX_SIZE = 100
@@ -77,9 +78,10 @@ def read_question(
 def open_sidecar(path: Path) -> Iterator[sidecar.sqlite3.Connection]:
     """A read-only connection to the sidecar at ``path`` that has our SQL functions.
 
-    :raises SidecarError: if there is none
+    :raises SidecarError: if there is none, or an earlier version made it
     """
     with closing(sidecar.connect(path)) as connection:
+        sidecar.require_readable(connection)
         sql_functions.register(connection)
         sql_functions.register_embed(connection)
         yield connection
@@ -113,7 +115,7 @@ def ask(
     reranker = reranking.reranker_for(ranking, state.model, cross_encoder)
     size, offset = question.size, question.offset
     first_size, first_offset = reranking.first_stage(size, offset) if reranker else (size, offset)
-    with _time_limit(connection, time_limit_ms):
+    with time_limit(connection, time_limit_ms):
         results = search(
             connection,
             planned,
@@ -163,21 +165,6 @@ def _prepare_meaning(
         on_loading()
     obstacle = readiness.embed_query(state, embedder, planned.query)
     return obstacle is None, obstacle
-
-
-@contextmanager
-def _time_limit(
-    connection: sidecar.sqlite3.Connection, milliseconds: float | None
-) -> Iterator[None]:
-    if milliseconds is None:
-        yield
-        return
-    end = time.perf_counter() + milliseconds / 1000
-    connection.set_progress_handler(lambda: time.perf_counter() >= end, 1000)
-    try:
-        yield
-    finally:
-        connection.set_progress_handler(None, 0)
 
 
 class _Clock:

@@ -78,7 +78,8 @@ def read(
         # Somebody's own source may fail in any way; it must not take the other sources with it.
         raise SourceError(
             f"{source.location} could not be read: {type(error).__name__}: {error}. "
-            f"This is a fault of the source {config.kind or source.name}."
+            f"This is a fault of what reads the kind {config.kind or source.name}; please report it. Until it is mended, what "
+            "the index has of this source stays as it was."
         ) from error
     return Reading(
         config,

@@ -77,7 +77,9 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
     for number, entry in enumerate(entries, 1):
         place = f"{path}: source {number}"
         if not isinstance(entry, Mapping):
-            raise ConfigurationError(f'{place}: there has to be a mapping with a "location".')
+            raise ConfigurationError(
+                f'{place}: it has to say where the notes are: "location: PATH".'
+            )
         if "name" in entry:
             place = f"{place} ({entry['name']})"
         names_above = {source.name for source in sources}
@@ -101,18 +103,28 @@ def _settings(path: Path) -> tuple[Mapping[str, Any], bool]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise ConfigurationError(f"There is no configuration file at {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"The configuration file {path} can't be read: {error}.") from None
+        raise ConfigurationError(
+            f"There is no configuration file at {path}. Check --config, or the environment variable {ENVIRONMENT_VARIABLE}."
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"The configuration file {path} can't be read: {error.strerror}. Check its permissions."
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(
+            f"{path} isn't text in UTF-8. Save it so in your editor."
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or error
-        raise ConfigurationError(f"{place}: this is not YAML ({problem}).") from None
+        raise ConfigurationError(
+            f"{place}: this is not YAML ({problem}). Check the indentation, colons and quotation marks there."
+        ) from None
     content = {} if content is None else content
     if not isinstance(content, Mapping):
         raise ConfigurationError(
-            f"{path}: there has to be a mapping with the keys {' and '.join(SETTINGS)}."
+            f"{path}: lines are missing that begin with {': or '.join(SETTINGS)}:, and below them what belongs to them."
         )
     if "plugins" in content:
         ours = (content["plugins"] or {}).get(PLUGIN)

@@ -223,9 +223,11 @@ def _index(path: Path) -> Iterator[Finding]:
             yield from _permissions(path)
             yield from _busy(path)
             if not schema.is_current(connection):
+                older = schema.is_older(connection)
                 yield Finding(
-                    INDEX, "schema", "The index was made by another version of this package.", False,
-                    "datasette bear-index",
+                    INDEX, "schema",
+                    f"The index was made by {'an earlier' if older else 'a newer'} version of this package.", False,
+                    "datasette bear-index" if older else "pip install -U datasette-bear-search",
                 )  # fmt: skip
                 return
             yield Finding(INDEX, "schema", f"Schema {schema.MIGRATIONS[-1].__name__.strip('_')}")

@@ -71,6 +71,7 @@ class Report:
     size: int = 0  # bytes
     failures: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    model_failure: str | None = None  # also one of the notices
 
 
 @dataclass(frozen=True)
@@ -279,6 +280,15 @@ def _write_text(
     report.text_seconds = time.perf_counter() - started
 
 
+def _without_model(state: sidecar.State, embedder: Embedder) -> str:
+    """What it means for a person that the model can't be had now."""
+    if not state.has_vectors:
+        return "Until then, notes are found by their words only."
+    if state.model != embedder.name:
+        return f"Until then, the index keeps the model {state.model}."
+    return "Until then, what is new is found by its words only."
+
+
 def _write_vectors(
     connection: sidecar.sqlite3.Connection,
     embedder: Embedder,
@@ -294,7 +304,8 @@ def _write_vectors(
         report.embedded, report.refused = run.count, run.refused
         report.notices.extend(run.notices)
     except ModelUnavailable as error:
-        report.notices.append(f"{error} Until then, notes are found by their words only.")
+        report.model_failure = f"{error} {_without_model(sidecar.read_state(connection), embedder)}"
+        report.notices.append(report.model_failure)
     report.embed_seconds = time.perf_counter() - started
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from datasette import Forbidden, Response
-from datasette.utils import sqlite_timelimit
 from markupsafe import Markup
 
 from . import redacted, rendering, sanitizing, sidecar, similar, whole_note
-from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response, local_day
+from .answers import FORBIDDEN, NO_SIDECAR, json_error, json_response, local_day, unreadable
 from .cards import open_label
 from .parameters import read_note_id
 from .query import Query, parse
 from .search import address_in_note
 from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, redacts, sidecar_database
 from .sidecar import fold_tag
+from .time_limits import time_limit
 from .whole_note import NotePassage, WholeNote
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ async def note(datasette: Datasette, request) -> Response:
     try:
         found = await _find(database, note_id, query, with_similar=not is_json)
     except sidecar.sqlite3.DatabaseError as error:
-        message = TOO_SLOW if "interrupted" in str(error) else UNREADABLE
+        message = TOO_SLOW if "interrupted" in str(error) else unreadable(error)
         return await _error(datasette, request, is_json, message, 503)
     if found is None:
         return await _error(datasette, request, is_json, NO_SUCH_NOTE, 404)
@@ -71,10 +71,10 @@ async def _find(
     """The note, the words in it that the query finds, and the notes like it."""
     if note_id is None:
         return None
-    time_limit = database.ds.setting("sql_time_limit_ms")
+    limit_ms = database.ds.setting("sql_time_limit_ms")
 
     def run(connection: sidecar.sqlite3.Connection):
-        with sqlite_timelimit(connection, time_limit):
+        with time_limit(connection, limit_ms):
             found = whole_note.read(connection, note_id)
             if found is None:
                 return None
@@ -93,7 +93,7 @@ def _similar(
     connection: sidecar.sqlite3.Connection, note_id: int
 ) -> tuple[similar.SimilarNote, ...]:
     try:
-        with sqlite_timelimit(connection, SIMILAR_TIME_LIMIT_MS):
+        with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
             found = similar.similar(connection, note_id, size=SIMILAR_SIZE)
     except sidecar.sqlite3.DatabaseError:
         return ()  # the page of similar notes takes its time, and says what is wrong

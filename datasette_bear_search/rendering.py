@@ -51,7 +51,9 @@ class Rendered:
     outline: tuple[Heading, ...]
     has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
     is_cut: bool  # whether only a part of the note is there
-    is_partly_plain: bool  # whether it has more markup than was read, so that some is shown as it is written
+    is_partly_plain: (
+        bool  # whether it has more markup than was read, so that some is shown as it is written
+    )
 
 
 def render(
@@ -220,7 +222,9 @@ class _Renderer(RendererHTML):
         return marked(tokens[index].content, env["page"].words).replace("\n", "<br>\n")
 
     def plain_block(self, tokens, index, options, env) -> str:
-        return f"<p{self.renderAttrs(tokens[index])}>{self.plain(tokens, index, options, env)}</p>\n"
+        return (
+            f"<p{self.renderAttrs(tokens[index])}>{self.plain(tokens, index, options, env)}</p>\n"
+        )
 
     def code_inline(self, tokens, index, options, env) -> str:
         return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"

@@ -78,6 +78,17 @@ def is_current(connection: sqlite3.Connection) -> bool:
     return _applied_migrations(connection) == {migration.__name__ for migration in MIGRATIONS}
 
 
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether the schema lacks something that this version makes."""
+    return not {migration.__name__ for migration in MIGRATIONS} <= _applied_migrations(connection)
+
+
+def can_be_searched(connection: sqlite3.Connection) -> bool:
+    """Whether the schema has all that a search looks at."""
+    needed = MIGRATIONS[: MIGRATIONS.index(NEEDED) + 1]
+    return {migration.__name__ for migration in needed} <= _applied_migrations(connection)
+
+
 def _applied_migrations(connection: sqlite3.Connection) -> set[str]:
     [exists] = connection.execute(
         "select count(*) from sqlite_master where name = '_sqlite_migrations'"
@@ -265,3 +276,6 @@ def _0005_counts(db: sqlite_utils.Database) -> None:
 
 
 MIGRATIONS = [_0001_notes, _0002_passages, _0003_judgments, _0004_sources, _0005_counts]
+
+# The last one without which nothing can be searched.
+NEEDED = _0004_sources

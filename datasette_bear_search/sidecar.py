@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -27,6 +28,19 @@ ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
 BUSY_SECONDS = 30.0
+
+# The beginning of what to say of an index in which something is missing that this version looks for.
+LACKING = (
+    "The index can't be read, because an earlier version of datasette-bear-search made it, or because something in it got "
+    "lost. Run: datasette bear-index. If that doesn't mend it"
+)
+
+OTHER_VERSION = (
+    "The index was made by an earlier version of datasette-bear-search. Bring it up to date, which keeps all that is in it: "
+    "datasette bear-index."
+)
+
+CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
 
 # Key in meta: the passage index lacks something, and can't be searched until it is made anew.
 STALE = "passage_index_stale"
@@ -55,6 +69,12 @@ def default_path() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
+
+
+def index_command(path: Path) -> str:
+    """What a person types to make, or mend, the sidecar at ``path``."""
+    command = "datasette bear-index"
+    return command if path == default_path() else f"{command} --sidecar {shlex.quote(str(path))}"
 
 
 def is_made(path: Path) -> bool:
@@ -88,6 +108,11 @@ def explained(error: sqlite3.Error) -> str:
         return f"Another program keeps the index from being used ({words}). Try again in a minute."
     if "readonly" in words:
         return f"The index can't be written ({words}). Choose another place with --sidecar."
+    if "no such table" in words or "no such column" in words:
+        return (
+            f"{LACKING} ({words}), delete the index and run datasette bear-index again: it holds nothing that isn't in your "
+            "notes, but for your judgments of results and the names of the sources."
+        )
     return (
         f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing that isn't in your notes, but "
         "for your judgments of results and the names of the sources: delete the index and run datasette bear-index again."
@@ -101,6 +126,15 @@ def is_sidecar(path: str | Path) -> bool:
         return _application_id(Path(path)) == APPLICATION_ID
     except (OSError, sqlite3.Error):
         return False
+
+
+def require_readable(connection: sqlite3.Connection) -> None:
+    """Make sure that the schema has what a search looks at.
+
+    :raises SidecarError: if an earlier version made it
+    """
+    if not schema.can_be_searched(connection):
+        raise SidecarError(OTHER_VERSION)
 
 
 def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
@@ -117,7 +151,7 @@ def connect(path: Path) -> sqlite3.Connection:
     :raises SidecarError: if there is no sidecar at ``path``
     """
     if not is_made(path):
-        raise SidecarError(f"There is no index at {path} yet. Make it with: datasette bear-index")
+        raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
     connection = _open_read_only(path)
     load_vector_extension(connection)
     return connection
@@ -313,10 +347,14 @@ def _check(path: Path) -> None:
         if _application_id(path) == APPLICATION_ID:
             return
     except OSError as error:
-        raise SidecarError(f"The index at {path} can't be read: {error.strerror}.") from None
+        raise SidecarError(
+            f"The index at {path} can't be read: {error.strerror}. {CHECK_PERMISSIONS}"
+        ) from None
     except sqlite3.OperationalError as error:
         if "readonly database" not in str(error):
-            raise SidecarError(f"The index at {path} can't be read: {error}.") from None
+            raise SidecarError(
+                f"The index at {path} can't be read: {error}. {CHECK_PERMISSIONS}"
+            ) from None
         if is_half_committed(path):
             raise SidecarError(
                 f"A datasette bear-index was stopped in the middle of writing {path}, and you may not write there. "

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from datasette import Forbidden, Response
-from datasette.utils import sqlite_timelimit
 
 from . import redacted, sidecar, similar
 from .answers import (
     FORBIDDEN,
     NO_SIDECAR,
-    UNREADABLE,
     age,
     json_error,
     json_response,
     local_day,
+    unreadable,
 )
 from .cards import Link, open_link
 from .filters import InvalidParameter
 from .parameters import read_note_id, read_number
 from .serving import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, allowed, redacts, sidecar_database
+from .time_limits import time_limit
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -50,7 +50,7 @@ async def similar_notes(datasette: Datasette, request) -> Response:
     except InvalidParameter as error:
         return await _error(datasette, request, is_json, str(error), 400)
     except sidecar.sqlite3.DatabaseError as error:
-        message = TOO_SLOW if "interrupted" in str(error) else UNREADABLE
+        message = TOO_SLOW if "interrupted" in str(error) else unreadable(error)
         return await _error(datasette, request, is_json, message, 503)
     if found is None:
         return await _error(datasette, request, is_json, NO_SUCH_NOTE, 404)
@@ -68,10 +68,10 @@ async def similar_notes(datasette: Datasette, request) -> Response:
 async def _find(database: Database, note_id: int | None, size: int) -> similar.SimilarNotes | None:
     if note_id is None:
         return None
-    time_limit = database.ds.setting("sql_time_limit_ms")
+    limit_ms = database.ds.setting("sql_time_limit_ms")
 
     def run(connection: sidecar.sqlite3.Connection) -> similar.SimilarNotes | None:
-        with sqlite_timelimit(connection, time_limit):
+        with time_limit(connection, limit_ms):
             found = similar.similar(connection, note_id, size=size)
         if found and redacts(database.ds):
             return redacted.similar_notes(connection, found)

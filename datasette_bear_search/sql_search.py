@@ -106,9 +106,13 @@ def _as_json(connection: Connection, name: str, find: Callable[..., Rows]) -> Ca
                 # looks for an interruption when it goes on to a second row, so there are two.
                 connection.interrupt()
                 return "[null, null]"
-            # SQLite would only say that a function raised something.
-            print(f"{name}() failed: {error}", file=sys.stderr)
-            raise
+            # Not its words, which may be those of the query or of a note.
+            problem = f"{name}() failed: {type(error).__name__}"
+        # SQLite would only say that a function raised something.
+        print(problem, file=sys.stderr)
+        # Datasette logs an error with the values of all variables: what was asked is none of the log's business.
+        asked, options = None, ()
+        raise sidecar.sqlite3.DatabaseError(problem)
 
     return function
 

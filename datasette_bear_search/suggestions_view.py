@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from datasette import Response
-from datasette.utils import sqlite_timelimit
 
 from . import redaction, sidecar, suggestions
-from .answers import NO_SIDECAR, UNREADABLE, json_error, json_response
+from .answers import NO_SIDECAR, json_error, json_response, unreadable
 from .serving import NOTE_PATH, SEARCH_PATH, allowed, redacts, sidecar_database
+from .time_limits import time_limit
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -29,16 +29,16 @@ async def suggest(datasette: Datasette, request) -> Response:
     if not (cursor.isascii() and cursor.isdigit() and int(cursor[:12]) <= len(text)):
         message = f"cursor must be a number from 0 to {len(text)}, not {cursor!r}"
         return json_error(datasette, message, 400)
-    time_limit = datasette.setting("sql_time_limit_ms")
+    limit_ms = datasette.setting("sql_time_limit_ms")
 
     def run(connection: sidecar.sqlite3.Connection) -> suggestions.Suggestions:
-        with sqlite_timelimit(connection, time_limit):
+        with time_limit(connection, limit_ms):
             return suggestions.suggest(connection, text, int(cursor))
 
     try:
         suggested = await database.execute_fn(run)
-    except sidecar.sqlite3.DatabaseError:
-        return json_error(datasette, UNREADABLE, 503)
+    except sidecar.sqlite3.DatabaseError as error:
+        return json_error(datasette, unreadable(error), 503)
     found = suggested.found
     if redacts(datasette):
         # What would be typed into the box can't be masked and still find anything.

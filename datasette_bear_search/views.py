@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasette import Forbidden, Response
-from datasette.utils import sqlite_timelimit
 
 from . import (
     embedders,
@@ -23,7 +22,15 @@ from . import (
 )
 from . import search as searching
 from .addresses import Addresses
-from .answers import FORBIDDEN, NO_SIDECAR, UNREADABLE, json_error, json_response
+from .answers import (
+    FORBIDDEN,
+    MISSING_PARTS,
+    NO_SIDECAR,
+    UNREADABLE,
+    json_error,
+    json_response,
+    unreadable,
+)
 from .asking import changed_notice
 from .facet_links import for_programs, groups
 from .filters import InvalidParameter
@@ -37,6 +44,7 @@ from .planning import Plan, plan
 from .query import Query
 from .rows import json_answer
 from .serving import SEARCH_PATH, allowed, cross_encoder, redacts, sidecar_database
+from .time_limits import time_limit
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -79,7 +87,7 @@ async def search(datasette: Datasette, request) -> Response:
     else:
         page_size = FIRST_RESULTS if is_first else searching.PAGE_SIZE
         answer = await _answer(database, request, wait_for_model=is_json, page_size=page_size)
-        if answer.error == UNREADABLE:
+        if answer.error in (UNREADABLE, MISSING_PARTS):
             # Its tables may have been made anew between two statements, or a killed run been undone only now.
             await sidecar_database(datasette)
             answer = await _answer(database, request, wait_for_model=is_json, page_size=page_size)
@@ -124,7 +132,7 @@ async def _answer(
             ),
         )
 
-    time_limit = database.ds.setting("sql_time_limit_ms")
+    limit_ms = database.ds.setting("sql_time_limit_ms")
     # Whether notes changed meanwhile is asked while the search runs.
     changes = asyncio.create_task(
         asyncio.to_thread(freshness.changes_since_indexing, database.path)
@@ -140,7 +148,7 @@ async def _answer(
         first_stage = reranking.first_stage(size, offset) if reranker else (size, offset)
 
         def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
-            with sqlite_timelimit(connection, time_limit):
+            with time_limit(connection, limit_ms):
                 return searching.search(
                     connection,
                     planned,
@@ -166,10 +174,10 @@ async def _answer(
             results = await database.execute_fn(
                 lambda connection: redacted.results(connection, results)
             )
-    except sidecar.sqlite3.DatabaseError:
+    except sidecar.sqlite3.DatabaseError as error:
         # SQLite words an interruption in many ways; the clock says what it was.
-        too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= time_limit
-        return Answer(error=TOO_SLOW if too_slow else UNREADABLE, status=503)
+        too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= limit_ms
+        return Answer(error=TOO_SLOW if too_slow else unreadable(error), status=503)
     notices = [
         obstacle,
         readiness.incomplete(state),
@@ -253,10 +261,10 @@ async def _facets(database: Database, results: searching.Results) -> facets.Face
 
 async def _in_time(database: Database, read: Callable[[sidecar.sqlite3.Connection], T]) -> T | None:
     """What is read from the sidecar; None if that takes longer than Datasette allows, or can't be."""
-    time_limit = database.ds.setting("sql_time_limit_ms")
+    limit_ms = database.ds.setting("sql_time_limit_ms")
 
     def run(connection: sidecar.sqlite3.Connection) -> T:
-        with sqlite_timelimit(connection, time_limit):
+        with time_limit(connection, limit_ms):
             return read(connection)
 
     try:

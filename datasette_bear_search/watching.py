@@ -19,7 +19,7 @@ from pathlib import Path
 
 from . import indexer
 from .embedders import Embedder
-from .sidecar import SidecarError, sqlite3
+from .sidecar import SidecarError, explained, sqlite3
 from .sources.kinds import SourceConfig
 
 # Milliseconds within which changes are taken for one: saving a file is often several steps.
@@ -159,8 +159,11 @@ class Watcher:
             del self._due[name]
         try:
             self._update(due)
-        except (indexer.IndexBusy, SidecarError, sqlite3.Error, OSError) as error:
+        except (indexer.IndexBusy, SidecarError, OSError) as error:
             self._failed("", str(error))
+            self._try_again(due)
+        except sqlite3.Error as error:
+            self._failed("", explained(error))
             self._try_again(due)
 
     def _update(self, names: Sequence[str]) -> None:

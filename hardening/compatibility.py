@@ -24,21 +24,13 @@ DATASETTES = ("0.65.5", "1.0a41")
 
 # What a search by meaning takes, which isn't had for every Python.
 HEAVY = "sentence-transformers"
-TEST_PACKAGES = (
-    "pytest",
-    "pytest-asyncio",
-    "hypothesis",
-    "numpy",
-    "mcp>=2",
-    "bc-detect-secrets>=1.5.52",
-    "python-stdnum>=2",
-)
+AGENTS = ("mcp>=2", "bc-detect-secrets>=1.5.52", "python-stdnum>=2")
+TEST_PACKAGES = ("pytest", "pytest-asyncio", "hypothesis", "numpy")
 
 # The rooms in which Python's version makes a difference, each within seconds.
 FAST_TESTS = (
-    *("boolean", "configuration", "dates", "decoding", "filters", "front_matter", "identifiers", "indexing"),
-    *("markdown_source", "obsidian_source", "operators", "page", "passages", "query", "rendering", "same_answer"),
-    *("similar", "slack", "sources", "sql_source", "takeout", "terminal", "timestamps", "bear_source"),
+    *("bear_source", "boolean", "configuration", "dates", "decoding", "filters", "front_matter", "identifiers"),
+    *("indexing", "operators", "packaging", "query", "sources", "sql_source", "takeout", "terminal", "timestamps"),
 )  # fmt: skip
 
 # A sitecustomize that takes pysqlite3 away: what is left is Python's own module, which may not load extensions.
@@ -170,7 +162,6 @@ def install(case: Case, folder: Path) -> Path:
                 *pip,
                 f"{case.artifact}[bundled,mcp,redact]",
                 f"datasette=={case.datasette}",
-                *TEST_PACKAGES,
             ]
         )
         return python
@@ -185,18 +176,21 @@ def install(case: Case, folder: Path) -> Path:
         for line in required
         if "extra ==" not in line and not line.startswith((HEAVY, "datasette"))
     ]
-    run([*pip, f"datasette=={case.datasette}", *wanted, *TEST_PACKAGES])
+    run([*pip, f"datasette=={case.datasette}", *wanted, *AGENTS])
     return python
 
 
 def run_tests(python: Path, folder: Path, environment: dict[str, str]) -> str:
     """The last line of the fast tests, against the installed package."""
+    # Only now: nothing that a person uses may need these.
+    run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *TEST_PACKAGES])
     # Without the package's folder beside them.
     for name in ("tests", "hardening", "benchmarks"):
         shutil.copytree(
             REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
         )
-    shutil.copy(REPOSITORY / "pyproject.toml", folder)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(REPOSITORY / name, folder)
     files = [f"tests/test_{name}.py" for name in FAST_TESTS]
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     ended = run(command, cwd=folder, env=environment, check=False)

@@ -191,10 +191,10 @@ def test_options_are_given_to_the_source_and_secrets_are_not_kept(
     ("content", "message"),
     [
         ("sources: [", "this is not YAML"),
-        ("- a", "there has to be a mapping"),
+        ("- a", "lines are missing that begin with sources:"),
         ("sauces: []", "there is no setting 'sauces' here. Did you mean sources?"),
         ("sources: til", "sources has to be a list"),
-        ("sources: [til]", 'source 1: there has to be a mapping with a "location"'),
+        ("sources: [til]", 'source 1: it has to say where the notes are: "location: PATH"'),
         ("sources: [{name: x}]", 'source 1 (x): it needs a "location"'),
         ("sources: [{location: til, nmae: x}]", "Did you mean name?"),
         ("sources: [{location: til, kind: markdwon}]", "Did you mean markdown?"),

@@ -321,7 +321,7 @@ def test_without_a_model_words_are_searchable_and_one_line_says_so(write, bear_i
 
     embedders.register("missing", lambda: Missing("missing"))
     write(GARDEN)
-    output = bear_index("--model", "missing").output
+    output = bear_index("--model", "missing", fails=True).output
     assert "The model can't be had. Until then, notes are found by their words only." in output
     assert found(sidecar_path, "apple") == ["Garden"]
 

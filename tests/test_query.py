@@ -458,6 +458,7 @@ def test_a_text_is_always_read_in_the_same_way(text):
 
 @awkward
 @given(TEXTS)
+@settings(deadline=None)
 def test_what_was_understood_stands_in_the_text(text):
     query = parse(text)
     for token in query.understood:

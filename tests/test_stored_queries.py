@@ -171,10 +171,11 @@ async def test_who_reaches_the_time_limit_is_told_so(index, call, monkeypatch):
         "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
     )
     monkeypatch.setattr(
-        "datasette_bear_search.sql_search.found_notes", lambda db, *_: db.execute(endless)
+        "datasette_bear_search.sql_search.found_notes", lambda db, *_, **__: db.execute(endless)
     )
     monkeypatch.setattr(
-        "datasette_bear_search.sql_search.similar_notes", lambda db, *_: db.execute(endless)
+        "datasette_bear_search.sql_search.similar_notes",
+        lambda db, *_, **__: db.execute(endless),
     )
     datasette = Datasette([str(path)], settings={"sql_time_limit_ms": 50})
     sql = f"select notes.title from json_each({call}) as found join notes on notes.id = found.value"

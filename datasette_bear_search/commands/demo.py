@@ -30,13 +30,22 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     from platformdirs import user_data_path
 
     from ..demo import write_demo_library
+    from ..demo.library import sqlite3
     from ..sources.kinds import SourceConfig
 
     directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
     library, path = directory / "database.sqlite", directory / "notes.db"
     with clear_errors():
-        directory.mkdir(parents=True, exist_ok=True)
-        count = write_demo_library(library)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            count = write_demo_library(library)
+        except FileExistsError:
+            raise
+        except (OSError, sqlite3.Error) as error:
+            raise click.ClickException(
+                f"The sample notes can't be written to {directory} ({getattr(error, 'strerror', None) or error}). Choose another folder with "
+                "--directory, or free some space."
+            ) from None
         click.echo(f"Wrote {count} sample notes to {library}")
         if failed := index_sources(path, [SourceConfig("bear", "bear", str(library))]):
             raise click.ClickException(failed)

@@ -151,15 +151,20 @@ def index_sources(
     if semantic:
         name = model or sidecar.stored_model(path) or embedders.default_model()
         embedder = embedders.get_embedder(name)
-    report = indexer.update(
-        path,
-        configs,
-        embedder,
-        remove=remove,
-        rebuild=rebuild,
-        verify_model=model is not None,
-        hooks=indexer.Hooks(on_read, on_failure, on_text, Progress(quiet)),
-    )
+    try:
+        report = indexer.update(
+            path,
+            configs,
+            embedder,
+            remove=remove,
+            rebuild=rebuild,
+            verify_model=model is not None,
+            hooks=indexer.Hooks(on_read, on_failure, on_text, Progress(quiet)),
+        )
+    except KeyboardInterrupt:
+        raise click.ClickException(
+            "Stopped before the end. What was done can be searched; for the rest run datasette bear-index again."
+        ) from None
     if len(report.failures) == len(configs) == 1 and not remove and not go_on:
         return report.failures[0].message
     vectors = ""
@@ -170,10 +175,16 @@ def index_sources(
         f"{_changes(report)}{vectors} in {time.perf_counter() - started:.1f} s. "
         f"The index of {_notes(report.notes)} has {report.size / 1e6:.1f} MB: {path}"
     )
+    # A model that somebody asked for by its name and that can't be had is no mere notice.
+    failed = report.model_failure if model is not None else None
     for notice in report.notices:
-        click.echo(notice, err=True)
-    if embedder is not None and report.notes and report.pending <= report.refused:
+        if notice != failed:
+            click.echo(notice, err=True)
+    is_whole = report.notes and report.pending <= report.refused
+    if embedder is not None and is_whole and not report.model_failure:
         _make_light(embedder, say)
+    if failed:
+        return failed
     return _failed(len(report.failures), len(configs)) if report.failures else None
 
 

@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 sidecar_option = click.option(
     "--sidecar",
     "sidecar_path",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, readable=False, path_type=Path),
     envvar="DATASETTE_BEAR_SEARCH_SIDECAR",
     help="File that holds the index  [default: notes.db in the user's data folder]",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ def bear_serve(
 
     with clear_errors():
         path = sidecar_path or sidecar.default_path()
-        sidecar.connect(path).close()
+        with closing(sidecar.connect(path)) as connection:
+            sidecar.require_readable(connection)
         if redact:
             redaction.require()
         # Nobody but the person at this machine can press the buttons, so that they may write.
@@ -81,18 +83,20 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
     click.echo(f"Search your notes at {address} (Ctrl-C stops)")
-    # What the setting warm_up does, but before the first request instead of with it.
-    if model := sidecar.stored_model(path):
-        get_embedder(model).warm_up()
-    if open_browser:
-        # The socket listens already: the browser's request waits until the server answers.
-        webbrowser.open(address)
-    datasette = Datasette(
-        [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
-    )
-    app = OnlyTheseHosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    server.run(sockets=[listener])
+    with suppress(KeyboardInterrupt):
+        # What the setting warm_up does, but before the first request instead of with it.
+        if model := sidecar.stored_model(path):
+            get_embedder(model).warm_up()
+        if open_browser:
+            # The socket listens already: the browser's request waits until the server answers.
+            webbrowser.open(address)
+        datasette = Datasette(
+            [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
+        )
+        app = OnlyTheseHosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        server.run(sockets=[listener])
+    click.echo("Stopped")
 
 
 def _is_given(option: str) -> bool:

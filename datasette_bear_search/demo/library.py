@@ -71,7 +71,7 @@ def write_library(path: Path, notes: Iterable[BearNote]) -> None:
     """
     if path.exists() and str(LIBRARY_ID).upper().encode() not in path.read_bytes():
         raise FileExistsError(
-            f"{path} is already there, and is no demo library. Give another PATH, or move it."
+            f"{path} is already there, and is no demo library. Choose another folder, or move it."
         )
     with TemporaryDirectory(dir=path.parent) as folder:
         finished = Path(folder) / path.name
