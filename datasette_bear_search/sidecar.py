@@ -198,7 +198,7 @@ def wait_for_writers(connection: sqlite3.Connection) -> None:
     """Let a connection that somebody else opened wait as long as ours do.
 
     An indexer commits again and again. Whoever looks only now and then whether it is done, as SQLite does, may find it
-    committing for seconds: five, which is what Datasette waits, were too few for one search in a hundred.
+    committing each time; Datasette gives up after five seconds.
     """
     connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 

@@ -15,8 +15,8 @@
   const PAUSE = 200;
   // After such a rest, what is on the screen is an entry of the browser's history, and its count is read out.
   const REST = 1000;
-  // If a search took longer than this, the next one is preceded by one for the words alone, which needs no model; unless
-  // that took as long, because it isn't the model that is slow.
+  // After a search that took longer, the next is preceded by one for words alone, which needs no model; unless that took
+  // as long, too.
   const SLOW = 150;
   // While the model is loading, results by meaning are asked for again so often.
   const RETRIES = 30;
@@ -37,7 +37,7 @@
   let shown = searchOf(location); // what the results on the screen answer; null if only by words
   let isPartial = false; // whether that are the first results only
   let underWay = null; // AbortController of the search that is under way
-  const took = { meaning: 0, words: 0 };
+  const took = { meaning: 0, words: 0 }; // ms; the rest needs no new vector
   let isSettled = true; // whether the current entry of the history stays as it is
   let lastKey = 0;
   let burst, pause, rest, retry; // timers
@@ -63,7 +63,7 @@
         shown = null;
       }
       const isFirst = isTyping && !isRest && url.searchParams.has("q");
-      const page = await load(url, own.signal, "meaning", isFirst);
+      const page = await load(url, own.signal, isRest ? "rest" : "meaning", isFirst);
       if (own !== underWay) return;
       show(page);
       if (!isTyping && !retries) copyForm(page, typedBefore);
