@@ -26,8 +26,9 @@ STOP_WORDS = frozenset(
 COMMON_SHARE = 0.5
 COMMON_FROM_NOTES = 200
 
-# FTS5 looks at every note that has one of the words, at about a thousand a millisecond. Of a query's words, the rarest are
-# searched for until they are in so many notes together; those that are left out say least.
+# FTS5 looks at every note that has one of the words, at some five hundred a millisecond. Of a query's words, the rarest are
+# searched for until they are in so many notes together; those that are left out say least. On test collections six tenths
+# of the notes cost at most .008 nDCG@10, three tenths up to .027.
 HITS_AT_MOST = 60_000
 
 # The share of meaning in the blend, by the shape of the query; the rest is words. On five test collections .7 is best on
@@ -135,7 +136,9 @@ def _highest_bm25(query: Query, terms: _Terms, notes: int) -> float:
             # Of a compound, which is searched for as a phrase, the rarest part comes nearest. While notes are indexed,
             # more may have it by now than there were when they were counted.
             having = min((term.notes for term in terms(word)), default=0)
-            highest += BM25_K1_PLUS_1 * max(math.log((max(notes - having, 0) + 0.5) / (having + 0.5)), 1e-6)
+            highest += BM25_K1_PLUS_1 * max(
+                math.log((max(notes - having, 0) + 0.5) / (having + 0.5)), 1e-6
+            )
     return highest
 
 
