@@ -22,7 +22,7 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
-from datasette_bear_search import demo, embedders
+from datasette_bear_search import demo, model_files
 
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 NOTES = Path(demo.__file__).parent / "notes"
@@ -83,7 +83,7 @@ def report(calls: list[Call]) -> str:
     """The numbers as a table, and the questions that missed."""
     from tokenizers import Tokenizer
 
-    folder = embedders._bundled_folder()
+    folder = model_files.bundled_folder()
     assert folder is not None
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()

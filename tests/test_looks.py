@@ -51,8 +51,7 @@ def open_page(chromium):  # noqa: F811
 @pytest.mark.skipif(
     not (AXE and Path(AXE).exists()), reason="BEAR_SEARCH_AXE does not say where axe.min.js is"
 )
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(open_page, address, name, width, scheme):  # noqa: F811
     page = open_page(f"{address}/-/bear-search{PAGES[name]}", width=width, color_scheme=scheme)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -247,7 +248,7 @@ def test_of_real_documents_next_to_no_passage_is_cut_off(real_tokens):
     counts = []
     for corpus in sorted(Path(SHARED).glob("eval/*/corpus.jsonl")):
         with corpus.open() as lines:
-            documents = [json.loads(line) for line in lines]
+            documents = [json.loads(line) for line in itertools.islice(lines, 0, None, 3)]
         counts += real_tokens(
             [
                 passage.text

@@ -295,7 +295,7 @@ def test_no_markup_takes_long(tmp_path: Path, unit: str) -> None:
     write_files(tmp_path, {"note.md": f"x{text}", "b.md": text, ".obsidian/app.json": "{}"})
     started = time.process_time()
     read(ObsidianVault, tmp_path)
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 15  # what grows with the square takes minutes
 
 
 # What is read again

@@ -1,8 +1,8 @@
 """Nothing leaves this machine: indexing, searching, serving and agents with the bundled model, watched and cut off.
 
-Watched: an audit hook in every Python process writes down each address that is asked for, and refuses it. Cut off: the same
-in a network namespace that has nothing but its own loopback, which native code can't leave either. The first can tell that
-something was tried, the second that nothing needs it.
+Watched: an audit hook in every Python process writes down each address that is asked for, and refuses it: it can tell that
+something was tried. Cut off: all of it runs in a network namespace that has nothing but its own loopback, where the machine
+permits one, which native code can't leave either.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run(*arguments):
     assert done.returncode == 0, (arguments, done.stdout, done.stderr)
     return done.stdout
 
-library, sidecar, is_cut_off = sys.argv[1], sys.argv[2], sys.argv[3] == "cut off"
+library, sidecar, is_cut_off = sys.argv[1:]
 if is_cut_off:
     lo_up()
 query = "what to do when it rains inside"
@@ -121,23 +121,21 @@ def rainy_library(write) -> Path:
 
 
 def cut_off() -> list[str]:
-    """How to run a program without any network, in a way that this machine permits."""
+    """How to run a program without any network, in a way that this machine permits; empty if it permits none."""
     unshare = shutil.which("unshare")
     for options in ("-n", "-rn"):
-        if (
-            unshare
-            and subprocess.run([unshare, options, "true"], capture_output=True).returncode == 0
-        ):
-            return [unshare, options]
-    pytest.skip("this machine doesn't permit a network namespace (unshare -n)")
+        command = [unshare, options]
+        if unshare and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
+            return command
+    return []
 
 
-@pytest.mark.parametrize("how", ["watched", "cut off"])
-def test_no_command_sends_anything_anywhere(how, rainy_library, sidecar_path, watched):
+def test_no_command_sends_anything_anywhere(rainy_library, sidecar_path, watched):
     sidecar_path.parent.mkdir()
-    before = cut_off() if how == "cut off" else []
+    before = cut_off()
+    arguments = [str(rainy_library), str(sidecar_path), "cut off" if before else ""]
     done = subprocess.run(
-        [*before, sys.executable, "-c", EVERYTHING, str(rainy_library), str(sidecar_path), how],
+        [*before, sys.executable, "-c", EVERYTHING, *arguments],
         env=watched,
         capture_output=True,
         text=True,

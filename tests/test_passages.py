@@ -404,4 +404,4 @@ def test_it_takes_no_longer_for_strange_notes(pattern):
     started = time.process_time()
     passages("Title", body)
     passages("Title", f"a{body}x")
-    assert time.process_time() - started < 1.2  # two seconds for a megabyte, on a slow machine
+    assert time.process_time() - started < 10  # what grows with the square takes minutes

@@ -107,9 +107,9 @@ def test_no_text_changes_its_length_or_its_lines(text):
 )
 def test_no_text_takes_long(text):
     redaction.require()
-    started = time.perf_counter()
+    started = time.process_time()
     masked(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 20  # what grows with the square takes minutes
 
 
 def test_commands_that_mask_nothing_do_not_import_the_detectors():

@@ -17,7 +17,7 @@ from datasette_bear_search.embedders import BUNDLED, BUNDLED_PACKAGE, ModelUnava
 from datasette_bear_search.evaluation import report
 from datasette_bear_search.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.rerankers import CrossEncoderReranker, MaxSim, Reranker, get_reranker
-from datasette_bear_search.reranking import BATCH, TOP, blended, rerank
+from datasette_bear_search.reranking import TOP, blended, rerank
 from datasette_bear_search.search import Hit
 from tests.conftest import TINY
 from tests.tiny_embedder import TinyEmbedder
@@ -117,9 +117,7 @@ def test_only_the_first_hits_are_reranked():
 
 def test_a_slow_reranker_is_stopped_and_the_rest_keeps_its_order():
     found = hits(TOP)
-    started = time.monotonic()
     reranked = rerank(found, "query", Fake(seconds=0.02), seconds=0.12)
-    assert time.monotonic() - started < 0.12 + BATCH * 0.02
     scored = [hit.id for hit in reranked.hits if hit.rerank_score is not None]
     assert 2 <= len(scored) < TOP
     assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, TOP + 1))
