@@ -153,7 +153,10 @@ def _quick_environment(datasette: Datasette, request) -> Environment:
     has_method = hasattr(datasette, "get_jinja_environment")
     environment = datasette.get_jinja_environment(request) if has_method else datasette.jinja_env
     if environment not in _quick_environments:
-        _quick_environments[environment] = environment.overlay(enable_async=False)
+        # Compiled code of the one can't serve the other.
+        _quick_environments[environment] = environment.overlay(
+            enable_async=False, bytecode_cache=None
+        )
     return _quick_environments[environment]
 
 

@@ -31,6 +31,13 @@ ENOUGH = 0.7
 FEEDBACK_NOTES = 3
 FEEDBACK_WEIGHT = 0.5
 
+# Score regularization (Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005): notes that are alike are worth about the same.
+# The score of each of the first results moves by this share towards those of the others that are most like it. Gains .004
+# nDCG@10 on average, and loses on no test collection; 20 to 100 results, 3 to 10 neighbours and .2 to .4 differ by .002.
+SMOOTHED_NOTES = 30
+NEIGHBOURS = 5
+SMOOTHING = 0.3
+
 # Notes of each leg that are scored by both. What is found by its words beyond that follows in their order.
 CANDIDATES = 100
 
@@ -96,10 +103,7 @@ def statement_sql(
         parts.append(CANDIDATES_OF_BOTH)
         parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
         parts.append(SCORED)
-        scored = "scored"
-        if len(legs) > 1:
-            parts.append(FEEDBACK)
-            scored = "scored_again"
+        parts += [FEEDBACK, SMOOTHED] if len(legs) > 1 else [BLENDED]
         score = fusion
         if recency:
             # A note as old as the half-life keeps three quarters of its score, an ancient one half.
@@ -109,7 +113,7 @@ def statement_sql(
         among_candidates = sort == "relevance" and offset + limit <= CANDIDATES
         further = "" if among_candidates else FURTHER.format(is_close=is_close)
         count = COUNT_FURTHER.format(is_close=is_close) if among_candidates else NO_FURTHER
-        parts.append(FUSED.format(score=score, scored=scored, is_close=is_close, further=further))
+        parts.append(FUSED.format(score=score, is_close=is_close, further=further))
         parts.append(count)
         order = SORTS[sort].format(t="")
         only = FOUND_ONLY if found_only else ""
@@ -378,6 +382,13 @@ scored as materialized (
 
 _BLEND = ":balance * coalesce(meaning_share, 0) + (1 - :balance) * coalesce(words_share, 0)"
 
+BLENDED = f"""
+-- balance 0 is words alone, 1 is meaning alone
+blended as materialized (
+  select *, {_BLEND} as blend
+  from scored
+)"""
+
 FEEDBACK = f"""
 -- a second look: what the first results have to say counts as if it had been asked for, too
 feedback as materialized (
@@ -413,20 +424,53 @@ scored_again as materialized (
   left join second_look on second_look.note_id = scored.note_id
 )"""
 
-FUSED = f"""
--- blend: balance 0 is words alone, 1 is meaning alone; rrf: Reciprocal Rank Fusion
+SMOOTHED = f"""
+-- a third look: the first results move towards those of them that are most like them
+first_results as materialized (
+  select first.note_id, first.blend, {VECTORS}.vector
+  from (
+    select note_id, passage_id, {_BLEND} as blend
+    from scored_again
+    where passage_id is not null
+    order by exact desc, blend desc, note_id
+    limit {SMOOTHED_NOTES}
+  ) as first
+  cross join {VECTORS} on {VECTORS}.passage_id = first.passage_id
+),
+neighbours as materialized (
+  select note_id, blend, cosine, row_number() over (partition by note_id order by cosine desc) as rank
+  from (
+    select first_results.note_id, other.blend, max(1 - vec_distance_cosine(first_results.vector, other.vector), 0) as cosine
+    from first_results
+    cross join first_results as other on other.note_id != first_results.note_id
+  )
+),
+around as materialized (
+  select note_id, sum(cosine * cosine * blend) / sum(cosine * cosine) as blend
+  from neighbours
+  where rank <= {NEIGHBOURS}
+  group by note_id
+),
+-- balance 0 is words alone, 1 is meaning alone
+blended as materialized (
+  select
+    scored_again.*,
+    {_BLEND} + coalesce({SMOOTHING} * (around.blend - ({_BLEND})), 0) as blend
+  from scored_again
+  left join around on around.note_id = scored_again.note_id
+)"""
+
+FUSED = """
+-- the other way: Reciprocal Rank Fusion
 fused as materialized (
   select
-    *, {{score}} as score,
+    *, {score} as score,
     -- found, and not only nearest
-    (found_by is not null or exact or coalesce({{is_close}}, false)) as is_found
+    (found_by is not null or exact or coalesce({is_close}, false)) as is_found
   from (
-    select
-      {{scored}}.*, notes.title, notes.modified,
-      {_BLEND} as blend,
-      rrf(keyword_rank, semantic_rank) as rrf
-    from {{scored}}
-    cross join notes on notes.id = {{scored}}.note_id{{further}}
+    select blended.*, notes.title, notes.modified, rrf(keyword_rank, semantic_rank) as rrf
+    from blended
+    cross join notes on notes.id = blended.note_id{further}
   )
 )"""
 
@@ -435,7 +479,8 @@ FURTHER = """
     union all
     -- further notes that have the words
     select
-      hits.note_id, hits.found_by, keyword.rank, null, null, null, 0, null, null, notes.title, notes.modified, null, null
+      hits.note_id, hits.found_by, keyword.rank, null, null, null, 0, null, null, null,
+      notes.title, notes.modified, null
     from hits
     cross join notes on notes.id = hits.note_id
     left join keyword on keyword.note_id = hits.note_id
@@ -443,8 +488,8 @@ FURTHER = """
     union all
     -- further notes that are close in meaning
     select
-      semantic.note_id, null, null, semantic.rank, passage_id, similarity, 0, null, null, notes.title, notes.modified,
-      null, null
+      semantic.note_id, null, null, semantic.rank, passage_id, similarity, 0, null, null, null,
+      notes.title, notes.modified, null
     from semantic
     cross join notes on notes.id = semantic.note_id
     where {is_close}
