@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 MAX_SIZE = 100
 
 # What a window shows of the results at most, while somebody types.
-FIRST_RESULTS = 10
+FIRST_RESULTS = 6
 
 T = TypeVar("T")
 
