@@ -92,6 +92,7 @@ class Watcher:
         self._poll = poll
         self._quiet = quiet
         self._stop = threading.Event()
+        self._is_asked_to_end = False
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()  # names of sources
         self._due: dict[str, float] = {}  # name → when to read it
         self._last_read: dict[str, float] = {}
@@ -105,7 +106,7 @@ class Watcher:
             for config in self._configs.values()
             if (found := place(config))
         ]
-        with _ends_as_by_ctrl_c():
+        with _told_of_signals(self._end):
             try:
                 for thread in threads:
                     thread.start()
@@ -113,7 +114,7 @@ class Watcher:
                     self._embedder.warm_up()
                 if not self._quiet:
                     self._say(f"Watching {', '.join(self._configs)} (Ctrl-C stops)")
-                while not self._stop.is_set():
+                while not self._is_ending:
                     self._wait()
                     self._update_due()
             except KeyboardInterrupt:
@@ -128,6 +129,15 @@ class Watcher:
         """End :meth:`run`, from any thread, after what it is just doing."""
         self._stop.set()
         self._changed.put("")
+
+    def _end(self) -> None:
+        # Nothing that takes a lock: the thread that holds it may be the one that a signal came to.
+        self._is_asked_to_end = True
+        self._changed.put("")
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._is_asked_to_end or self._stop.is_set()
 
     def _wait(self) -> None:
         """Wait for a change, or until a source is due."""
@@ -153,7 +163,7 @@ class Watcher:
     def _update_due(self) -> None:
         now = time.monotonic()
         due = [name for name, when in self._due.items() if when <= now]
-        if not due or self._stop.is_set():
+        if not due or self._is_ending:
             return
         for name in due:
             del self._due[name]
@@ -258,13 +268,22 @@ def _identity(folder: str) -> tuple[int, int]:
 
 
 @contextmanager
-def _ends_as_by_ctrl_c() -> Iterator[None]:
-    """When launchd or systemd ask to end, it is as if Ctrl-C was pressed."""
+def _told_of_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end`` for Ctrl-C, and when launchd or systemd ask to end; then interrupt what is going on.
+
+    To interrupt is not enough: Python ignores what is raised while it cleans up an object, whatever it is.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def handle(number, frame) -> None:
+        end()
+        raise KeyboardInterrupt
+
+    previous = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for each, handler in previous.items():
+            signal.signal(each, handler)

@@ -18,6 +18,7 @@ from datasette.cli import cli
 from datasette_bear_search import embedders
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.demo.library import BearNote, write_library
+from datasette_bear_search.views import FIRST_RESULTS
 from tests.conftest import TINY
 from tests.test_browser import CHROMIUM, QUIET
 from tests.tiny_embedder import TinyEmbedder
@@ -240,7 +241,7 @@ def test_the_first_results_come_first_and_a_moment_later_the_others(page, search
     asked_first = typed_searches_of(page)
     page.locator("#bear-q").fill("garden")
     page.locator(".bear-aside[inert]").wait_for(state="attached")
-    assert page.locator(".bear-card").count() == 10
+    assert page.locator(".bear-card").count() == FIRST_RESULTS
     kept = page.locator(".bear-card").first.element_handle()
     page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
     assert kept.evaluate("card => card.isConnected")  # what was there already isn't drawn anew
@@ -250,7 +251,8 @@ def test_the_first_results_come_first_and_a_moment_later_the_others(page, search
 
 def test_nothing_moves_when_the_others_come(page, search):
     search()
-    places = "[...document.querySelectorAll('.bear-card')].slice(0, 10).map(card => card.offsetTop)"
+    first = f"[...document.querySelectorAll('.bear-card')].slice(0, {FIRST_RESULTS})"
+    places = f"{first}.map(card => card.offsetTop)"
     for text in ("garden", "zzzzzz", "slug", "garden"):
         page.locator("#bear-q").fill(text)
         page.wait_for_function("text => document.title.startsWith(text)", arg=text)

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -163,6 +163,27 @@ def test_the_command_ends_well_when_it_is_asked_to(vault, sidecar_path, tmp_path
         output = process.stdout.read()
         assert process.wait(PATIENCE) == 0, output
     assert output == "Stopped watching\n"
+
+
+def test_a_request_to_end_that_python_ignores_ends_it_all_the_same(
+    vault, sidecar_path, monkeypatch
+):
+    waits = []
+
+    def wait(self) -> None:
+        waits.append(self)
+        assert len(waits) == 1
+        with suppress(KeyboardInterrupt):  # as while an object is cleaned up
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Watcher, "_wait", wait)
+    said: list[str] = []
+    Watcher(
+        sidecar_path, [SourceConfig("vault", "markdown", str(vault))], None, say=said.append
+    ).run()
+    assert said[-1] == "Stopped watching"
+    with pytest.raises(KeyboardInterrupt):  # it is Python's own again
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize(
