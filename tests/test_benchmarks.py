@@ -103,7 +103,6 @@ def test_the_bare_scans_find_the_same_passages(folder):
         assert bare.fts5('"the"')
 
 
-@pytest.mark.datasette
 def test_query_time_measures_every_kind_and_way(folder, monkeypatch, capsys):
     path = folder / "times.json"
     monkeypatch.setattr(query_time, "WARM_UP", 1)

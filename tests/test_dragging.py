@@ -12,7 +12,6 @@ from tests.test_looks import open_page  # noqa: F401
 from tests.test_typing import served, sidecar  # noqa: F401
 
 pytestmark = [
-    pytest.mark.datasette,
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
 ]
 
