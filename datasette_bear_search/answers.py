@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from datasette import Response
 from datasette.utils import add_cors_headers
 
-from .sidecar import LACKING, sqlite3
+from .schema import sqlite3
+from .sidecar_faults import LACKING
 
 if TYPE_CHECKING:
     from datasette.app import Datasette

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 
 from . import sidecar
 from .filters import HAS, STATES
+from .legs import IS_CLOSE, NEAREST_PASSAGES
 from .planning import Plan
 from .search import found_statement
 from .sidecar import fold_tag
-from .statement import IS_CLOSE, NEAREST_PASSAGES
 
 # The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
 KINDS = (

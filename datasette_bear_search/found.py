@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .statement import (
+from .legs import (
     ANYWHERE_MATCHES,
     EXACT,
     EXACT_TITLE,
@@ -18,9 +18,9 @@ from .statement import (
     IS_CLOSE,
     LIKE,
     allowed_part,
-    joined,
     semantic_part,
 )
+from .statement import joined
 
 
 def found_sql(

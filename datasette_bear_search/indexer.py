@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 
-from . import folding, schema, sidecar, stored_notes, stored_sources
+from . import folding, schema, sidecar, sidecar_faults, stored_notes, stored_sources
 from .changes import (
     Changes,
     Reading,
@@ -187,7 +187,7 @@ def _only_run(path: Path) -> Iterator[None]:
             "searching works meanwhile."
         ) from None
     except OSError as error:
-        raise sidecar.not_writable(path, error) from None
+        raise sidecar_faults.not_writable(path, error) from None
     try:
         yield
     finally:

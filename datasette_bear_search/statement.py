@@ -1,7 +1,6 @@
-"""The one statement that ranks, part by part, in the order in which the parts stand.
+"""The one statement that ranks: what the legs find is scored, ordered and told, part by part in the order in which they stand.
 
-A part that doesn't take part in a search is replaced by an empty table of the same shape, so that what follows need
-not know. Every part can be read on its own; "View as SQL" shows the whole.
+Every part can be read on its own; "View as SQL" shows the whole.
 """
 
 from __future__ import annotations
@@ -9,18 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .schema import PASSAGE_INDEX, VECTORS
-
-# Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 wins .01 nDCG@10 on no test collection
-# and loses .01 on two; text recognized in images is noisy.
-COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
-
-# Passages that the semantic leg considers. Several passages of a note count once, so this is more than the
-# notes that anyone pages through; the cost of a vec0 scan grows with it.
-NEAREST_PASSAGES = 300
-# Of a large library, passages that are near by their signs, among which those are looked for. Of the fifty that are nearest by their
-# vectors, .99 are among them (benchmarks/query_time.py).
-NEAREST_BY_SIGNS = 600
+from .legs import (
+    EXACT,
+    EXACT_TITLE,
+    IS_CLOSE,
+    KEYWORD,
+    LIKE,
+    NO_KEYWORD,
+    NO_SEMANTIC,
+    WORD_HITS,
+    WORD_HITS_ANYWHERE,
+    allowed_part,
+    semantic_part,
+)
+from .schema import VECTORS
 
 # The best of poor matches isn't a good one: a note's words count in full if its BM25 is at least this share of what all of the
 # query's words together could have. Without it, a note that happens to have one word of a question comes first.
@@ -39,9 +40,6 @@ SMOOTHING = 0.3
 
 # Notes of each leg that are scored by both. What is found by its words beyond that follows in their order.
 CANDIDATES = 100
-
-# Notes whose rank among those that have the words is told. More would cost a sorting of all.
-RANKED = 1000
 
 # Around matches in a snippet, where no note can have them; replaced by markup when shown.
 MARK, END_MARK = "\x02", "\x03"
@@ -122,16 +120,6 @@ def statement_sql(
     return joined(parts, conditions)
 
 
-def semantic_part(by_signs: bool) -> str:
-    """The part that finds what is near in meaning."""
-    return SEMANTIC_BY_SIGNS if by_signs else SEMANTIC
-
-
-def allowed_part(conditions: Sequence[str]) -> str:
-    """The part that holds what the conditions allow."""
-    return ALLOWED.format(conditions="\n    and ".join(conditions))
-
-
 def joined(parts: Sequence[str], conditions: Sequence[str]) -> str:
     """The parts as one statement, whose last part is what it selects."""
     sql = "with\n" + ",\n".join(part.strip("\n") for part in parts[:-1]) + parts[-1]
@@ -140,188 +128,6 @@ def joined(parts: Sequence[str], conditions: Sequence[str]) -> str:
         sql = re.sub(r"\n[^\n]*-- filtered(?=\n)", "", sql)
     return sql.replace(" -- filtered", "")
 
-
-ALLOWED = """
--- what the filters allow
-allowed as materialized (
-  select id
-  from notes
-  where {conditions}
-)"""
-
-# Substrings stand in for words where no note has any of the words. The first table decides whether there is anything to do:
-# a condition would be asked of note after note.
-_SUBSTRING_HITS = """
-substring_hits as materialized (
-  select id as note_id, instr(lower(title), lower(:q)) > 0 as in_title, modified
-  from (select 1{unless}) as asked
-  cross join notes
-  where not exists (
-      select 1
-      from json_each(:substrings)
-      where instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(value)) = 0
-    )
-    and id in (select id from allowed) -- filtered
-)"""
-
-FTS_MATCHES = """
-  from notes_fts
-  where notes_fts match :match
-    and +rowid in (select id from allowed) -- filtered"""
-
-_FTS_HITS = f"""
-  select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25{FTS_MATCHES}"""
-
-# Read twice, but the second time only as to whether there are any: a table of them all would cost more.
-WORD_HITS = f"""
--- words: every note that has one of them; bm25() is the more negative the better
-word_hits as not materialized ({_FTS_HITS}
-)"""
-
-# What a word found anywhere is worth: about the BM25 of a word that one note in fifty has.
-ANYWHERE_WEIGHT = 4.0
-
-ANYWHERE_MATCHES = """
-    from notes
-    join json_each(:anywhere)
-      on instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(json_each.value)) > 0
-    where true
-      and notes.id in (select id from allowed) -- filtered"""
-
-WORD_HITS_ANYWHERE = f"""
--- words: every note that has one of them; bm25() is the more negative the better. Scripts without spaces between their
--- words are searched for anywhere in the text
-word_hits as materialized (
-  select note_id, sum(bm25) as bm25
-  from (
-    select * from ({_FTS_HITS}
-    )
-    union all
-    select notes.id, {ANYWHERE_WEIGHT}{ANYWHERE_MATCHES}
-  )
-  group by note_id
-)"""
-
-_NO_WORD_HITS = """
-    where not exists (select 1 from word_hits)
-      and not exists (select 1 from notes_fts where notes_fts match :match) -- filtered
-  """
-
-INSTEAD_OF_WORDS = f"""
--- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS.format(unless=_NO_WORD_HITS)}"""
-
-_RANKED = f"""
-hits as materialized ({{words}}
-  select note_id, 'like' as found_by, 1.0 + in_title as bm25, modified as recent
-  from substring_hits
-),
-keyword as materialized (
-  select *, row_number() over (order by bm25 desc, recent desc, note_id) as rank
-  from (select * from hits order by bm25 desc, recent desc, note_id limit {RANKED})
-)"""
-
-_WORDS_TOO = """
-  select note_id, 'words' as found_by, bm25, null as recent
-  from word_hits
-  union all"""
-
-KEYWORD = f"{INSTEAD_OF_WORDS},{_RANKED.format(words=_WORDS_TOO)}"
-
-LIKE = f"""
--- notes that contain every part of the text as it stands{_SUBSTRING_HITS.format(unless="")},{_RANKED.format(words="")}"""
-
-NO_KEYWORD = """
-hits as (
-  select null as note_id, null as found_by, null as bm25
-  where false
-),
-keyword as (
-  select null as note_id, null as rank
-  where false
-)"""
-
-# Values of an address are text, and text is greater than any number.
-IS_CLOSE = "similarity >= :floor + 0"
-
-_NEAREST = f"""
--- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
-nearest as materialized (
-  select rowid as passage_id, 1 - distance as similarity
-  from {PASSAGE_INDEX}
-  where embedding match embed(:meaning)
-    and k = {NEAREST_PASSAGES}
-    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-)"""
-
-_NEAREST_BY_SIGNS = f"""
--- meaning: the passages nearest to the query. Signs find more than are wanted, and the vectors tell which are near; the
--- filters are applied before
-nearest as materialized (
-  select passage_id, 1 - vec_distance_cosine(vector, embed(:meaning)) as similarity
-  from json_each(
-    nearest_passages(
-      embed(:meaning), {NEAREST_BY_SIGNS}
-      , coalesce((select group_concat(id) from allowed), '') -- filtered
-    )
-  ) as by_signs
-  join {VECTORS} on {VECTORS}.passage_id = by_signs.value
-  order by similarity desc
-  limit {NEAREST_PASSAGES}
-)"""
-
-_SEMANTIC = """,
--- the best passage stands for its note
-semantic as materialized (
-  select note_id, passage_id, similarity, row_number() over (order by similarity desc, note_id) as rank
-  from (
-    select note_id, passage_id, max(similarity) as similarity
-    from nearest
-    join passages on passages.id = nearest.passage_id
-    group by note_id
-  )
-)"""
-
-SEMANTIC = _NEAREST + _SEMANTIC
-SEMANTIC_BY_SIGNS = _NEAREST_BY_SIGNS + _SEMANTIC
-
-NO_SEMANTIC = """
-semantic as (
-  select null as note_id, null as passage_id, null as similarity, null as rank
-  where false
-)"""
-
-EXACT_TITLE = """
--- what comes first: a note whose title is the query
-exact as materialized (
-  select id as note_id, 2 as level
-  from notes
-  where title = :q collate nocase
-    and id in (select id from allowed) -- filtered
-)"""
-
-EXACT = """
--- what comes first: a note whose title is the query, then those with its phrases and identifiers as they stand
-exact as materialized (
-  select note_id, max(level) as level
-  from (
-    select id as note_id, 2 as level
-    from notes
-    where title = :q collate nocase
-      and id in (select id from allowed) -- filtered
-    union all
-    select rowid, 1
-    from notes_fts
-    where notes_fts match :exact
-      and +rowid in (select id from allowed) -- filtered
-      -- the word index takes C++ for c
-      and not exists (
-        select 1
-        from json_each(:exact_substrings)
-        where instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), lower(value)) = 0
-      )
-  )
-  group by note_id
-)"""
 
 CANDIDATES_OF_BOTH = f"""
 candidates as materialized (

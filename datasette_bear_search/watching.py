@@ -19,7 +19,8 @@ from pathlib import Path
 
 from . import indexer
 from .embedders import Embedder
-from .sidecar import SidecarError, explained, sqlite3
+from .schema import sqlite3
+from .sidecar_faults import SidecarError, explained
 from .sources.kinds import SourceConfig
 
 # Milliseconds within which changes are taken for one: saving a file is often several steps.

@@ -11,7 +11,7 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search import embedders, freshness, sidecar, statement
+from datasette_bear_search import embedders, freshness, legs, sidecar
 from datasette_bear_search.demo.library import BearFile, BearNote
 from tests.bear_libraries import day, edit
 from tests.conftest import TINY
@@ -139,8 +139,7 @@ async def test_words_and_filters_find(datasette, query, expected):
 async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, sidecar_path):
     # Were they applied afterwards, the nearest passages of all would leave no place for the one with the tag.
     near = [
-        BearNote(f"# Roof {number}\n\nThe roof leaks.")
-        for number in range(statement.NEAREST_PASSAGES)
+        BearNote(f"# Roof {number}\n\nThe roof leaks.") for number in range(legs.NEAREST_PASSAGES)
     ]
     write(*near, BearNote("# Soup\n\nRed lentils.", tags=("recipes",)))
     bear_index()

@@ -38,7 +38,8 @@ def clear_errors() -> Iterator[None]:
     from ..evaluation import EvaluationError
     from ..indexer import IndexBusy
     from ..redaction import RedactionMissing
-    from ..sidecar import SidecarError, explained, sqlite3
+    from ..schema import sqlite3
+    from ..sidecar_faults import SidecarError, explained
     from ..sources import SourceError
 
     foreseeable = (

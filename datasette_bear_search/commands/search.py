@@ -232,7 +232,7 @@ def _print_results(answer: Answer, offset: int) -> None:
 
 
 def _print_explanation(connection: sqlite3.Connection, answer: Answer) -> None:
-    from ..statement import COLUMN_WEIGHTS
+    from ..legs import COLUMN_WEIGHTS
     from ..terminal import explanation
 
     results = answer.results
@@ -281,7 +281,8 @@ def _clear_errors() -> Iterator[None]:
     # Not those of all commands: they don't know this exit status, and cost the import of the indexer.
     from ..filters import InvalidParameter
     from ..redaction import RedactionMissing
-    from ..sidecar import SidecarError, explained, sqlite3
+    from ..schema import sqlite3
+    from ..sidecar_faults import SidecarError, explained
 
     try:
         yield
