@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import embedders, readiness, redacted, reranking, sidecar, sql_functions
+from . import embedders, nearest, readiness, redacted, reranking, sidecar, sql_functions
 from .highlighting import highlighted
 from .parameters import read_query, read_ranking
 from .planning import Plan, plan
@@ -164,6 +164,9 @@ def _prepare_meaning(
     if not embedder.ready:
         on_loading()
     obstacle = readiness.embed_query(state, embedder, planned.query)
+    if obstacle is None:
+        # Reading what is kept in memory isn't part of the statement's time.
+        nearest.load(connection)
     return obstacle is None, obstacle
 
 

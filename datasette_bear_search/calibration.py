@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import statistics
 
-from . import passage_index, sidecar, signs
+from . import nearest, sidecar
 from .embedders import Embedder
-from .schema import PASSAGE_INDEX, VECTORS
 
 # Words that have nothing to do with each other: what a library holds that is nearest to them is near by chance. Each
 # triple is about nothing, so that no library is about it.
@@ -24,7 +23,7 @@ UNRELATED = (
 DEVIATIONS = 1.5
 
 # Of a large library, the nearest passages by signs among which the nearest one is looked for.
-BY_SIGNS = 100
+LOOKED_AT = 50
 
 
 def floor(connection: sidecar.sqlite3.Connection, embedder: Embedder) -> float | None:
@@ -47,18 +46,12 @@ def floor(connection: sidecar.sqlite3.Connection, embedder: Embedder) -> float |
 
 def _closest(connection: sidecar.sqlite3.Connection, vector: bytes) -> float | None:
     """The greatest similarity of a vector to a passage; None if there are no passages."""
-    if passage_index.holds_signs(connection):
-        signs.register(connection)
-        sql = f"""
-            select max(1 - vec_distance_cosine(vector, :vector))
-            from {VECTORS}
-            where passage_id in (select value from json_each(nearest_passages(:vector, {BY_SIGNS})))
-            """
-    else:
-        sql = (
-            f"select max(1 - distance) from {PASSAGE_INDEX} where embedding match :vector and k = 1"
-        )
-    return connection.execute(sql, {"vector": vector}).fetchone()[0]
+    nearest.register(connection)
+    [similarity] = connection.execute(
+        f"select max(value) from json_each(nearest_passages(:vector, {LOOKED_AT}))",
+        {"vector": vector},
+    ).fetchone()
+    return similarity
 
 
 def calibrate(connection: sidecar.sqlite3.Connection, embedder: Embedder) -> None:

@@ -33,16 +33,23 @@ def embed_pending(
     embedder: Embedder,
     *,
     verify_model: bool = False,
+    precision: str | None = None,
     on_embedded: Callable[[int, int], None] = lambda done, total: None,
 ) -> Embedded:
     """Make the vectors of all passages that have none, or of all of them if the stored ones are another model's.
 
     :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
+    :param precision: how exactly they are stored, one of ``precision.PRECISIONS``; None: as they are
     :raises ModelUnavailable: if the model can't be loaded
     """
     run = Embedded()
-    state = sidecar.read_state(connection)
     can_index = sidecar.has_vector_extension(connection)
+    if precision is not None and can_index:
+        with sidecar.transaction(connection):
+            passage_index.set_precision(connection, precision)
+            if sidecar.get_meta(connection, "dimension"):
+                passage_index.prepare(connection)
+    state = sidecar.read_state(connection)
     if not state.pending and state.model == embedder.name and not verify_model:
         # Nothing to do, and no need to load a model to know it. But another version may have laid out the index.
         if can_index and state.has_vectors:

@@ -17,8 +17,8 @@ from .legs import (
     INSTEAD_OF_WORDS,
     IS_CLOSE,
     LIKE,
+    SEMANTIC,
     allowed_part,
-    semantic_part,
 )
 from .statement import joined
 
@@ -29,7 +29,6 @@ def found_sql(
     *,
     exact: bool,
     anywhere: bool,
-    by_signs: bool,
     told: str,
 ) -> str:
     """A statement about the notes that a search finds, which are in its table ``found``.
@@ -48,7 +47,7 @@ def found_sql(
         elif "like" in legs:
             parts.append(LIKE)
         if "semantic" in legs:
-            parts.append(semantic_part(by_signs))
+            parts.append(SEMANTIC)
         parts.append(EXACT if exact else EXACT_TITLE)
         ways = [WAYS[leg] for leg in legs]
         parts.append(FOUND.format(ways="".join(f"{way}\n  union" for way in ways)))

@@ -98,6 +98,7 @@ def update(
     remove: Iterable[str] = (),
     rebuild: bool = False,
     verify_model: bool = False,
+    precision: str | None = None,
     tidy: bool = True,
     hooks: Hooks = SILENT,
 ) -> Report:
@@ -107,6 +108,7 @@ def update(
     :param remove: names of sources whose notes leave the sidecar
     :param rebuild: empty the sidecar first; nothing happens if one of the sources can't be read
     :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
+    :param precision: how exactly vectors are stored, one of ``precision.PRECISIONS``; None: as they are
     :param tidy: leave no trace of a note's old words in the file; without it that is left to a later run
     :raises IndexBusy: if another run is at work
     :raises SidecarError: if the sidecar can't be written
@@ -132,7 +134,7 @@ def update(
         _write_text(connection, readings, list(remove), tidy, report)
         hooks.on_text(report)
         if embedder is not None:
-            _write_vectors(connection, embedder, verify_model, hooks.on_embedded, report)
+            _write_vectors(connection, embedder, report, hooks.on_embedded, verify_model, precision)
         _finish(connection, path, report)
     return report
 
@@ -149,7 +151,7 @@ def index(
     with _only_run(path), sidecar.open_for_writing(path) as connection:
         _write_text(connection, readings, [], True, report)
         if embedder is not None:
-            _write_vectors(connection, embedder, False, on_embedded, report)
+            _write_vectors(connection, embedder, report, on_embedded)
         _finish(connection, path, report)
     return report
 
@@ -292,14 +294,19 @@ def _without_model(state: sidecar.State, embedder: Embedder) -> str:
 def _write_vectors(
     connection: sidecar.sqlite3.Connection,
     embedder: Embedder,
-    verify_model: bool,
-    on_embedded: Callable[[int, int], None],
     report: Report,
+    on_embedded: Callable[[int, int], None],
+    verify_model: bool = False,
+    precision: str | None = None,
 ) -> None:
     started = time.perf_counter()
     try:
         run = embed_pending(
-            connection, embedder, verify_model=verify_model, on_embedded=on_embedded
+            connection,
+            embedder,
+            verify_model=verify_model,
+            precision=precision,
+            on_embedded=on_embedded,
         )
         report.embedded, report.refused = run.count, run.refused
         report.notices.extend(run.notices)

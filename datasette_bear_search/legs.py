@@ -7,26 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .schema import PASSAGE_INDEX, VECTORS
-
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 wins .01 nDCG@10 on no test collection
 # and loses .01 on two; text recognized in images is noisy.
 COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 
 # Passages that the semantic leg considers. Several passages of a note count once, so this is more than the
-# notes that anyone pages through; the cost of a vec0 scan grows with it.
+# notes that anyone pages through.
 NEAREST_PASSAGES = 300
-# Of a large library, passages that are near by their signs, among which those are looked for. Of the fifty that are nearest by their
-# vectors, .99 are among them (benchmarks/query_time.py).
-NEAREST_BY_SIGNS = 600
 
 # Notes whose rank among those that have the words is told. More would cost a sorting of all.
 RANKED = 1000
-
-
-def semantic_part(by_signs: bool) -> str:
-    """The part that finds what is near in meaning."""
-    return SEMANTIC_BY_SIGNS if by_signs else SEMANTIC
 
 
 def allowed_part(conditions: Sequence[str]) -> str:
@@ -35,12 +25,19 @@ def allowed_part(conditions: Sequence[str]) -> str:
 
 
 ALLOWED = """
--- what the filters allow
-allowed as materialized (
+-- what the filters allow; once more as a set of bytes, 1 for a note that is in it: SQLite takes longer to sort many ids into
+-- an index than for all the rest
+allowed as not materialized (
   select id
   from notes
   where {conditions}
+),
+allowed_notes as materialized (
+  select note_set(group_concat(id)) as ids
+  from allowed
 )"""
+
+_IS_ALLOWED = "substr((select ids from allowed_notes), {id}, 1) = x'01' -- filtered"
 
 # Substrings stand in for words where no note has any of the words. The first table decides whether there is anything to do:
 # a condition would be asked of note after note.
@@ -57,10 +54,12 @@ substring_hits as materialized (
     and id in (select id from allowed) -- filtered
 )"""
 
-FTS_MATCHES = """
+_ROW_IS_ALLOWED = f"""
+    and {_IS_ALLOWED.format(id="+rowid")}"""
+
+FTS_MATCHES = f"""
   from notes_fts
-  where notes_fts match :match
-    and +rowid in (select id from allowed) -- filtered"""
+  where notes_fts match :match{_ROW_IS_ALLOWED}"""
 
 _FTS_HITS = f"""
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25{FTS_MATCHES}"""
@@ -100,6 +99,23 @@ _NO_WORD_HITS = """
       and not exists (select 1 from notes_fts where notes_fts match :match) -- filtered
   """
 
+# Where very many notes have one of the words: not all of them are ranked.
+PROMISING_WORD_HITS = f"""
+-- words: of the notes that have one of them, those that have a rare one or several; and what else is a candidate
+promising as materialized (
+  select rowid as note_id
+  from notes_fts
+  where notes_fts match :promising
+  union
+  select note_id from semantic
+  union
+  select note_id from exact
+),
+-- bm25() is the more negative the better
+word_hits as not materialized ({_FTS_HITS}
+    and +rowid in (select note_id from promising)
+)"""
+
 INSTEAD_OF_WORDS = f"""
 -- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS.format(unless=_NO_WORD_HITS)}"""
 
@@ -136,34 +152,17 @@ keyword as (
 # Values of an address are text, and text is greater than any number.
 IS_CLOSE = "similarity >= :floor + 0"
 
-_NEAREST = f"""
+SEMANTIC = f"""
 -- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
 nearest as materialized (
-  select rowid as passage_id, 1 - distance as similarity
-  from {PASSAGE_INDEX}
-  where embedding match embed(:meaning)
-    and k = {NEAREST_PASSAGES}
-    and rowid in (select id from passages where note_id in (select id from allowed)) -- filtered
-)"""
-
-_NEAREST_BY_SIGNS = f"""
--- meaning: the passages nearest to the query. Signs find more than are wanted, and the vectors tell which are near; the
--- filters are applied before
-nearest as materialized (
-  select passage_id, 1 - vec_distance_cosine(vector, embed(:meaning)) as similarity
+  select key + 0 as passage_id, value as similarity
   from json_each(
     nearest_passages(
-      embed(:meaning), {NEAREST_BY_SIGNS}
-      , coalesce((select group_concat(id) from allowed), '') -- filtered
+      embed(:meaning), {NEAREST_PASSAGES}
+      , (select ids from allowed_notes) -- filtered
     )
-  ) as by_signs
-  join {VECTORS} on {VECTORS}.passage_id = by_signs.value
-  order by similarity desc
-  limit {NEAREST_PASSAGES}
-)"""
-
-_SEMANTIC = """,
--- the best passage stands for its note
+  )
+),-- the best passage stands for its note
 semantic as materialized (
   select note_id, passage_id, similarity, row_number() over (order by similarity desc, note_id) as rank
   from (
@@ -174,25 +173,22 @@ semantic as materialized (
   )
 )"""
 
-SEMANTIC = _NEAREST + _SEMANTIC
-SEMANTIC_BY_SIGNS = _NEAREST_BY_SIGNS + _SEMANTIC
-
 NO_SEMANTIC = """
 semantic as (
   select null as note_id, null as passage_id, null as similarity, null as rank
   where false
 )"""
 
-EXACT_TITLE = """
+EXACT_TITLE = f"""
 -- what comes first: a note whose title is the query
 exact as materialized (
   select id as note_id, 2 as level
   from notes
   where title = :q collate nocase
-    and id in (select id from allowed) -- filtered
+    and {_IS_ALLOWED.format(id="id")}
 )"""
 
-EXACT = """
+EXACT = f"""
 -- what comes first: a note whose title is the query, then those with its phrases and identifiers as they stand
 exact as materialized (
   select note_id, max(level) as level
@@ -200,12 +196,12 @@ exact as materialized (
     select id as note_id, 2 as level
     from notes
     where title = :q collate nocase
-      and id in (select id from allowed) -- filtered
+      and {_IS_ALLOWED.format(id="id")}
     union all
     select rowid, 1
     from notes_fts
     where notes_fts match :exact
-      and +rowid in (select id from allowed) -- filtered
+      and {_IS_ALLOWED.format(id="+rowid")}
       -- the word index takes C++ for c
       and not exists (
         select 1

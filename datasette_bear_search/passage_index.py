@@ -1,14 +1,14 @@
-"""The vectors of passages, and what finds those that are near: the vectors once more in vec0, or their signs.
+"""The vectors of passages, and a vec0 table of them: the vectors once more, for SQL of anybody's own, or their signs.
 
-sqlite-vec compares a query with every vector, which is exact, and fast enough for most libraries. In a large one the
-table keeps of each number only whether it is above zero: a thirty-second of the size, compared in memory by
-:mod:`signs`. The best by signs are then compared by the vectors themselves.
+Searches look for what is near in memory (:mod:`nearest`): in a small library among the vectors, in a large one by the
+signs. Then the table keeps of each number only whether it is above zero, which is a thirty-second of the size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import precision
 from .schema import PASSAGE_INDEX, VECTORS, sqlite3
 from .sidecar import STALE, get_meta, has_vector_extension, set_meta
 
@@ -32,8 +32,9 @@ def prepare(connection: sqlite3.Connection) -> None:
     dimension = int(get_meta(connection, "dimension") or 0)
     [count] = connection.execute("select count(*) from passages").fetchone()
     had_signs = holds_signs(connection)
-    # sqlite-vec keeps eight signs in a byte.
-    by_signs = count > EXACT_AT_MOST * (SHRUNK if had_signs else 1) and dimension % 8 == 0
+    is_large = count > EXACT_AT_MOST * (SHRUNK if had_signs else 1)
+    # Who wants small vectors wants no second copy of them. sqlite-vec keeps eight signs in a byte.
+    by_signs = (is_large or precision.of(connection) == precision.INT8) and dimension % 8 == 0
     if by_signs != had_signs or get_meta(connection, STALE):
         connection.execute(f"drop table if exists {PASSAGE_INDEX}")
         connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
@@ -55,7 +56,11 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
     """Store the vectors of passages: pairs of passage id and float32 BLOB."""
-    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
+    kept = precision.of(connection)
+    connection.executemany(
+        f"insert into {precision.table(kept)} (passage_id, vector) values (?, ?)",
+        [(passage_id, precision.stored(vector, kept)) for passage_id, vector in rows],
+    )
     connection.executemany(
         f"insert into {PASSAGE_INDEX} (rowid, embedding) "
         f"values (?, {_stored('?', holds_signs(connection))})",
@@ -70,7 +75,8 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     """Forget the vectors of passages, of those that have one."""
     rows = [(passage_id,) for passage_id in passage_ids]
-    removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
+    table = precision.table(precision.of(connection))
+    removed = connection.executemany(f"delete from {table} where passage_id = ?", rows).rowcount
     if removed <= 0:
         return
     if has_vector_extension(connection):
@@ -83,11 +89,23 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
 
 def drop(connection: sqlite3.Connection) -> None:
     """Forget all vectors; every passage waits for a new one."""
-    connection.execute(f"delete from {VECTORS}")
+    connection.execute(f"delete from {precision.table(precision.of(connection))}")
     connection.execute("update passages set embedded = 0 where embedded")
     connection.execute(f"drop table if exists {PASSAGE_INDEX}")
     connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
     _mark_changed(connection)
+
+
+def set_precision(connection: sqlite3.Connection, wanted: str) -> None:
+    """Store the vectors in this precision, one of ``precision.PRECISIONS``. More of it needs new vectors."""
+    if precision.of(connection) == wanted:
+        return
+    if precision.change(connection, wanted):
+        _mark_changed(connection)
+    else:
+        drop(connection)
+    # Made anew by :func:`prepare`, as it should be now.
+    set_meta(connection, **{STALE: "yes"})
 
 
 def _stored(vector: str, by_signs: bool) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
-from . import folding, sidecar, signs, vocabulary
+from . import folding, fts5, sidecar, vocabulary
+from .promising import AT_LEAST, promising
 from .query import Query, completed, literal, relaxed, rewritten
 
 # Closed-class words of English, which say nothing about what a note is about. Leaving them out of the words that are
@@ -42,6 +44,9 @@ BALANCES = {
 # A sentence in which an identifier is named is a sentence all the same.
 KEYWORDS_AT_MOST = 2
 
+# Filters allow few notes if they are less than one in so many.
+FEW = 5
+
 # The most that FTS5's BM25 (k1 = 1.2) gives for a word, as a multiple of its inverse document frequency.
 BM25_K1_PLUS_1 = 2.2
 
@@ -64,8 +69,10 @@ class Plan:
     highest_bm25: float = (
         0.0  # what a note with all of the words, again and again, would have; 0 if that isn't known
     )
+    promising: str | None = (
+        None  # the notes that are ranked by their words; None: all that have one
+    )
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
-    by_signs: bool = False  # whether the signs of vectors find what is near
     floor: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
     notices: tuple[str, ...] = ()
@@ -103,9 +110,10 @@ def plan(
         query = relaxed(query)
     if folding.has_copies(connection):
         query = replace(query, filters=replace(query.filters, folded=True))
-    highest_bm25 = 0.0
+    highest_bm25, worth_ranking = 0.0, None
     with suppress(sidecar.sqlite3.DatabaseError):
         highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(query, terms, library_notes)
+        worth_ranking = _promising(connection, query, terms, library_notes)
     floor = sidecar.get_meta(connection, "floor")
     return Plan(
         query,
@@ -113,8 +121,7 @@ def plan(
         shape=asked,
         balance=BALANCES[asked] if balance is None else balance,
         highest_bm25=highest_bm25,
-        # Reading them takes a moment in a large library: here it isn't part of the statement's time.
-        by_signs=signs.load(connection) is not None,
+        promising=worth_ranking,
         floor=float(floor) if floor else None,
         corrections=corrections,
         notices=tuple(notices),
@@ -140,6 +147,41 @@ def _highest_bm25(query: Query, terms: _Terms, notes: int) -> float:
                 math.log((max(notes - having, 0) + 0.5) / (having + 0.5)), 1e-6
             )
     return highest
+
+
+def _promising(
+    connection: sidecar.sqlite3.Connection, query: Query, terms: _Terms, notes: int
+) -> str | None:
+    """The notes that are worth ranking, if the query is nothing but words."""
+    others = query.phrases or query.identifiers or query.prefixes
+    if query.is_boolean or others or any(map(_UNSPACED.search, query.words)):
+        return None
+    having = {}
+    for word in query.words:
+        stems = vocabulary.stems(word)
+        if len(stems) != 1:
+            return None
+        having[stems[0]] = (fts5.quoted(word), max((term.notes for term in terms(word)), default=0))
+    expression = promising(dict(having.values()), notes)
+    if not expression:
+        return None
+    matching = "from notes_fts where notes_fts match :match"
+    if not _are_at_least(connection, AT_LEAST, matching, {"match": expression}):
+        return None  # there were more to be expected
+    conditions, parameters = query.filters.conditions()
+    allowed = f"from notes where {' and '.join(conditions)}"
+    # Among few notes all are ranked that have a word.
+    are_many = not conditions or _are_at_least(connection, notes // FEW, allowed, parameters)
+    return expression if are_many else None
+
+
+def _are_at_least(
+    connection: sidecar.sqlite3.Connection, count: int, rows: str, parameters: Mapping[str, Any]
+) -> bool:
+    """Whether there are so many rows, of which no more are looked at."""
+    sql = f"select count(*) from (select 1 {rows} limit {count})"
+    [found] = connection.execute(sql, parameters).fetchone()
+    return found == count
 
 
 def _fitted(

@@ -18,7 +18,7 @@ from . import sidecar
 from .found import found_sql
 from .planning import Plan
 from .query import Query
-from .statement import END_MARK, ENOUGH, MARK, SNIPPET_TOKENS, statement_sql
+from .statement import END_MARK, ENOUGH, MARK, SNIPPET_TOKENS, among_candidates, statement_sql
 
 PAGE_SIZE = 20
 
@@ -214,16 +214,18 @@ def statement(
         parameters["half_life"] = ranking.recency
     if "semantic" in legs:
         parameters["floor"] = planned.floor or 0.0
+    if "keyword" in legs and planned.promising and among_candidates(ranking.sort, size, offset):
+        parameters["promising"] = planned.promising
     sql = statement_sql(
         legs,
         conditions,
         exact="exact" in parameters,
         anywhere="anywhere" in parameters,
+        promising="promising" in parameters,
         fusion=ranking.fusion,
         sort=ranking.sort,
         recency=bool(ranking.recency),
         # In any order but that of relevance, what isn't close would stand among what is.
-        by_signs=planned.by_signs,
         found_only="semantic" in legs and ranking.sort != "relevance",
         limit=size,
         offset=offset,
@@ -242,7 +244,6 @@ def found_statement(planned: Plan, legs: Sequence[str], told: str) -> Statement:
         conditions,
         exact="exact" in parameters,
         anywhere="anywhere" in parameters,
-        by_signs=planned.by_signs,
         told=told,
     )
     return Statement(sql, parameters)

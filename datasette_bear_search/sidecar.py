@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from . import schema
+from . import precision, schema
 from .schema import APPLICATION_ID, PASSAGE_INDEX, VECTORS, sqlite3
 from .sidecar_faults import (
     CHECK_PERMISSIONS,
@@ -106,6 +106,7 @@ def connect(path: Path) -> sqlite3.Connection:
     if not is_made(path):
         raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
     connection = _open_read_only(path)
+    precision.register(connection)
     load_vector_extension(connection)
     return connection
 
@@ -131,6 +132,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         _migrate(connection)
         # Not before: migrations may drop and rename tables.
         connection.execute("pragma foreign_keys = on")
+        precision.register(connection)
         load_vector_extension(connection)
         yield connection
 
@@ -202,14 +204,18 @@ def reset(connection: sqlite3.Connection) -> None:
         columns = [column[0] for column in sources.description]
         unread = [{**dict(zip(columns, row)), "state": "", "notes": 0} for row in sources]
         # Virtual tables first: they take the tables with them in which they keep their data.
-        for kind in ("create virtual table%", "create table%"):
+        for made, kind in (
+            ("create view%", "view"),
+            ("create virtual table%", "table"),
+            ("create table%", "table"),
+        ):
             names = connection.execute(
-                "select name from sqlite_master where type = 'table' and sql like ? and name not like 'sqlite_%'"
+                "select name from sqlite_master where type = ? and sql like ? and name not like 'sqlite_%'"
                 " and name != ?",
-                [kind, schema.JUDGMENTS],
+                [kind, made, schema.JUDGMENTS],
             ).fetchall()
             for (name,) in names:
-                connection.execute(f"drop table {name}")
+                connection.execute(f"drop {kind} {name}")
         # In the same transaction: a search must never see a sidecar without tables.
         schema.migrate(connection)
         connection.executemany(
@@ -237,6 +243,14 @@ def stored_model(path: Path) -> str | None:
         return None
     with closing(connect(path)) as connection:
         return get_meta(connection, "model")
+
+
+def stored_precision(path: Path) -> str | None:
+    """The precision of the vectors in the sidecar at ``path``, if there is one."""
+    if not is_sidecar(path):
+        return None
+    with closing(connect(path)) as connection:
+        return precision.of(connection)
 
 
 def read_state(connection: sqlite3.Connection) -> State:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from . import passage_index, sidecar
-from .schema import PASSAGE_INDEX, VECTORS
+from . import sidecar
+from .schema import VECTORS
 from .search import Passage, Statement, note_fields
 
 SIZE = 10
@@ -89,7 +89,7 @@ def similar(
     if found is None:
         return None
     obstacle = _obstacle(connection, note_id)
-    sql = statement_sql(by_meaning=obstacle is None, by_signs=passage_index.holds_signs(connection))
+    sql = statement_sql(by_meaning=obstacle is None)
     statement = Statement(sql, {"note": note_id, "size": size})
     cursor = connection.execute(statement.sql, statement.parameters)
     columns = [column[0] for column in cursor.description]
@@ -103,14 +103,12 @@ def similar(
     )
 
 
-def statement_sql(*, by_meaning: bool, by_signs: bool) -> str:
+def statement_sql(*, by_meaning: bool) -> str:
     """The statement's text. ``:note`` is the note's id, ``:size`` how many are wanted.
 
     :param by_meaning: whether vectors are compared, too
-    :param by_signs: whether the passage index holds signs instead of vectors
     """
-    meaning = MEANING.format(near=NEAR_BY_SIGNS if by_signs else NEAR) if by_meaning else NO_MEANING
-    parts = [RELATED, meaning, SCORED]
+    parts = [RELATED, MEANING if by_meaning else NO_MEANING, SCORED]
     return "with\n" + ",\n".join(part.strip("\n") for part in parts) + ROWS
 
 
@@ -172,7 +170,22 @@ own_passages as materialized (
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where note_id = :note
     and position % (1 + (select count(*) - 1 from passages where note_id = :note) / {OWN_PASSAGES}) = 0
-),{{near}},
+),
+-- the passages nearest to each of them; the note's own are among them
+near as materialized (
+  select passages.note_id
+  from own_passages
+  cross join json_each(
+    nearest_passages(
+      own_passages.vector, {NEAREST_PASSAGES} + (select count(*) from passages where note_id = :note)
+    )
+  ) as nearest
+  join passages on passages.id = nearest.key + 0
+  where passages.note_id != :note
+  group by passages.note_id
+  order by max(nearest.value) desc, passages.note_id
+  limit {CANDIDATES}
+),
 candidates as materialized (
   select note_id from near
   union
@@ -201,39 +214,6 @@ usual as materialized (
       and note_id != :note
     group by passages.id
   )
-)"""
-
-NEAR = f"""
--- the passages nearest to each of them; the note's own are among them
-near as materialized (
-  select passages.note_id
-  from own_passages
-  cross join {PASSAGE_INDEX}
-  join passages on passages.id = {PASSAGE_INDEX}.rowid
-  where {PASSAGE_INDEX}.embedding match own_passages.vector
-    and k = min(4096, {NEAREST_PASSAGES} + (select count(*) from passages where note_id = :note))
-    and passages.note_id != :note
-  group by passages.note_id
-  order by min(distance), passages.note_id
-  limit {CANDIDATES}
-)"""
-
-NEAR_BY_SIGNS = f"""
--- the passages nearest to each of them by the signs of their vectors; the note's own are among them
-near as materialized (
-  select passages.note_id
-  from own_passages
-  cross join json_each(
-    nearest_passages(
-      own_passages.vector, {NEAREST_PASSAGES} + (select count(*) from passages where note_id = :note)
-    )
-  ) as by_signs
-  join passages on passages.id = by_signs.value
-  join {VECTORS} on {VECTORS}.passage_id = passages.id
-  where passages.note_id != :note
-  group by passages.note_id
-  order by min(vec_distance_cosine({VECTORS}.vector, own_passages.vector)), passages.note_id
-  limit {CANDIDATES}
 )"""
 
 NO_MEANING = """

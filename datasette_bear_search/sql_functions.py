@@ -7,7 +7,7 @@ import sys
 from datetime import datetime, timezone
 from typing import Any
 
-from . import sidecar, signs
+from . import nearest, precision, sidecar
 from .embedders import ModelUnavailable, get_embedder
 
 # Reciprocal Rank Fusion's constant: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
@@ -156,7 +156,8 @@ def register_embed(connection: sidecar.sqlite3.Connection) -> None:
             print(error, file=sys.stderr)
             return None
 
-    signs.register(connection)
+    nearest.register(connection)
+    precision.register(connection)
     connection.create_aggregate("mean_vector", 2, MeanVector)
     connection.create_aggregate("scores_around", 3, ScoresAround)
     # Deterministic, or SQLite would call it once a row.

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from .legs import (
     EXACT,
     EXACT_TITLE,
+    FTS_MATCHES,
     IS_CLOSE,
     KEYWORD,
     LIKE,
     NO_KEYWORD,
     NO_SEMANTIC,
+    PROMISING_WORD_HITS,
+    SEMANTIC,
     WORD_HITS,
     WORD_HITS_ANYWHERE,
     allowed_part,
-    semantic_part,
 )
 from .schema import VECTORS
 
@@ -64,11 +66,11 @@ def statement_sql(
     *,
     exact: bool = False,
     anywhere: bool = False,
+    promising: bool = False,
     fusion: str = "blend",
     sort: str = "relevance",
     recency: bool = False,
     found_only: bool = False,
-    by_signs: bool = False,
     limit: int,
     offset: int,
 ) -> str:
@@ -78,11 +80,12 @@ def statement_sql(
     :param conditions: SQL conditions on ``notes`` that every result fulfils
     :param exact: whether there are phrases or identifiers that come first (``:exact``, ``:exact_substrings``)
     :param anywhere: whether there are words that may stand inside others (``:anywhere``)
+    :param promising: whether not all notes that have a word are ranked (``:promising``); only where
+        :func:`among_candidates`
     :param fusion: one of FUSIONS, the column that makes the score
     :param recency: whether newer notes weigh more (``:half_life`` in days)
     :param found_only: leave out what is only nearest: has none of the words and isn't close in meaning (``:floor``),
         unless there is nothing else
-    :param by_signs: whether the passage index holds signs instead of vectors
     """
     parts = [allowed_part(conditions)] if conditions else []
     if not legs:
@@ -90,13 +93,14 @@ def statement_sql(
         order = SORTS[sort].format(t="")
         parts.append(LISTED.format(order=order, limit=int(limit), offset=int(offset)))
     else:
+        parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
+        parts.append(EXACT if exact else EXACT_TITLE)
         if "keyword" in legs:
-            parts.append(WORD_HITS_ANYWHERE if anywhere else WORD_HITS)
+            all_words = WORD_HITS_ANYWHERE if anywhere else WORD_HITS
+            parts.append(PROMISING_WORD_HITS if promising else all_words)
             parts.append(KEYWORD)
         else:
             parts.append(LIKE if "like" in legs else NO_KEYWORD)
-        parts.append(semantic_part(by_signs) if "semantic" in legs else NO_SEMANTIC)
-        parts.append(EXACT if exact else EXACT_TITLE)
         parts.append(CANDIDATES_OF_BOTH)
         parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
         parts.append(SCORED)
@@ -106,10 +110,11 @@ def statement_sql(
             # A note as old as the half-life keeps three quarters of its score, an ancient one half.
             score = f"{score} * (0.5 + 0.5 * decay(modified, :half_life))"
         is_close = IS_CLOSE if "semantic" in legs else "false"
-        # If there are fewer candidates than one leg may give, there is nothing beside them.
-        among_candidates = sort == "relevance" and offset + limit <= CANDIDATES
-        further = "" if among_candidates else FURTHER.format(is_close=is_close)
-        count = COUNT_FURTHER.format(is_close=is_close) if among_candidates else NO_FURTHER
+        only_candidates = among_candidates(sort, limit, offset)
+        further = "" if only_candidates else FURTHER.format(is_close=is_close)
+        all_hits = ALL_WORD_HITS if promising else "\n    from hits"
+        counted = COUNT_FURTHER.format(is_close=is_close, all_hits=all_hits)
+        count = counted if only_candidates else NO_FURTHER
         parts.append(FUSED.format(score=score, is_close=is_close, further=further))
         parts.append(count)
         order = SORTS[sort].format(t="")
@@ -118,6 +123,11 @@ def statement_sql(
     parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
     parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
     return joined(parts, conditions)
+
+
+def among_candidates(sort: str, limit: int, offset: int) -> bool:
+    """Whether such a page shows none but candidates: each leg gives enough of them."""
+    return sort == "relevance" and offset + limit <= CANDIDATES
 
 
 def joined(parts: Sequence[str], conditions: Sequence[str]) -> str:
@@ -295,7 +305,9 @@ FURTHER = """
 COUNT_FURTHER = """
 further as materialized (
   select
-    (select count(*) from hits)
+    (
+      select count(*){all_hits}
+    )
     - (select count(*) from hits_among where note_id in (select note_id from candidates))
     + (
       select count(*)
@@ -304,6 +316,8 @@ further as materialized (
         and note_id not in (select note_id from candidates union all select note_id from hits_among)
     ) as notes
 )"""
+
+ALL_WORD_HITS = FTS_MATCHES.replace("\n", "\n    ")
 
 NO_FURTHER = """
 further as (
@@ -347,13 +361,14 @@ FOUND_ONLY = """
   where is_found or not exists (select 1 from fused where is_found)"""
 
 SNIPPETS = f"""
+-- one scan for all of them: FTS5 takes a millisecond to look up one note among many
 snippets as materialized (
-  select note_id, (
-    select snippet(notes_fts, -1, char({ord(MARK)}), char({ord(END_MARK)}), '{ELLIPSIS}', {SNIPPET_TOKENS})
-    from notes_fts
-    where notes_fts match :match and rowid = page.note_id
-  ) as snippet
-  from page
+  select
+    rowid as note_id,
+    snippet(notes_fts, -1, char({ord(MARK)}), char({ord(END_MARK)}), '{ELLIPSIS}', {SNIPPET_TOKENS}) as snippet
+  from notes_fts
+  where notes_fts match :match
+    and +rowid in (select note_id from page)
 )"""
 
 NO_SNIPPETS = """

@@ -14,6 +14,7 @@ from . import (
     embedders,
     facets,
     freshness,
+    nearest,
     readiness,
     redacted,
     reranking,
@@ -148,13 +149,15 @@ async def _answer(
         first_stage = reranking.first_stage(size, offset) if reranker else (size, offset)
 
         def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
+            semantic = readiness.wants_meaning(query) and obstacle is None and state.has_vectors
+            if semantic:
+                # Reading what is kept in memory isn't part of the statement's time.
+                nearest.load(connection)
             with time_limit(connection, limit_ms):
                 return searching.search(
                     connection,
                     planned,
-                    semantic=readiness.wants_meaning(query)
-                    and obstacle is None
-                    and state.has_vectors,
+                    semantic=semantic,
                     ranking=ranking,
                     size=first_stage[0],
                     offset=first_stage[1],

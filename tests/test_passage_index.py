@@ -6,7 +6,7 @@ import numpy
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search import passage_index, sidecar, signs
+from datasette_bear_search import nearest, passage_index, sidecar, signs
 from datasette_bear_search.demo.library import BearNote
 from tests.bear_libraries import day
 from tests.datasettes import IS_1_0
@@ -116,10 +116,9 @@ async def test_sql_finds_the_nearest_passages_in_a_library_of_any_size(
         sql = f"""
             select notes.title
             from json_each(nearest_passages({arguments})) as near
-            join passages on passages.id = near.value
+            join passages on passages.id = near.key
             join notes on notes.id = note_id
-            join _vectors on passage_id = near.value
-            order by vec_distance_cosine(vector, embed('pixel vortex')), notes.id
+            order by near.value desc, notes.id
             """
         datasette = Datasette([str(sidecar_path)])
         page = "/notes/-/query.json" if IS_1_0 else "/notes.json"
@@ -133,9 +132,10 @@ async def test_sql_finds_the_nearest_passages_in_a_library_of_any_size(
         found = await nearest("embed('pixel vortex'), 4")
         assert len(found) == 4
         assert {"Pixel", "Vortex"} >= set(found[:2])
-        assert await nearest("embed('pixel vortex'), 4, '3,4'") == ["Zither", "Zither"]
+        assert await nearest("embed('pixel vortex'), 4, note_set('3,4')") == ["Zither", "Zither"]
         assert await nearest("embed('pixel vortex'), 0") == []
         assert await nearest("null, 4") == []
+        assert await nearest("x'00', 4") == []
 
 
 def test_a_library_that_grows_and_shrinks_changes_its_index(
@@ -173,7 +173,7 @@ def test_vectors_that_have_no_whole_bytes_of_signs_stay_vectors(
 
 def library_of(vectors: numpy.ndarray) -> signs.Signs:
     packed = numpy.packbits(vectors > 0, axis=1, bitorder="little")
-    return signs.Signs(numpy.arange(len(vectors)) + 1000, signs._words(packed))
+    return signs.Signs(numpy.arange(len(vectors)) + 1000, packed)
 
 
 @pytest.mark.parametrize("dimension", [72, 384])
@@ -186,7 +186,7 @@ def test_signs_find_what_is_near(dimension):
     found = []
     for subject in range(0, 600, 20):
         vector = subjects[subject * 10]
-        near = library_of(vectors).nearest(vector, 200, None)
+        near = library_of(vectors).nearest(vector, 200, None).tolist()
         assert len(set(near)) == 200
         best = numpy.argsort(-vectors @ vector)[:10] + 1000
         found.append(len(set(best) & set(near)) / 10)
@@ -196,7 +196,7 @@ def test_signs_find_what_is_near(dimension):
 def test_signs_of_some_passages_find_only_those():
     vectors = numpy.random.default_rng(2).standard_normal((5000, 64)).astype("f4")
     allowed = numpy.arange(0, 5000, 7)
-    near = library_of(vectors).nearest(vectors[70], 50, allowed)
+    near = library_of(vectors).nearest(vectors[70], 50, allowed).tolist()
     assert len(near) == 50
     assert 1070 in near
     assert {(number - 1000) % 7 for number in near} == {0}
@@ -223,3 +223,40 @@ def test_an_index_that_an_older_version_laid_out_is_laid_out_anew(
     large_from(5)
     bear_index()
     assert holds_signs(sidecar_path), "without a note that changed"
+
+
+@pytest.mark.parametrize(
+    ("ids", "notes"),
+    [
+        ("1", b"\1"),
+        ("3,1", b"\1\0\1"),
+        (2, b"\0\1"),
+        (",".join(map(str, range(2, 9000, 2))), b"\0\1" * 4499),
+        (None, b""),
+        ("", b""),
+        ("0", b""),
+        ("-3", b""),
+        ("1,,2", b""),
+        ("1,two", b""),
+        ("9" * 17, b""),
+        (b"1", b""),
+        ("1," * 20_000 + "9" * 17, b""),
+        ("1," * 20_000 + "0", b""),
+    ],
+)
+def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
+    assert nearest.note_set(ids) == notes
+
+
+@pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "null", "zeroblob(100)"])
+@pytest.mark.parametrize("large", [20_000, 5])
+def test_any_value_is_a_set_of_notes(write, bear_index, sidecar_path, large_from, notes, large):
+    large_from(large)
+    write(*NOTES)
+    bear_index()
+    with closing(sidecar.connect(sidecar_path)) as connection:
+        nearest.register(connection)
+        vector = connection.execute("select vector from _vectors").fetchone()[0]
+        sql = f"select group_concat(distinct note_id) from json_each(nearest_passages(?, 9, {notes})) join passages on passages.id = key"
+        found = connection.execute(sql, [vector]).fetchone()
+    assert found == (("3",) if notes.startswith("x") else (None,))

@@ -9,7 +9,7 @@ from contextlib import closing
 import numpy
 import pytest
 
-from datasette_bear_search import passage_index, sidecar, signs
+from datasette_bear_search import nearest, passage_index, sidecar
 
 DIMENSION = 64
 KEPT, COMING_AND_GOING = 300, 100
@@ -54,18 +54,18 @@ def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
     counts, failures, end = set(), [], threading.Event()
     # One statement sees one moment: the passages found, those that there are, and those of the second note.
     sql = """
-        select nearest_passages(:vector, 1000), nearest_passages(:vector, 1000, '2'),
+        select nearest_passages(:vector, 1000), nearest_passages(:vector, 1000, note_set('2')),
           (select json_group_array(passage_id) from _vectors),
           (select json_group_array(id) from passages where note_id = 2)
     """
 
     def search() -> None:
         with closing(sidecar.connect(index)) as connection:
-            signs.register(connection)
+            nearest.register(connection)
             while not end.is_set():
                 try:
                     found = [
-                        json.loads(ids)
+                        [int(passage_id) for passage_id in json.loads(ids)]
                         for ids in connection.execute(sql, {"vector": asked}).fetchone()
                     ]
                 except Exception as error:
