@@ -133,11 +133,11 @@ def canned_queries(datasette, database):
 
 
 @hookimpl
-def get_metadata(datasette):
+def get_metadata(datasette, key):
     from . import table_metadata
 
     # Nor this one.
-    return table_metadata.metadata(datasette)
+    return table_metadata.metadata(datasette, key)
 
 
 @hookimpl

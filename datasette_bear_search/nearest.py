@@ -18,6 +18,8 @@ from .signs import Signs
 if TYPE_CHECKING:
     import numpy
 
+# Up to so many passages are compared by their vectors, if they have signs or not: 60 MB in memory, and as fast.
+EXACT_AT_MOST = 40_000
 # Of a large library so many times as many passages are found by their signs as are wanted, and the vectors tell which are
 # near. Of the fifty that are nearest by their vectors, .99 are among twice three hundred (benchmarks/query_time.py).
 BY_SIGNS = 2
@@ -178,7 +180,8 @@ _loaded: dict[str, tuple[str | None, Library]] = {}
 
 def _read(connection: sqlite3.Connection) -> Library:
     try:
-        by_signs = holds_signs(connection)
+        [count] = connection.execute(f"select count(*) from {VECTORS}").fetchone()
+        by_signs = count > EXACT_AT_MOST and holds_signs(connection)
         return Library(Signs.read(connection) if by_signs else _read_vectors(connection))
     except ValueError as error:
         raise sqlite3.DatabaseError(f"the passage index is malformed: {error}") from error

@@ -71,14 +71,20 @@ TABLES: dict[str, dict[str, Any]] = {
     **{table: {"hidden": True} for table in schema.HIDDEN_TABLES},
 }
 
+# What Datasette asks for several times a request.
+_NOT_OURS = ("plugins", "allow", "allow_sql", "queries")
+
 # What Datasette 1.0 takes for configuration, not metadata.
 _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")
 
 
-def metadata(datasette: Datasette) -> dict[str, Any]:
-    """All of it, for Datasette before 1.0. A new one each time: Datasette writes what its owner says into it."""
+def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
+    """All of it, for Datasette before 1.0. A new one each time: Datasette writes what its owner says into it.
+
+    :param key: what Datasette looks for; nothing is told of what we have nothing to say of
+    """
     database = known_sidecar(datasette)
-    if database is None:
+    if database is None or key in _NOT_OURS:
         return {}
     # Not datasette.metadata(), which asks us.
     said = (datasette._metadata_local.get("databases") or {}).get(database.name) or {}

@@ -27,7 +27,12 @@ NOTES = [
 @pytest.fixture
 def large_from(monkeypatch):
     """Take libraries of more passages than this for large ones."""
-    return lambda passages: monkeypatch.setattr(passage_index, "EXACT_AT_MOST", passages)
+
+    def set_both(passages: int) -> None:
+        monkeypatch.setattr(passage_index, "EXACT_AT_MOST", passages)
+        monkeypatch.setattr(nearest, "EXACT_AT_MOST", passages)
+
+    return set_both
 
 
 def holds_signs(path) -> bool:

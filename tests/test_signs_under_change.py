@@ -19,6 +19,7 @@ KEPT, COMING_AND_GOING = 300, 100
 def index(sidecar_path, monkeypatch):
     """An index with the signs of passages that stay."""
     monkeypatch.setattr(passage_index, "EXACT_AT_MOST", 10)
+    monkeypatch.setattr(nearest, "EXACT_AT_MOST", 10)
     with sidecar.open_for_writing(sidecar_path) as connection, sidecar.transaction(connection):
         connection.execute("insert into sources (name, location) values ('s', 's')")
         for note in (1, 2):
