@@ -1,9 +1,11 @@
 """What one call of the agents' tool search_notes is worth: python -m benchmarks.tool_calls [--sidecar FILE]
 
-Asks the sample notes the questions of questions.jsonl, which use other words than the notes, through the official client and
-``datasette bear-mcp``. Prints in Markdown in how many cases the right note is among the first three results of the one call,
-how many tokens the answer has (as text and as JSON, of which a client shows its model one; counted by the tokenizer of the
-embedding model), and how long the call took. Then the questions that missed.
+Asks the sample notes two sets of questions that use other words than the notes, through the official client and ``datasette
+bear-mcp``: questions.jsonl, and harder_questions.jsonl, which were written without searching and avoid every word of the note.
+Each is asked as it stands and with ``paraphrase``, which the tool's description asks for in such a case. Prints in Markdown in
+how many cases the right note is among the first three results of the one call, how many tokens the answer has (as text and
+as JSON, of which a client shows its model one; counted by the tokenizer of the embedding model), and how long the call
+took. Then the questions that missed.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from mcp import Client, StdioServerParameters
 
 from datasette_bear_search import demo, model_files
 
-QUESTIONS = Path(__file__).with_name("questions.jsonl")
+QUESTIONS = ("questions", "harder_questions")
 NOTES = Path(demo.__file__).parent / "notes"
 FIRST = 3
 
@@ -52,18 +54,27 @@ def title_of(name: str) -> str:
     return re.search("^# (.+)$", text, re.MULTILINE)[1]
 
 
-async def ask(sidecar: Path, questions: list[dict[str, str]]) -> list[Call]:
-    """Ask every question once, of one server."""
+def questions(name: str) -> list[dict[str, str]]:
+    """A set of questions, each with the title of the note that answers it."""
+    lines = Path(__file__).with_name(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [
+        {"title": asked.get("title") or title_of(asked["note"]), **asked}
+        for asked in map(json.loads, lines)
+    ]
+
+
+async def ask(sidecar: Path, questions: list[dict[str, str]], **more: bool) -> list[Call]:
+    """Ask every question once, of one server, with ``more`` arguments."""
     command = (
         "from datasette.cli import cli; import sys; cli(['bear-mcp', '--sidecar', sys.argv[1]])"
     )
     server = StdioServerParameters(command=sys.executable, args=["-c", command, str(sidecar)])
     calls = []
     async with Client(server) as client:
-        await client.call_tool("search_notes", {"query": "warm up", "mode": "hybrid"})
+        await client.call_tool("search_notes", {"query": "warm up", "mode": "hybrid", **more})
         for asked in questions:
             started = time.perf_counter()
-            result = await client.call_tool("search_notes", {"query": asked["question"]})
+            result = await client.call_tool("search_notes", {"query": asked["question"], **more})
             milliseconds = (time.perf_counter() - started) * 1000
             notes = result.structured_content["notes"]
             calls.append(
@@ -79,8 +90,13 @@ async def ask(sidecar: Path, questions: list[dict[str, str]]) -> list[Call]:
     return calls
 
 
-def report(calls: list[Call]) -> str:
-    """The numbers as a table, and the questions that missed."""
+HEAD = """\
+| questions | asked | right note in the first 3 | tokens as text, median | most | as JSON, median | most | ms, median |
+|---|---|---|---|---|---|---|---|"""
+
+
+def report(name: str, asked: str, calls: list[Call]) -> str:
+    """The numbers as a row of the table."""
     from tokenizers import Tokenizer
 
     folder = model_files.bundled_folder()
@@ -95,37 +111,42 @@ def report(calls: list[Call]) -> str:
     as_text, as_json = tokens([call.text for call in calls]), tokens([call.data for call in calls])
     hits = sum(call.is_hit for call in calls)
     times = [call.milliseconds for call in calls]
-    lines = [
-        "| questions | right note in the first 3 | tokens as text, median | most | as JSON, median | most | ms, median |",
-        "|---|---|---|---|---|---|---|",
-        f"| {len(calls)} | {hits} ({hits / len(calls):.1%}) | {statistics.median(as_text):,.0f} | {max(as_text):,} | "
-        f"{statistics.median(as_json):,.0f} | {max(as_json):,} | {statistics.median(times):.0f} |",
-        "",
-    ]
+    return (
+        f"| {name} | {asked} | {hits} of {len(calls)} ({hits / len(calls):.0%}) | {statistics.median(as_text):,.0f} | "
+        f"{max(as_text):,} | {statistics.median(as_json):,.0f} | {max(as_json):,} | {statistics.median(times):.0f} |"
+    )
+
+
+def missed(asked: str, calls: list[Call]) -> list[str]:
+    """The questions that missed, each with where the right note is."""
+    lines = []
     for call in calls:
         if not call.is_hit:
             place = call.titles.index(call.title) + 1 if call.title in call.titles else "none"
             lines.append(
-                f"- missed: {call.question!r}; {call.title!r} is result {place}; first: {call.titles[:FIRST]}"
+                f"- missed {asked}: {call.question!r}; {call.title!r} is result {place}; first: {call.titles[:FIRST]}"
             )
-    return "\n".join(lines)
+    return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sidecar", type=Path, help="Index of the sample notes, if there is one")
     arguments = parser.parse_args()
-    questions = [
-        {**asked, "title": title_of(asked["note"])}
-        for asked in map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines())
-    ]
     with tempfile.TemporaryDirectory() as folder:
         sidecar = arguments.sidecar
         if sidecar is None:
             command = "from datasette.cli import cli; import sys; cli(['bear-demo', '--no-serve', '--directory', sys.argv[1]])"
             subprocess.run([sys.executable, "-c", command, folder], check=True)
             sidecar = Path(folder) / "notes.db"
-        print(report(asyncio.run(ask(sidecar, questions))))
+        print(HEAD)
+        lines = []
+        for name in QUESTIONS:
+            for asked, more in (("as it stands", {}), ("with paraphrase", {"paraphrase": True})):
+                calls = asyncio.run(ask(sidecar, questions(name), **more))
+                print(report(name, asked, calls), flush=True)
+                lines += missed(asked, calls)
+    print("", *lines, sep="\n")
 
 
 if __name__ == "__main__":

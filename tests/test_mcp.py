@@ -174,6 +174,26 @@ async def test_offset_goes_on_where_the_last_answer_ended(call):
     assert "next_offset" not in second
 
 
+@pytest.mark.parametrize(
+    ("paraphrase", "ranked_by"),
+    [(True, (1.0, "maxsim")), ("true", (1.0, "maxsim")), (False, (None, None))],
+)
+async def test_other_words_than_the_notes_own_are_ranked_by_meaning(
+    call, monkeypatch, paraphrase, ranked_by
+):
+    asked = []
+
+    def ask(connection, question, **options):
+        asked.append(question.ranking)
+        return answer(connection, question, **options)
+
+    answer = asking.ask
+    monkeypatch.setattr(asking, "ask", ask)
+    found = await call("search_notes", query="where the water comes in", paraphrase=paraphrase)
+    assert found["notes"]
+    assert [(ranking.balance, ranking.rerank) for ranking in asked] == [ranked_by]
+
+
 async def test_nothing_found_says_what_to_try(call):
     text = await call("search_notes", query="roof", filters={"tag": "nowhere"}, text=True)
     assert "list_tags" in text
@@ -189,6 +209,7 @@ async def test_nothing_found_says_what_to_try(call):
         ("search_notes", {"query": "x", "limit": 500}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "limit": "many"}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "offset": True}, "offset must be a number"),
+        ("search_notes", {"query": "x", "paraphrase": "perhaps"}, "must be true or false"),
         ("search_notes", {"query": "x", "filters": "work"}, 'such as {"tag": "work"}'),
         ("search_notes", {"query": "x", "filters": {"tags": "work"}}, "The filters are: tag,"),
         ("search_notes", {"query": "x", "filters": {"tag": {"a": 1}}}, "a text or a list"),

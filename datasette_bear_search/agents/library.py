@@ -106,6 +106,13 @@ class Arguments:
             raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
         return number
 
+    def is_set(self, name: str) -> bool:
+        """Whether an argument is true."""
+        value = self._values.get(name, False)
+        if str(value).lower() not in ("true", "false", "1", "0"):
+            raise ToolError(f"{name} must be true or false, not {value!r}.")
+        return str(value).lower() in ("true", "1")
+
     def numbers(self, name: str) -> list[int]:
         """One or more ids of notes."""
         value = self._values.get(name, [])

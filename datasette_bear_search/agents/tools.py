@@ -69,7 +69,8 @@ TOOLS = (
         "search_notes",
         "Search notes",
         "Find notes by what they say. Understands words and meaning at once, so ask as the person did: a question, a "
-        "description or a few words all work, in any wording. Gives the best notes first, each with the passage that "
+        "description or a few words all work. If they are hardly the words that stand in the note, set paraphrase. Gives "
+        "the best notes first, each with the passage that "
         "matched, the heading above it and its lines (for get_notes), and says why it was found: its rank by words and "
         "by meaning, with a similarity from -1 to 1. A notice says so if nothing is really close; then say that rather "
         "than guess.\n"
@@ -84,6 +85,12 @@ TOOLS = (
                     "enum": list(MODES),
                     "description": "Leave it out for the best. keyword: only the words; semantic: only the meaning; like: "
                     "the text exactly as it stands",
+                },
+                "paraphrase": {
+                    "type": "boolean",
+                    "description": "true for a question or description in other words than the note's own: goes by "
+                    "meaning alone and compares the best passages closely, which may take a second. Not for names, titles "
+                    "and terms",
                 },
                 "filters": {
                     **_object(FILTERS),
