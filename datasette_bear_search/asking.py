@@ -166,7 +166,7 @@ def _prepare_meaning(
     obstacle = readiness.embed_query(state, embedder, planned.query)
     if obstacle is None:
         # Reading what is kept in memory isn't part of the statement's time.
-        nearest.load(connection)
+        nearest.load(connection, is_filtered=bool(planned.query.filters))
     return obstacle is None, obstacle
 
 

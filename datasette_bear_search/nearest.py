@@ -92,20 +92,28 @@ class Library:
         """The places of the passages of some notes."""
         import numpy
 
+        is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
+        note_ids = self.note_ids(connection)
+        # The first byte is that of the note 1; here it is that of 0, which is none. Notes beyond the last one aren't in the set.
+        return numpy.flatnonzero(is_allowed[numpy.minimum(note_ids, len(notes) + 1)])
+
+    def note_ids(self, connection: sqlite3.Connection) -> numpy.ndarray:
+        """The notes that the passages are of, read when a filter is first used; 0 for a passage that is gone."""
+        import numpy
+
         if self._note_ids is None:
             rows = connection.execute("select id, note_id from passages order by id").fetchall()
             ids, note_ids = numpy.array(rows, "i8").reshape(-1, 2).T
             wanted = self._looked_at.passage_ids
             place = numpy.searchsorted(ids, wanted).clip(max=max(len(ids) - 1, 0))
             self._note_ids = numpy.where(ids[place] == wanted, note_ids[place], 0)
-        # The first byte is that of the note 1; here it is that of 0, which is none. Notes beyond the last one aren't in the set.
-        is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
-        return numpy.flatnonzero(is_allowed[numpy.minimum(self._note_ids, len(notes) + 1)])
+        return self._note_ids
 
 
-def load(connection: sqlite3.Connection) -> Library:
+def load(connection: sqlite3.Connection, *, is_filtered: bool = False) -> Library:
     """What is kept in memory of a sidecar, as it is now. It is read again only when it changed.
 
+    :param is_filtered: whether not all notes may be found, which needs a little more
     :raises sqlite3.DatabaseError: if the sidecar is damaged
     """
     path = connection.execute(
@@ -116,6 +124,8 @@ def load(connection: sqlite3.Connection) -> Library:
         known = _loaded.get(path)
         if known is None or known[0] != mark:
             known = _loaded[path] = (mark, _read(connection))
+    if is_filtered:
+        known[1].note_ids(connection)
     return known[1]
 
 

@@ -152,7 +152,7 @@ async def _answer(
             semantic = readiness.wants_meaning(query) and obstacle is None and state.has_vectors
             if semantic:
                 # Reading what is kept in memory isn't part of the statement's time.
-                nearest.load(connection)
+                nearest.load(connection, is_filtered=bool(planned.query.filters))
             with time_limit(connection, limit_ms):
                 return searching.search(
                     connection,
