@@ -19,8 +19,8 @@ from .legs import (
     LIKE,
     SEMANTIC,
     allowed_part,
+    joined,
 )
-from .statement import joined
 
 
 def found_sql(

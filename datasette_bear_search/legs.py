@@ -5,6 +5,7 @@ A leg that doesn't take part in a search is replaced by an empty table of the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 wins .01 nDCG@10 on no test collection
@@ -22,6 +23,15 @@ RANKED = 1000
 def allowed_part(conditions: Sequence[str]) -> str:
     """The part that holds what the conditions allow."""
     return ALLOWED.format(conditions="\n    and ".join(conditions))
+
+
+def joined(parts: Sequence[str], conditions: Sequence[str]) -> str:
+    """The parts as one statement, whose last part is what it selects."""
+    sql = "with\n" + ",\n".join(part.strip("\n") for part in parts[:-1]) + parts[-1]
+    # A line that ends in "-- filtered" is there for the filters only.
+    if not conditions:
+        sql = re.sub(r"\n[^\n]*-- filtered(?=\n)", "", sql)
+    return sql.replace(" -- filtered", "")
 
 
 ALLOWED = """
@@ -60,6 +70,9 @@ _ROW_IS_ALLOWED = f"""
 FTS_MATCHES = f"""
   from notes_fts
   where notes_fts match :match{_ROW_IS_ALLOWED}"""
+
+# The same inside a part.
+ALL_WORD_HITS = FTS_MATCHES.replace("\n", "\n    ")
 
 _FTS_HITS = f"""
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25{FTS_MATCHES}"""

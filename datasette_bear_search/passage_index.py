@@ -12,7 +12,7 @@ from . import precision
 from .schema import PASSAGE_INDEX, VECTORS, sqlite3
 from .sidecar import STALE, get_meta, has_vector_extension, set_meta
 
-# With more passages than this, signs find them. Beyond it a scan of the vectors takes longer (benchmarks/query_time.py).
+# With more passages than this, the table holds their signs: a second copy of the vectors would be 1.5 KB a passage.
 EXACT_AT_MOST = 20_000
 # An index goes back to vectors when it has shrunk below this share of that, so that it doesn't go back and forth.
 SHRUNK = 0.8

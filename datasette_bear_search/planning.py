@@ -66,9 +66,8 @@ class Plan:
     query: Query
     shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone
-    highest_bm25: float = (
-        0.0  # what a note with all of the words, again and again, would have; 0 if that isn't known
-    )
+    # What a note with all of the words, again and again, would have; 0 if that isn't known.
+    highest_bm25: float = 0.0
     promising: str | None = (
         None  # the notes that are ranked by their words; None: all that have one
     )

@@ -5,13 +5,12 @@ Every part can be read on its own; "View as SQL" shows the whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from .legs import (
+    ALL_WORD_HITS,
     EXACT,
     EXACT_TITLE,
-    FTS_MATCHES,
     IS_CLOSE,
     KEYWORD,
     LIKE,
@@ -22,6 +21,7 @@ from .legs import (
     WORD_HITS,
     WORD_HITS_ANYWHERE,
     allowed_part,
+    joined,
 )
 from .schema import VECTORS
 
@@ -80,8 +80,7 @@ def statement_sql(
     :param conditions: SQL conditions on ``notes`` that every result fulfils
     :param exact: whether there are phrases or identifiers that come first (``:exact``, ``:exact_substrings``)
     :param anywhere: whether there are words that may stand inside others (``:anywhere``)
-    :param promising: whether not all notes that have a word are ranked (``:promising``); only where
-        :func:`among_candidates`
+    :param promising: whether not all notes with a word are ranked (``:promising``); if :func:`among_candidates`
     :param fusion: one of FUSIONS, the column that makes the score
     :param recency: whether newer notes weigh more (``:half_life`` in days)
     :param found_only: leave out what is only nearest: has none of the words and isn't close in meaning (``:floor``),
@@ -113,8 +112,8 @@ def statement_sql(
         only_candidates = among_candidates(sort, limit, offset)
         further = "" if only_candidates else FURTHER.format(is_close=is_close)
         all_hits = ALL_WORD_HITS if promising else "\n    from hits"
-        counted = COUNT_FURTHER.format(is_close=is_close, all_hits=all_hits)
-        count = counted if only_candidates else NO_FURTHER
+        beside = COUNT_FURTHER.format(is_close=is_close, all_hits=all_hits)
+        count = beside if only_candidates else NO_FURTHER
         parts.append(FUSED.format(score=score, is_close=is_close, further=further))
         parts.append(count)
         order = SORTS[sort].format(t="")
@@ -128,15 +127,6 @@ def statement_sql(
 def among_candidates(sort: str, limit: int, offset: int) -> bool:
     """Whether such a page shows none but candidates: each leg gives enough of them."""
     return sort == "relevance" and offset + limit <= CANDIDATES
-
-
-def joined(parts: Sequence[str], conditions: Sequence[str]) -> str:
-    """The parts as one statement, whose last part is what it selects."""
-    sql = "with\n" + ",\n".join(part.strip("\n") for part in parts[:-1]) + parts[-1]
-    # A line that ends in "-- filtered" is there for the filters only.
-    if not conditions:
-        sql = re.sub(r"\n[^\n]*-- filtered(?=\n)", "", sql)
-    return sql.replace(" -- filtered", "")
 
 
 CANDIDATES_OF_BOTH = f"""
@@ -316,8 +306,6 @@ further as materialized (
         and note_id not in (select note_id from candidates union all select note_id from hits_among)
     ) as notes
 )"""
-
-ALL_WORD_HITS = FTS_MATCHES.replace("\n", "\n    ")
 
 NO_FURTHER = """
 further as (

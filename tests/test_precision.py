@@ -4,7 +4,9 @@ from contextlib import closing
 
 import numpy
 import pytest
+from click.testing import CliRunner
 from datasette.app import Datasette
+from datasette.cli import cli
 
 from datasette_bear_search import precision, sidecar
 from datasette_bear_search.demo.library import BearNote
@@ -86,6 +88,13 @@ def test_another_model_makes_small_vectors_too(write, bear_index, sidecar_path):
     bear_index("--precision", "int8")
     bear_index("--dimensions", "16")
     assert stored(sidecar_path) == ("int8", [16] * 4)
+
+
+def test_without_vectors_there_is_no_precision(write, bear_index, sidecar_path):
+    write(*NOTES)
+    result = CliRunner().invoke(cli, ["bear-index", "--no-semantic", "--precision", "int8"])
+    assert result.exit_code == 2
+    assert "without --no-semantic" in result.output
 
 
 def test_rounding_hardly_turns_a_vector():

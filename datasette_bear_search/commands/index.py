@@ -89,6 +89,8 @@ def bear_index(
     path = sidecar_path or sidecar.default_path()
     if rebuild and (only or watch):
         raise click.UsageError("--rebuild reads all sources, once: without --only and --watch.")
+    if precision and no_semantic:
+        raise click.UsageError("--precision says how vectors are stored: without --no-semantic.")
     with clear_errors():
         if list_only:
             click.echo(_listing(path))
