@@ -253,6 +253,13 @@ def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
     assert nearest.note_set(ids) == notes
 
 
+def test_a_large_set_needs_no_numpy(monkeypatch):
+    ids = ",".join(map(str, range(2, 9000, 2)))
+    by_numpy = nearest.note_set(ids)
+    monkeypatch.setattr(nearest, "find_spec", lambda name: None)
+    assert nearest.note_set(ids) == by_numpy == b"\0\1" * 4499
+
+
 @pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "null", "zeroblob(100)"])
 @pytest.mark.parametrize("large", [20_000, 5])
 def test_any_value_is_a_set_of_notes(write, bear_index, sidecar_path, large_from, notes, large):
