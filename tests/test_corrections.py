@@ -1,0 +1,58 @@
+"""The words that mistyped ones are corrected to, which are kept in memory while the index is the same."""
+
+from contextlib import closing
+
+import pytest
+
+from datasette_bear_search import sidecar, vocabulary
+from datasette_bear_search.demo.library import BearNote
+from tests.bear_libraries import day
+
+ORCHARD, QUARRY = (
+    BearNote("# Orchard\n\nPruning the orchard.", created=day(1)),
+    BearNote("# Quarry\n\nThe quarry in the hills.", created=day(2)),
+)
+
+
+def corrected(path, word: str) -> str | None:
+    with closing(sidecar.connect(path)) as connection:
+        return vocabulary.corrected(connection, word)
+
+
+@pytest.mark.parametrize("all_words_up_to", [20_000, 1])
+def test_a_word_that_left_the_library_corrects_nothing(
+    write, bear_index, sidecar_path, monkeypatch, all_words_up_to
+):
+    monkeypatch.setattr(vocabulary, "ALL_WORDS_UP_TO", all_words_up_to)
+    write(ORCHARD, QUARRY)
+    bear_index("--no-semantic")
+    assert corrected(sidecar_path, "orchrad") == "orchard"
+    assert corrected(sidecar_path, "quary") == "quarry"
+    write(QUARRY)
+    bear_index("--no-semantic")
+    assert corrected(sidecar_path, "orchrad") is None
+    assert corrected(sidecar_path, "quary") == "quarry"
+    kept = [word for words in vocabulary._kept.values() for word, _ in words]
+    assert "quarry" in kept
+    assert "orchard" not in kept
+
+
+def test_the_words_are_read_once_while_the_index_is_the_same(write, bear_index, sidecar_path):
+    write(ORCHARD, QUARRY)
+    bear_index("--no-semantic")
+    with closing(sidecar.connect(sidecar_path)) as connection:
+        asked: list[str] = []
+        connection.set_trace_callback(asked.append)
+        for word in ("orchrad", "orhcard", "quary"):
+            assert vocabulary.corrected(connection, word)
+    assert sum("_word_vocabulary" in sql for sql in asked) == 1
+
+
+def test_few_lists_are_kept(write, bear_index, sidecar_path, monkeypatch):
+    monkeypatch.setattr(vocabulary, "KEPT", 2)
+    monkeypatch.setattr(vocabulary, "ALL_WORDS_UP_TO", 0)
+    write(ORCHARD, QUARRY)
+    bear_index("--no-semantic")
+    for word in ("orchrad", "quary", "hlils"):
+        corrected(sidecar_path, word)
+    assert len(vocabulary._kept) == 2
