@@ -14,7 +14,7 @@ from .markup import plain_text
 from .planning import Plan
 from .rows import innermost, is_close, why
 from .search import Hit, Passage, marked_html
-from .statement import ELLIPSIS, END_MARK, MARK
+from .told import ELLIPSIS, END_MARK, MARK
 
 # The apps that links open which come without the name of one, by the beginning of the link.
 APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}

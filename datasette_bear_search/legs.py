@@ -175,7 +175,8 @@ nearest as materialized (
       , (select ids from allowed_notes) -- filtered
     )
   )
-),-- the best passage stands for its note
+),
+-- the best passage stands for its note
 semantic as materialized (
   select note_id, passage_id, similarity, row_number() over (order by similarity desc, note_id) as rank
   from (

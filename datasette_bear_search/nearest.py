@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .passage_index import CHANGED, holds_signs
 from .schema import VECTORS, sqlite3
-from .sidecar import get_meta
+from .sidecar import file_of, get_meta
 from .signs import Signs
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ EXACT_AT_MOST = 40_000
 # Of a large library so many times as many passages are found by their signs as are wanted, and the vectors tell which are
 # near. Of the fifty that are nearest by their vectors, .99 are among twice three hundred (benchmarks/query_time.py).
 BY_SIGNS = 2
-
 
 # Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
 LARGEST_SET = 50_000_000
@@ -117,9 +116,7 @@ def load(connection: sqlite3.Connection, *, is_filtered: bool = False) -> Librar
     :param is_filtered: whether not all notes may be found, which needs a little more
     :raises sqlite3.DatabaseError: if the sidecar is damaged
     """
-    path = connection.execute(
-        "select file from pragma_database_list where name = 'main'"
-    ).fetchone()[0]
+    path = file_of(connection)
     mark = get_meta(connection, CHANGED)
     with _lock:
         known = _loaded.get(path)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import groupby
 
-from .statement import ELLIPSIS, END_MARK, MARK
+from .told import ELLIPSIS, END_MARK, MARK
 
 MASK = "●"
 

@@ -10,7 +10,7 @@ from .markup import plain_text
 from .planning import Plan
 from .search import Hit, Results
 from .sidecar import fold_tag
-from .statement import ELLIPSIS, END_MARK, MARK
+from .told import ELLIPSIS, END_MARK, MARK
 
 
 def json_row(hit: Hit) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from . import sidecar
 from .found import found_sql
 from .planning import Plan
 from .query import Query
-from .statement import END_MARK, ENOUGH, MARK, SNIPPET_TOKENS, among_candidates, statement_sql
+from .statement import ENOUGH, among_candidates, statement_sql
+from .told import END_MARK, MARK, SNIPPET_TOKENS
 
 PAGE_SIZE = 20
 

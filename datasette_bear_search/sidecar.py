@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,20 +237,29 @@ def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
 
+def file_of(connection: sqlite3.Connection) -> str:
+    """The path of a connection's main database; empty if it is in memory."""
+    [file] = connection.execute(
+        "select file from pragma_database_list where name = 'main'"
+    ).fetchone()
+    return file
+
+
 def stored_model(path: Path) -> str | None:
     """The model that made the vectors of the sidecar at ``path``, if there is one."""
-    if not is_sidecar(path):
-        return None
-    with closing(connect(path)) as connection:
-        return get_meta(connection, "model")
+    return _read(path, lambda connection: get_meta(connection, "model"))
 
 
 def stored_precision(path: Path) -> str | None:
     """The precision of the vectors in the sidecar at ``path``, if there is one."""
+    return _read(path, precision.of)
+
+
+def _read(path: Path, read: Callable[[sqlite3.Connection], str | None]) -> str | None:
     if not is_sidecar(path):
         return None
     with closing(connect(path)) as connection:
-        return precision.of(connection)
+        return read(connection)
 
 
 def read_state(connection: sqlite3.Connection) -> State:

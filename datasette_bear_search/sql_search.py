@@ -17,7 +17,7 @@ from .parameters import read_note_id, read_ranking
 from .planning import Plan, plan
 from .query import parse
 from .search import PAGE_SIZE, Hit, search
-from .statement import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS
+from .told import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS
 
 MAX_SIZE = 100
 

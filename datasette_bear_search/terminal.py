@@ -19,7 +19,7 @@ from .planning import Plan
 from .rows import innermost, is_close, snippet_covers, why
 from .search import Hit
 from .similar import SimilarNote, SimilarNotes
-from .statement import ELLIPSIS, END_MARK, MARK
+from .told import ELLIPSIS, END_MARK, MARK
 
 # Cells. Longer lines are hard to read, however wide the window is.
 WIDEST = 100

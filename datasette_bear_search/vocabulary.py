@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, sqlite3
+from .sidecar import file_of
 
 # Edits (a letter more, less, other, or two swapped) that a mistake may have, by the length of the word. Short words
 # have too many neighbors, and four of five misspellings are one edit away (Damerau, CACM 1964).
@@ -110,9 +111,7 @@ def _beginning_with(connection: sqlite3.Connection, initial: str) -> list[tuple[
     To count the notes of all words takes a tenth of a second in a library of ten thousand, and who types on after a mistake
     asks for them with each key.
     """
-    [file] = connection.execute(
-        "select file from pragma_database_list where name = 'main'"
-    ).fetchone()
+    file = file_of(connection)
     found = os.stat(file) if file else None
     key = (file, found.st_ino, found.st_mtime_ns, found.st_size, initial) if found else None
     with _kept_lock:

@@ -12,7 +12,7 @@ from typing import Any
 from . import fts5, planning, sidecar
 from .dialect import wiki_links
 from .query import Query
-from .statement import END_MARK, MARK
+from .told import END_MARK, MARK
 
 # Wiki links whose titles are looked up; a list of links may be endless.
 MAX_TITLES = 2000

@@ -13,7 +13,7 @@ from datasette_bear_search.highlighting import closest_sentences, highlighted
 from datasette_bear_search.planning import plan
 from datasette_bear_search.query import parse
 from datasette_bear_search.search import Results, search
-from datasette_bear_search.statement import END_MARK, MARK
+from datasette_bear_search.told import END_MARK, MARK
 from tests.tiny_embedder import TinyEmbedder
 
 PASSAGE = "We met at nine. The boiler lost pressure again. Sue brought the good biscuits."

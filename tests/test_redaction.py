@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search import demo, redaction
 from datasette_bear_search.redaction import MASK, masked, masked_part
-from datasette_bear_search.statement import ELLIPSIS, END_MARK, MARK
+from datasette_bear_search.told import ELLIPSIS, END_MARK, MARK
 from tests.secrets_in_notes import NO_SECRETS, SECRETS, drawn
 
 SECRET = "gh" + "p_" + drawn(36)

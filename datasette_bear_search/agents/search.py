@@ -16,7 +16,7 @@ from ..schema import WORDS
 from ..search import Hit, Passage
 from ..sidecar import sqlite3
 from ..similar import SimilarNote
-from ..statement import END_MARK, MARK
+from ..told import END_MARK, MARK
 from .library import (
     Arguments,
     Library,
