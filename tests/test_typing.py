@@ -661,6 +661,23 @@ def test_words_come_first_where_meaning_is_slow(page, search, library):
         assert page.url.endswith("?q=roof")
 
 
+def test_words_do_not_come_first_where_they_are_all_there_is(page, search):
+    def delay(route):
+        page.wait_for_timeout(200)
+        route.continue_()
+
+    search()
+    page.route(re.compile(r"bear-search\?"), delay)
+    asked = requests_of(page, r"bear-search\?")
+    for text, title in {
+        "composting toilet": "Composting toilet",
+        "slugs": "What the slugs taught me",
+    }.items():
+        page.locator("#bear-q").fill(text)
+        expect_first(page, title)
+    assert not any("mode=keyword" in url for url in asked)
+
+
 # Everywhere
 
 

@@ -11,17 +11,17 @@
   // All times are milliseconds. Keys that follow each other faster than this, such as one held down, are one search; and
   // so long a search that is under way may still be answered before the next one takes its place.
   const BURST = 30;
-  // While somebody types, the first results come by themselves. After such a rest the others follow, and what narrows them.
+  // While somebody types, only the first results come. After such a rest the others follow.
   const PAUSE = 200;
-  // After such a rest, what is on the screen is an entry of the browser's history, and its count is read out.
+  // After such a rest, what is on the screen is an entry of the history, and its count is read out.
   const REST = 1000;
-  // After a search that took longer, the next is preceded by one for words alone, which needs no model; unless that took
-  // as long, too.
+  // After a search that took longer, the next is preceded by one for words alone, unless that took as long or is all.
   const SLOW = 150;
   // While the model is loading, results by meaning are asked for again so often.
   const RETRIES = 30;
   const RETRY_AFTER = 1000;
-  const IS_LOADING = /model is still loading/;
+  const LOADING = "model is still loading";
+  const BY_WORDS = "by their words only";
 
   const UNANSWERED = "The server does not answer, so these are the results from before. Press Enter to try again.";
 
@@ -53,8 +53,8 @@
     const typedBefore = box.value;
     results.setAttribute("aria-busy", "true");
     try {
-      const isSlow = !isRest && took.meaning > SLOW && took.words < took.meaning / 2;
-      const byWords = isSlow ? withWordsOnly(url) : null;
+      const isSlow = took.meaning > SLOW && took.words < took.meaning / 2;
+      const byWords = isSlow && !isRest && !says(BY_WORDS) ? withWordsOnly(url) : null;
       if (byWords) {
         const page = await load(byWords, own.signal, "words", true);
         if (own !== underWay) return;
@@ -198,9 +198,12 @@
   }
 
   function retryWhileLoading(url, retries) {
-    const notices = [...results.querySelectorAll(".bear-notice")];
-    if (retries > RETRIES || !notices.some((notice) => IS_LOADING.test(notice.textContent))) return;
+    if (retries > RETRIES || !says(LOADING)) return;
     retry = setTimeout(() => search(url, { isPast: true, retries }), RETRY_AFTER);
+  }
+
+  function says(text) {
+    return [...results.querySelectorAll(".bear-notice")].some((notice) => notice.textContent.includes(text));
   }
 
   // Addresses
@@ -452,7 +455,7 @@
 
   // Where one would go on typing; browsers put the cursor of a box that has the focus from the start before its text.
   box.setSelectionRange(box.value.length, box.value.length);
-  // What was typed before this script was there.
+  // What was typed before this script came.
   if (searchOf(addressOfForm()) !== shown && box.value !== box.defaultValue) typed();
   retryWhileLoading(new URL(location), 1);
 })();
