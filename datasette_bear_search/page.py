@@ -39,8 +39,10 @@ FIELDS = (
 
 TITLE = "Search notes"
 
-# What a page sends along that is already there, and asks for the first results only.
+# What a page sends along that is already there, and asks for the first results only; with this value, for those that the
+# words alone lead to, which needs no model.
 FIRST_RESULTS_HEADER = "Bear-Search-First"
+BY_WORDS = "words"
 
 # A part of a page has the page's address: going back must never show it instead of the page.
 NOT_TO_BE_KEPT = {"Cache-Control": "no-store", "Vary": FIRST_RESULTS_HEADER}

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from datasette import Forbidden, Response
@@ -39,7 +40,14 @@ from .highlighting import highlighted
 from .home import home
 from .more_passages import more_passages
 from .nothing_found import spellings
-from .page import FIRST_RESULTS_HEADER, Surroundings, error_page, first_results, results_page
+from .page import (
+    BY_WORDS,
+    FIRST_RESULTS_HEADER,
+    Surroundings,
+    error_page,
+    first_results,
+    results_page,
+)
 from .parameters import read_number, read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
@@ -77,7 +85,7 @@ class Answer:
 async def search(datasette: Datasette, request) -> Response:
     """The search page, or with ``.json`` its answer for programs."""
     is_json = request.url_vars.get("format") == "json"
-    is_first = not is_json and FIRST_RESULTS_HEADER.lower() in request.headers
+    first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     database = await sidecar_database(datasette)
     if database is None:
         answer = Answer(error=NO_SIDECAR, status=404 if is_json else 200)
@@ -86,12 +94,19 @@ async def search(datasette: Datasette, request) -> Response:
             raise Forbidden(FORBIDDEN)
         answer = Answer(error="Permission denied", status=403)
     else:
-        page_size = FIRST_RESULTS if is_first else searching.PAGE_SIZE
-        answer = await _answer(database, request, wait_for_model=is_json, page_size=page_size)
+        ask = partial(
+            _answer,
+            database,
+            request,
+            wait_for_model=is_json,
+            by_words=first == BY_WORDS,
+            page_size=FIRST_RESULTS if first else searching.PAGE_SIZE,
+        )
+        answer = await ask()
         if answer.error in (UNREADABLE, MISSING_PARTS):
             # Its tables may have been made anew between two statements, or a killed run been undone only now.
             await sidecar_database(datasette)
-            answer = await _answer(database, request, wait_for_model=is_json, page_size=page_size)
+            answer = await ask()
     if answer.results is None or answer.state is None or database is None:
         if is_json:
             return json_error(datasette, answer.error, answer.status)
@@ -99,7 +114,7 @@ async def search(datasette: Datasette, request) -> Response:
     if is_json:
         return await _json_response(datasette, request, database, answer)
     shown = datasette, request, database, answer.results, answer.notices
-    if is_first:
+    if first:
         around = await _beside_the_hits(database, answer.results, answer.state)
         return await first_results(*shown, around)
     return await results_page(
@@ -108,11 +123,13 @@ async def search(datasette: Datasette, request) -> Response:
 
 
 async def _answer(
-    database: Database, request, wait_for_model: bool, page_size: int = searching.PAGE_SIZE
+    database: Database, request, *, wait_for_model: bool, by_words: bool, page_size: int
 ) -> Answer:
     started = time.perf_counter()
     try:
         query = read_query(request.args)
+        if by_words and query.mode == "auto":
+            query = replace(query, mode="keyword")
         ranking = read_ranking(request.args)
         size = read_number(request.args, "_size", page_size, 1, MAX_SIZE)
         offset = read_number(request.args, "_next", 0, 0, 10**9)

@@ -8,7 +8,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo.library import BearNote
-from datasette_bear_search.page import FIRST_RESULTS_HEADER
+from datasette_bear_search.page import BY_WORDS, FIRST_RESULTS_HEADER
 from datasette_bear_search.views import FIRST_RESULTS
 
 pytestmark = pytest.mark.datasette
@@ -21,8 +21,8 @@ def datasette(write, bear_index, sidecar_path) -> Datasette:
     return Datasette([str(sidecar_path)])
 
 
-async def ask(datasette: Datasette, query: str, *, first: bool = True):
-    headers = {FIRST_RESULTS_HEADER: "1"} if first else {}
+async def ask(datasette: Datasette, query: str, *, first: bool = True, how: str = "meaning"):
+    headers = {FIRST_RESULTS_HEADER: how} if first else {}
     response = await datasette.client.get(f"/-/bear-search?{query}", headers=headers)
     assert response.status_code == 200
     return response
@@ -74,6 +74,15 @@ async def test_a_part_of_a_page_is_never_kept_for_the_page(datasette):
     assert FIRST_RESULTS_HEADER in part.headers["vary"]
     page = await ask(datasette, "q=roof", first=False)
     assert "<!DOCTYPE html>" in page.text
+
+
+@pytest.mark.asyncio
+async def test_by_words_they_come_as_if_nothing_else_had_been_asked_for(datasette):
+    html = (await ask(datasette, "q=roof", how=BY_WORDS)).text
+    assert cards(html)
+    assert "meaning, " not in html
+    assert "mode=" not in html
+    assert "meaning, 1st" in (await ask(datasette, "q=roof&mode=semantic", how=BY_WORDS)).text
 
 
 @pytest.mark.asyncio

@@ -157,6 +157,37 @@ def typed_searches_of(page) -> list[str]:
     return asked
 
 
+def ways_asked_for(page) -> list[str]:
+    """In which way the first results are asked for from now on: by words, or as the address says."""
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: (
+            asked.append(request.headers[IS_FIRST]) if IS_FIRST in request.headers else None
+        ),
+    )
+    return asked
+
+
+def hold_the_others(page) -> list:
+    """Keep what follows the first results from coming; the list of requests that wait grows by itself."""
+    held: list = []
+
+    def hold(route):
+        is_first = IS_FIRST in route.request.headers
+        route.continue_() if is_first else held.append(route)
+
+    page.route(re.compile(r"bear-search\?"), hold)
+    return held
+
+
+def release(page, held: list) -> None:
+    """Let the request come that waits, or will wait in a moment."""
+    while not held:
+        page.wait_for_timeout(20)
+    held.pop().continue_()
+
+
 def rest(page) -> None:
     """Rest for so long that what is shown becomes an entry of the history."""
     page.wait_for_timeout(1200)
@@ -217,6 +248,37 @@ def test_an_answer_that_comes_late_never_takes_the_place_of_a_newer_one(page, se
     assert page.url.endswith("?q=composting+toilet")
 
 
+def test_a_key_at_the_end_of_a_rest_is_followed(page, search):
+    page.add_init_script(
+        """
+        const [set, clear] = [window.setTimeout, window.clearTimeout];
+        const waiting = new Map();
+        window.setTimeout = (callback, delay) => {
+            const timer = set(callback, delay);
+            waiting.set(timer, [callback, delay]);
+            return timer;
+        };
+        window.clearTimeout = (timer) => { clear(timer); waiting.delete(timer); };
+        window.endTimersOf = (delay) => {
+            for (const [callback, its] of [...waiting.values()]) if (its === delay) callback();
+        };
+        """
+    )
+    search()
+    hold_the_others(page)
+    page.locator("#bear-q").fill("composting toilet")
+    expect_first(page, "Composting toilet")
+    page.evaluate(
+        """
+        const box = document.getElementById("bear-q");
+        box.value = "slugs";
+        box.dispatchEvent(new InputEvent("input", {bubbles: true}));
+        endTimersOf(200);
+        """
+    )
+    expect_first(page, "What the slugs taught me")
+
+
 def test_a_search_that_is_taken_back_is_forgotten(page, search):
     search("?q=composting+toilet")
     held = []
@@ -239,10 +301,12 @@ def test_the_first_results_come_first_and_a_moment_later_the_others(page, search
     search()
     asked = requests_of(page, r"bear-search\?q=garden$")
     asked_first = typed_searches_of(page)
+    held = hold_the_others(page)
     page.locator("#bear-q").fill("garden")
     page.locator(".bear-aside[inert]").wait_for(state="attached")
     assert page.locator(".bear-card").count() == FIRST_RESULTS
     kept = page.locator(".bear-card").first.element_handle()
+    release(page, held)
     page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
     assert kept.evaluate("card => card.isConnected")  # what was there already isn't drawn anew
     assert page.locator("[inert]").count() == 0
@@ -253,11 +317,13 @@ def test_nothing_moves_when_the_others_come(page, search):
     search()
     first = f"[...document.querySelectorAll('.bear-card')].slice(0, {FIRST_RESULTS})"
     places = f"{first}.map(card => card.offsetTop)"
+    held = hold_the_others(page)
     for text in ("garden", "zzzzzz", "slug", "garden"):
         page.locator("#bear-q").fill(text)
         page.wait_for_function("text => document.title.startsWith(text)", arg=text)
         before = page.evaluate(places)
-        page.wait_for_function("!document.querySelector('[inert]')")
+        release(page, held)
+        page.wait_for_function("!document.querySelector('[data-first], [aria-busy], [inert]')")
         assert page.evaluate(places) == before, text
 
 
@@ -648,15 +714,16 @@ def test_words_come_first_where_meaning_is_slow(page, search, library):
         search(at=address)
         page.locator("#bear-q").fill("shed")
         page.get_by_text("meaning, 1st").wait_for()
-        asked = typed_searches_of(page)
+        asked = ways_asked_for(page)
         page.locator("#bear-q").fill("roof")
         page.wait_for_function(
             "!document.getElementById('bear-results').innerText.includes('meaning,')"
         )
         expect_first(page, "Roofing the shed")
         links = page.locator("#bear-results a").evaluate_all("links => links.map(a => a.href)")
+        assert page.locator(".bear-chip").count() == 0  # nobody asked for words only
         page.get_by_text("meaning, 1st").wait_for()
-        assert ["mode=keyword" in url for url in asked] == [True, False]
+        assert asked == ["words", "meaning"]
         assert not any("mode=" in link for link in links)
         assert page.url.endswith("?q=roof")
 
@@ -668,14 +735,14 @@ def test_words_do_not_come_first_where_they_are_all_there_is(page, search):
 
     search()
     page.route(re.compile(r"bear-search\?"), delay)
-    asked = requests_of(page, r"bear-search\?")
+    asked = ways_asked_for(page)
     for text, title in {
         "composting toilet": "Composting toilet",
         "slugs": "What the slugs taught me",
     }.items():
         page.locator("#bear-q").fill(text)
         expect_first(page, title)
-    assert not any("mode=keyword" in url for url in asked)
+    assert asked == ["meaning", "meaning"]
 
 
 # Everywhere

@@ -54,15 +54,14 @@
     results.setAttribute("aria-busy", "true");
     try {
       const isSlow = took.meaning > SLOW && took.words < took.meaning / 2;
-      const byWords = isSlow && !isRest && !says(BY_WORDS) ? withWordsOnly(url) : null;
-      if (byWords) {
-        const page = await load(byWords, own.signal, "words", true);
+      const isQuery = url.searchParams.has("q") && !isRest;
+      if (isSlow && isQuery && !url.searchParams.has("mode") && !says(BY_WORDS)) {
+        const page = await load(url, own.signal, "words", true);
         if (own !== underWay) return;
-        restoreMode(page, url);
         show(page);
         shown = null;
       }
-      const isFirst = isTyping && !isRest && url.searchParams.has("q");
+      const isFirst = isTyping && isQuery;
       const page = await load(url, own.signal, isRest ? "rest" : "meaning", isFirst);
       if (own !== underWay) return;
       show(page);
@@ -101,7 +100,7 @@
   class Failure extends Error {}
 
   async function load(url, signal, kind, isFirst) {
-    const headers = isFirst ? { "Bear-Search-First": "1" } : {};
+    const headers = isFirst ? { "Bear-Search-First": kind } : {};
     const started = performance.now();
     let response, text;
     try {
@@ -225,25 +224,6 @@
     return new URLSearchParams(url.search).toString();
   }
 
-  function withWordsOnly(url) {
-    const mode = url.searchParams.get("mode") || "auto";
-    if (!url.searchParams.get("q") || !["auto", "hybrid"].includes(mode)) return null;
-    const byWords = new URL(url);
-    byWords.searchParams.set("mode", "keyword");
-    return byWords;
-  }
-
-  /* Results by words alone were not asked for, so their links must not ask for them either. */
-  function restoreMode(page, url) {
-    for (const link of page.querySelectorAll("#bear-results a[href*='mode=keyword']")) {
-      const target = new URL(link.getAttribute("href"), location);
-      const mode = url.searchParams.get("mode");
-      if (mode) target.searchParams.set("mode", mode);
-      else target.searchParams.delete("mode");
-      link.setAttribute("href", target);
-    }
-  }
-
   /* The form as it is on another page, but for what somebody is typing just now. */
   function copyForm(page, typedBefore) {
     const fresh = page.querySelector("form.bear-form");
@@ -299,7 +279,7 @@
   function typed() {
     const isAlone = !underWay && performance.now() - lastKey > BURST;
     lastKey = performance.now();
-    clearTimeout(burst);
+    for (const timer of [burst, pause, retry]) clearTimeout(timer); // nothing may come between a key and its search
     burst = setTimeout(followBox, isAlone ? 0 : BURST);
   }
 
