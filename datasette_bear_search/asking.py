@@ -11,12 +11,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import embedders, nearest, readiness, redacted, reranking, sidecar, sql_functions
+from . import embedders, readiness, redacted, reranking, sidecar, sql_functions
 from .highlighting import highlighted
 from .parameters import read_query, read_ranking
 from .planning import Plan, plan
 from .query import Query
-from .search import BY_RELEVANCE, PAGE_SIZE, Ranking, Results, search
+from .search import BY_RELEVANCE, PAGE_SIZE, Ranking, Results, look_ahead, search
 from .time_limits import time_limit
 
 # As many as the JSON API gives at once.
@@ -165,8 +165,7 @@ def _prepare_meaning(
         on_loading()
     obstacle = readiness.embed_query(state, embedder, planned.query)
     if obstacle is None:
-        # Reading what is kept in memory isn't part of the statement's time.
-        nearest.load(connection, is_filtered=bool(planned.query.filters))
+        look_ahead(connection, planned, embedder)
     return obstacle is None, obstacle
 
 

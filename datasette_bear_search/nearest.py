@@ -6,8 +6,11 @@ Either is kept in memory, by every process that searches, and read again when it
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +28,9 @@ EXACT_AT_MOST = 40_000
 # near. Of the fifty that are nearest by their vectors, .99 are among twice three hundred (benchmarks/query_time.py).
 BY_SIGNS = 2
 
+# Looks at all passages whose answers are kept: a page asks for its results, then for its facets.
+REMEMBERED = 8
+
 # Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
 LARGEST_SET = 50_000_000
 # Characters of ids up to which Python reads them itself.
@@ -41,13 +47,25 @@ class Vectors:
         self.passage_ids = passage_ids
         self._vectors = _of_unit_length(vectors)
 
-    def similarities(self, vector: numpy.ndarray, allowed: numpy.ndarray | None) -> numpy.ndarray:
-        """The cosine similarity of a vector to each of the passages, or to those at the places ``allowed``."""
+    def nearest(
+        self, vector: numpy.ndarray, count: int, allowed: numpy.ndarray | None = None
+    ) -> list[tuple[int, float]]:
+        """Pairs of passage id and cosine similarity, the nearest first, ``count`` at most.
+
+        :param vector: float32, as many numbers as the vectors have
+        :param allowed: places of the passages that may be found; None for all
+        """
         import numpy
 
         vectors = self._vectors if allowed is None else self._vectors[allowed]
+        ids = self.passage_ids if allowed is None else self.passage_ids[allowed]
         # Not by @, whose threads take longer to wake up than this takes.
-        return numpy.einsum("ij,j->i", vectors, _of_unit_length(vector))
+        similarities = numpy.einsum("ij,j->i", vectors, _of_unit_length(vector))
+        if len(ids) > count:
+            nearest = numpy.argpartition(-similarities, count - 1)[:count]
+            ids, similarities = ids[nearest], similarities[nearest]
+        order = numpy.lexsort((ids, -similarities))
+        return list(zip(ids[order].tolist(), similarities[order].tolist()))
 
 
 class Library:
@@ -56,37 +74,42 @@ class Library:
     def __init__(self, looked_at: Vectors | Signs) -> None:
         self._looked_at = looked_at
         self._note_ids: numpy.ndarray | None = None
+        self._looks: OrderedDict[tuple[bytes, int], Future] = OrderedDict()
+        self._looks_lock = threading.Lock()
 
     def nearest(
-        self,
-        connection: sqlite3.Connection,
-        vector: numpy.ndarray,
-        count: int,
-        notes: bytes | None,
+        self, connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None
     ) -> list[tuple[int, float]]:
         """Pairs of passage id and cosine similarity, the nearest first, ``count`` at most.
 
         :param vector: float32, as many numbers as the vectors have
         :param notes: the set of the notes that may be found, as ``note_set()`` makes it; None for all
         """
-        import numpy
-
         if not len(self._looked_at.passage_ids):
             return []
-        allowed = None if notes is None else self._of_notes(connection, notes)
-        if isinstance(self._looked_at, Signs):
-            may_be_near = self._looked_at.nearest(vector, BY_SIGNS * count, allowed)
-            near = _read_vectors(connection, may_be_near.tolist())
-            ids, similarities = near.passage_ids, near.similarities(vector, None)
+        if notes is None:
+            found = self.look_ahead(vector, count).result()
         else:
-            ids = self._looked_at.passage_ids
-            ids = ids if allowed is None else ids[allowed]
-            similarities = self._looked_at.similarities(vector, allowed)
-        if len(ids) > count:
-            nearest = numpy.argpartition(-similarities, count - 1)[:count]
-            ids, similarities = ids[nearest], similarities[nearest]
-        order = numpy.lexsort((ids, -similarities))
-        return list(zip(ids[order].tolist(), similarities[order].tolist()))
+            found = self._look(vector, count, self._of_notes(connection, notes))
+        if isinstance(self._looked_at, Signs):
+            return _read_vectors(connection, found.tolist()).nearest(_numbers(vector), count)
+        return found
+
+    def look_ahead(self, vector: bytes, count: int) -> Future:
+        """Begin to look at all passages, in a thread of its own: what a statement asks for is there when it comes to it."""
+        with self._looks_lock:
+            look = self._looks.get((vector, count))
+            if look is None or (look.done() and look.exception()):
+                look = _threads.submit(self._look, vector, count, None)
+                self._looks[vector, count] = look
+                if len(self._looks) > REMEMBERED:
+                    self._looks.popitem(last=False)
+            return look
+
+    def _look(self, vector: bytes, count: int, allowed: numpy.ndarray | None) -> Any:
+        """What :meth:`nearest` returns; by signs, only the ids of all that may be near."""
+        wanted = BY_SIGNS * count if isinstance(self._looked_at, Signs) else count
+        return self._looked_at.nearest(_numbers(vector), wanted, allowed)
 
     def _of_notes(self, connection: sqlite3.Connection, notes: bytes) -> numpy.ndarray:
         """The places of the passages of some notes."""
@@ -142,11 +165,8 @@ def register(connection: sqlite3.Connection) -> None:
             return None
         if len(vector) != 4 * _dimension(connection):
             return None
-        import numpy
-
         allowed = _as_set(notes[0]) if notes else None
-        asked = numpy.frombuffer(vector, "<f4")
-        return json.dumps(dict(load(connection).nearest(connection, asked, count, allowed)))
+        return json.dumps(dict(load(connection).nearest(connection, vector, count, allowed)))
 
     connection.create_function("nearest_passages", -1, nearest_passages)
     connection.create_function("note_set", 1, note_set, deterministic=True)
@@ -183,6 +203,9 @@ def _as_set(notes: Any) -> bytes:
 
 _ONES = b"\0" + b"\1" * 255
 
+# numpy lets go of Python's lock while it looks, and SQLite while it searches by words.
+_threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="nearest passages")
+
 _lock = threading.Lock()
 _loaded: dict[str, tuple[str | None, Library]] = {}
 
@@ -214,6 +237,12 @@ def _read_vectors(connection: sqlite3.Connection, passage_ids: list[int] | None 
     vectors = numpy.frombuffer(b"".join(vector for _, vector in rows), "<f4")
     ids = numpy.array([passage_id for passage_id, _ in rows], "i8")
     return Vectors(ids, vectors.reshape(len(rows), dimension))
+
+
+def _numbers(vector: bytes) -> numpy.ndarray:
+    import numpy
+
+    return numpy.frombuffer(vector, "<f4")
 
 
 def _of_unit_length(vectors: numpy.ndarray) -> numpy.ndarray:

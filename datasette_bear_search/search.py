@@ -14,8 +14,10 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from . import sidecar
+from . import nearest, sidecar
+from .embedders import Embedder
 from .found import found_sql
+from .legs import NEAREST_PASSAGES
 from .planning import Plan
 from .query import Query
 from .statement import ENOUGH, among_candidates, statement_sql
@@ -138,6 +140,17 @@ class Results:
     def query(self) -> Query:
         """The query as it was run."""
         return self.plan.query
+
+
+def look_ahead(connection: sidecar.sqlite3.Connection, planned: Plan, embedder: Embedder) -> None:
+    """Read into memory what a search by meaning needs, and begin to look for what is near, beside the statement.
+
+    :param embedder: one that has the query's vector already
+    :raises sqlite3.DatabaseError: if the sidecar is damaged
+    """
+    library = nearest.load(connection, is_filtered=bool(planned.query.filters))
+    if not planned.query.filters:
+        library.look_ahead(embedder.embed_query(planned.query.meaning), NEAREST_PASSAGES)
 
 
 def search(

@@ -141,20 +141,15 @@ hits_among as materialized (
 )"""
 
 SIMILARITIES = f"""
--- every candidate's passages, whichever leg found the note
-candidate_passages as materialized (
+-- every candidate's best passage, whichever leg found the note; beside max(), SQLite takes the other columns from the same row
+similarities as materialized (
   select
     passages.note_id, passages.id as passage_id,
-    1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning)) as similarity
+    max(1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning))) as similarity
   from candidates
   cross join passages on passages.note_id = candidates.note_id
   cross join {VECTORS} on {VECTORS}.passage_id = passages.id
-),
--- the best of them; beside max(), SQLite takes the other columns from the same row
-similarities as materialized (
-  select note_id, passage_id, max(similarity) as similarity
-  from candidate_passages
-  group by note_id
+  group by candidates.note_id
 )"""
 
 NO_SIMILARITIES = """
@@ -210,19 +205,21 @@ asked_again as materialized (
     select vector, {FEEDBACK_WEIGHT} * weight / sum(weight) over () from feedback
   )
 ),
-second_look as materialized (
-  select note_id, max(1 - vec_distance_cosine({VECTORS}.vector, asked_again.vector)) as similarity
-  from asked_again
-  cross join candidate_passages
-  cross join {VECTORS} on {VECTORS}.passage_id = candidate_passages.passage_id
-  group by note_id
-),
 scored_again as materialized (
   select
-    scored.note_id, found_by, keyword_rank, semantic_rank, passage_id, scored.similarity, exact, words_share,
-    (coalesce(second_look.similarity, -1) + 1) / (max(second_look.similarity) over () + 1) as meaning_share
-  from scored
-  left join second_look on second_look.note_id = scored.note_id
+    note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, words_share,
+    (coalesce(seen_again, -1) + 1) / (max(seen_again) over () + 1) as meaning_share
+  from (
+    select
+      scored.*,
+      (
+        select 1 - vec_distance_cosine({VECTORS}.vector, asked_again.vector)
+        from {VECTORS}
+        where {VECTORS}.passage_id = scored.passage_id
+      ) as seen_again
+    from scored
+    cross join asked_again
+  )
 )"""
 
 SMOOTHED = f"""

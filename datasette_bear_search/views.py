@@ -15,7 +15,6 @@ from . import (
     embedders,
     facets,
     freshness,
-    nearest,
     readiness,
     redacted,
     reranking,
@@ -167,9 +166,9 @@ async def _answer(
 
         def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
             semantic = readiness.wants_meaning(query) and obstacle is None and state.has_vectors
-            if semantic:
+            if semantic and state.model:
                 # Reading what is kept in memory isn't part of the statement's time.
-                nearest.load(connection, is_filtered=bool(planned.query.filters))
+                searching.look_ahead(connection, planned, embedders.get_embedder(state.model))
             with time_limit(connection, limit_ms):
                 return searching.search(
                     connection,
