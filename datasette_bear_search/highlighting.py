@@ -29,6 +29,8 @@ REMEMBERED = 2000
 # Where a sentence ends: at a mark with space behind it, or at a mark of Chinese and Japanese; and with its line.
 _ENDS = re.compile("[.!?…][\"'”’)\\]*_]*[ \t]+|[。！？][”’」』）]*|\n+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
+# Before the words of a line: a mark around these would keep them from being taken for markup.
+_LINE_MARKS = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+(?:\[[ xX]\]\s+)?)?")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
@@ -132,7 +134,11 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
             or len(text.strip().encode(errors="replace")) >= SHORTEST_SENTENCE_BYTES
         )
         if says_much and not _HEADING.match(text):
-            yield start + len(text) - len(text.lstrip()), start + len(text.rstrip())
+            at_line_start = start == 0 or passage[start - 1] == "\n"
+            marks = _LINE_MARKS.match(text) if at_line_start else None
+            before = marks.end() if marks else len(text) - len(text.lstrip())
+            if before < len(text.rstrip()):
+                yield start + before, start + len(text.rstrip())
         start = end
 
 

@@ -190,7 +190,8 @@ def search(
     if "keyword" in legs and any(row["found_by"] == "like" for row in rows):
         notices.append("No note has these words; some contain them inside longer words.")
     if _nothing_is_close(planned, rows):
-        notices.append("Nothing is really close to this in meaning.")
+        has_words = " Some notes have words of it." if any(row["found_by"] for row in rows) else ""
+        notices.append(f"Nothing is really close to this in meaning.{has_words}")
     total = rows[0]["total"] if rows else 0
     return Results(
         hits=tuple(_hit(row) for row in rows),

@@ -41,7 +41,10 @@ def test_words_that_say_nothing_do_not_choose(tiny):
 @pytest.mark.parametrize(
     ("passage", "expected"),
     [
-        ("- buy milk for Ann\n- call the plumber now\n- water the ferns", "- call the plumber now"),
+        ("- buy milk for Ann\n- call the plumber now\n- water the ferns", "call the plumber now"),
+        ("Not much of it.\n > - [ ] call the plumber now", "call the plumber now"),
+        ("One two three. - call the plumber now", "- call the plumber now"),
+        ("Call the plumber now.\n> > > > > > > > > > > > > >", None),
         ("## The plumber\nNothing about him here.\nCall the plumber now.", "Call the plumber now."),
         (
             "他昨天去了北京的商店。The plumber came at noon。我们吃了很多好吃的东西。",

@@ -171,4 +171,8 @@ async def test_a_query_that_is_close_to_nothing_says_so(
     datasette = Datasette([str(sidecar_path)])
     data = await answer(datasette, q="purple monkey dishwasher flies")
     assert "Nothing is really close to this in meaning." in data["notices"]
+    data = await answer(datasette, q="purple monkey dishwasher flies over the roof")
+    assert data["notices"] == [
+        "Nothing is really close to this in meaning. Some notes have words of it."
+    ]
     assert (await answer(datasette, q="roof"))["notices"] == []  # found by its word
