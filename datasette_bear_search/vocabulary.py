@@ -20,6 +20,9 @@ MAX_EDITS = ((8, 2), (4, 1))
 # the two were swapped or the first is missing.
 ALL_WORDS_UP_TO = 20_000
 
+# The count of a word in at least so many notes is kept in memory.
+COMMON_FROM = 1000
+
 # Words that the beginning of one stands for. Each costs a scan of the notes that have it.
 MAX_COMPLETIONS = 20
 
@@ -35,14 +38,35 @@ class Term:
 
 def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
     """How common each token is in the library."""
+    known = _common_in(connection)
     found = []
     for token in tokens:
         for stem in stems(token):
-            row = connection.execute(
-                f"select doc from {STEM_VOCABULARY} where term = ?", [stem]
-            ).fetchone()
-            found.append(Term(token, stem, row[0] if row else 0))
+            notes = known.get(stem)
+            if notes is None:
+                row = connection.execute(
+                    f"select doc from {STEM_VOCABULARY} where term = ?", [stem]
+                ).fetchone()
+                notes = row[0] if row else 0
+                # Its notes are counted one by one, and who types a query asks for its words with each key.
+                if notes >= COMMON_FROM:
+                    known[stem] = notes
+            found.append(Term(token, stem, notes))
     return found
+
+
+def _common_in(connection: sqlite3.Connection) -> dict[str, int]:
+    """The words that are known to be in many notes, until the file is another one; more are written into it."""
+    state = _state_of(connection)
+    if state is None:
+        return {}
+    with _kept_lock:
+        if _common.get(state[0], (None, {}))[0] != state:
+            _common[state[0]] = state, {}
+        return _common[state[0]][1]
+
+
+_common: dict[str, tuple[tuple, dict[str, int]]] = {}
 
 
 @lru_cache(4096)
@@ -111,9 +135,8 @@ def _beginning_with(connection: sqlite3.Connection, initial: str) -> list[tuple[
     To count the notes of all words takes a tenth of a second in a library of ten thousand, and who types on after a mistake
     asks for them with each key.
     """
-    file = file_of(connection)
-    found = os.stat(file) if file else None
-    key = (file, found.st_ino, found.st_mtime_ns, found.st_size, initial) if found else None
+    state = _state_of(connection)
+    key = (*state, initial) if state else None
     with _kept_lock:
         if key in _kept:
             return _kept[key]
@@ -124,12 +147,22 @@ def _beginning_with(connection: sqlite3.Connection, initial: str) -> list[tuple[
     if key:
         with _kept_lock:
             # What is of an earlier state of the file goes with the words that left it.
-            for other in [other for other in _kept if other[:4] != key[:4] and other[0] == file]:
+            for other in [other for other in _kept if other[0] == key[0] and other[:4] != state]:
                 del _kept[other]
             _kept[key] = words
             while len(_kept) > KEPT:
                 del _kept[next(iter(_kept))]
     return words
+
+
+def _state_of(connection: sqlite3.Connection) -> tuple[str, int, int, int] | None:
+    """A connection's file, and what is another when it is written to; None for a database in memory."""
+    file = file_of(connection)
+    try:
+        found = os.stat(file)
+    except OSError:  # there is no file, or no longer
+        return None
+    return file, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 # Lists of words: a megabyte or a few each.

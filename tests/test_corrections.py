@@ -56,3 +56,25 @@ def test_few_lists_are_kept(write, bear_index, sidecar_path, monkeypatch):
     for word in ("orchrad", "quary", "hlils"):
         corrected(sidecar_path, word)
     assert len(vocabulary._kept) == 2
+
+
+def test_common_words_are_counted_once_while_the_index_is_the_same(
+    write, bear_index, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(vocabulary, "COMMON_FROM", 2)
+
+    def counted(*words: str) -> tuple[list[int], int]:
+        with closing(sidecar.connect(sidecar_path)) as connection:
+            asked: list[str] = []
+            connection.set_trace_callback(asked.append)
+            notes = [term.notes for term in vocabulary.terms(connection, words)]
+        return notes, sum("_stem_vocabulary" in sql for sql in asked)
+
+    third = BearNote("# Third\n\nThe third.", created=day(3))
+    write(ORCHARD, QUARRY)
+    bear_index("--no-semantic")
+    assert counted("the", "hills") == ([2, 1], 2)
+    assert counted("the", "hills") == ([2, 1], 1)
+    write(ORCHARD, QUARRY, third)
+    bear_index("--no-semantic")
+    assert counted("the", "hills") == ([3, 1], 2)
