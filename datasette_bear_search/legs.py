@@ -119,9 +119,9 @@ promising as materialized (
   select rowid as note_id
   from notes_fts
   where notes_fts match :promising
-  union
+  union all
   select note_id from semantic
-  union
+  union all
   select note_id from exact
 ),
 -- bm25() is the more negative the better

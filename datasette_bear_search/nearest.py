@@ -106,6 +106,11 @@ class Library:
                     self._looks.popitem(last=False)
             return look
 
+    def forget_looks(self) -> None:
+        """Let the next look at the same be a new one."""
+        with self._looks_lock:
+            self._looks.clear()
+
     def _look(self, vector: bytes, count: int, allowed: numpy.ndarray | None) -> Any:
         """What :meth:`nearest` returns; by signs, only the ids of all that may be near."""
         wanted = BY_SIGNS * count if isinstance(self._looked_at, Signs) else count

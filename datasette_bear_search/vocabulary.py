@@ -38,7 +38,7 @@ class Term:
 
 def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
     """How common each token is in the library."""
-    known = _common_in(connection)
+    known = common_words(connection)
     found = []
     for token in tokens:
         for stem in stems(token):
@@ -55,7 +55,7 @@ def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
     return found
 
 
-def _common_in(connection: sqlite3.Connection) -> dict[str, int]:
+def common_words(connection: sqlite3.Connection) -> dict[str, int]:
     """The words that are known to be in many notes, until the file is another one; more are written into it."""
     state = _state_of(connection)
     if state is None:
