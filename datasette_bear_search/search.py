@@ -145,6 +145,8 @@ class Results:
 def look_ahead(connection: sidecar.sqlite3.Connection, planned: Plan, embedder: Embedder) -> None:
     """Read into memory what a search by meaning needs, and begin to look for what is near, beside the statement.
 
+    Called before the statement's time is limited: reading into memory isn't part of it.
+
     :param embedder: one that has the query's vector already
     :raises sqlite3.DatabaseError: if the sidecar is damaged
     """

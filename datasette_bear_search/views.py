@@ -167,7 +167,6 @@ async def _answer(
         def run(connection: sidecar.sqlite3.Connection) -> searching.Results:
             semantic = readiness.wants_meaning(query) and obstacle is None and state.has_vectors
             if semantic and state.model:
-                # Reading what is kept in memory isn't part of the statement's time.
                 searching.look_ahead(connection, planned, embedders.get_embedder(state.model))
             with time_limit(connection, limit_ms):
                 return searching.search(

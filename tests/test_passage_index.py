@@ -36,6 +36,17 @@ def large_from(monkeypatch):
     return set_both
 
 
+@pytest.fixture(params=[20_000, 5])
+def connection(request, write, bear_index, sidecar_path, large_from):
+    """To an index of the notes: of a small library, and of one that is taken for a large one."""
+    large_from(request.param)
+    write(*NOTES)
+    bear_index()
+    with closing(sidecar.connect(sidecar_path)) as connection:
+        nearest.register(connection)
+        yield connection
+
+
 def holds_signs(path) -> bool:
     with closing(sidecar.connect(path)) as connection:
         return passage_index.holds_signs(connection)
@@ -262,61 +273,42 @@ def test_a_large_set_needs_no_numpy(monkeypatch):
 
 
 @pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "null", "zeroblob(100)"])
-@pytest.mark.parametrize("large", [20_000, 5])
-def test_any_value_is_a_set_of_notes(write, bear_index, sidecar_path, large_from, notes, large):
-    large_from(large)
-    write(*NOTES)
-    bear_index()
-    with closing(sidecar.connect(sidecar_path)) as connection:
-        nearest.register(connection)
-        vector = connection.execute("select vector from _vectors").fetchone()[0]
-        sql = f"select group_concat(distinct note_id) from json_each(nearest_passages(?, 9, {notes})) join passages on passages.id = key"
-        found = connection.execute(sql, [vector]).fetchone()
+def test_any_value_is_a_set_of_notes(connection, notes):
+    vector = connection.execute("select vector from _vectors").fetchone()[0]
+    sql = f"select group_concat(distinct note_id) from json_each(nearest_passages(?, 9, {notes})) join passages on passages.id = key"
+    found = connection.execute(sql, [vector]).fetchone()
     assert found == (("3",) if notes.startswith("x") else (None,))
 
 
-@pytest.mark.parametrize("large", [20_000, 5])
-def test_a_look_is_taken_once(write, bear_index, sidecar_path, large_from, monkeypatch, large):
-    large_from(large)
-    write(*NOTES)
-    bear_index()
-    with closing(sidecar.connect(sidecar_path)) as connection:
-        vectors = [
-            vector for (vector,) in connection.execute("select distinct vector from _vectors")
-        ]
-        library = nearest.load(connection)
-        before = [library.nearest(connection, vector, 4, None) for vector in vectors]
-        taken = []
-        look = library._look
-        monkeypatch.setattr(
-            library, "_look", lambda vector, *asked: taken.append(vector) or look(vector, *asked)
-        )
-        again = [library.nearest(connection, vector, 4, None) for vector in reversed(vectors)]
-        assert again[::-1] == before
-        # The last ones are kept; of another number is another look.
-        assert set(taken) == set(vectors[: -nearest.REMEMBERED])
-        taken.clear()
-        library.look_ahead(vectors[0], 3).result()
-        assert len(library.nearest(connection, vectors[0], 3, None)) == 3
-        assert taken == [vectors[0]]
+def test_a_look_is_taken_once(connection, monkeypatch):
+    vectors = [vector for (vector,) in connection.execute("select distinct vector from _vectors")]
+    library = nearest.load(connection)
+    before = [library.nearest(connection, vector, 4, None) for vector in vectors]
+    taken = []
+    look = library._look
+    monkeypatch.setattr(
+        library, "_look", lambda vector, *asked: taken.append(vector) or look(vector, *asked)
+    )
+    again = [library.nearest(connection, vector, 4, None) for vector in reversed(vectors)]
+    assert again[::-1] == before
+    # The last ones are kept; of another number is another look.
+    assert set(taken) == set(vectors[: -nearest.REMEMBERED])
+    taken.clear()
+    library.look_ahead(vectors[0], 3).result()
+    assert len(library.nearest(connection, vectors[0], 3, None)) == 3
+    assert taken == [vectors[0]]
 
 
-def test_what_fails_while_looking_ahead_is_told_when_it_is_asked_for(
-    write, bear_index, sidecar_path, monkeypatch
-):
+def test_what_fails_while_looking_ahead_is_told_when_it_is_asked_for(connection, monkeypatch):
     def fail(*asked):
         raise RuntimeError("no memory")
 
-    write(*NOTES)
-    bear_index()
-    with closing(sidecar.connect(sidecar_path)) as connection:
-        nearest.register(connection)
-        [vector] = connection.execute("select vector from _vectors").fetchone()
-        library = nearest.load(connection)
-        with monkeypatch.context() as patched:
-            patched.setattr(library, "_look", fail)
-            library.look_ahead(vector, 4)
-            with pytest.raises(sidecar.sqlite3.OperationalError):
-                connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
-        [found] = connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
-        assert len(json.loads(found)) == 4
+    [vector] = connection.execute("select vector from _vectors").fetchone()
+    library = nearest.load(connection)
+    with monkeypatch.context() as patched:
+        patched.setattr(library, "_look", fail)
+        library.look_ahead(vector, 4)
+        with pytest.raises(sidecar.sqlite3.OperationalError):
+            connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
+    [found] = connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
+    assert len(json.loads(found)) == 4
