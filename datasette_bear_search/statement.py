@@ -141,20 +141,24 @@ hits_among as materialized (
 )"""
 
 SIMILARITIES = f"""
--- every candidate's best passage, whichever leg found the note; beside max(), SQLite takes the other columns from the same row
+-- the best passage of every candidate: of those that are near in meaning it is known, of the others it is looked for; beside
+-- max(), SQLite takes the other columns from the same row
 similarities as materialized (
+  select note_id, passage_id, similarity, rank
+  from semantic
+  union all
   select
-    passages.note_id, passages.id as passage_id,
-    max(1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning))) as similarity
+    passages.note_id, passages.id, max(1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning))), null
   from candidates
   cross join passages on passages.note_id = candidates.note_id
   cross join {VECTORS} on {VECTORS}.passage_id = passages.id
+  where candidates.note_id not in (select note_id from semantic)
   group by candidates.note_id
 )"""
 
 NO_SIMILARITIES = """
 similarities as (
-  select null as note_id, null as passage_id, null as similarity
+  select null as note_id, null as passage_id, null as similarity, null as rank
   where false
 )"""
 
@@ -162,7 +166,7 @@ SCORED = """
 -- both numbers of both legs, each as a share of the best; of words, if the best has enough of them
 scored as materialized (
   select
-    candidates.note_id, hits_among.found_by, keyword.rank as keyword_rank, semantic.rank as semantic_rank,
+    candidates.note_id, hits_among.found_by, keyword.rank as keyword_rank, similarities.rank as semantic_rank,
     similarities.passage_id, similarities.similarity, coalesce(exact.level, 0) as exact,
     coalesce(hits_among.bm25, 0) / max(
       max(hits_among.bm25) over (), iif(hits_among.found_by = 'words', :enough + 0, 0), 1e-9
@@ -171,7 +175,6 @@ scored as materialized (
   from candidates
   left join hits_among on hits_among.note_id = candidates.note_id
   left join keyword on keyword.note_id = candidates.note_id
-  left join semantic on semantic.note_id = candidates.note_id
   left join similarities on similarities.note_id = candidates.note_id
   left join exact on exact.note_id = candidates.note_id
 )"""
