@@ -14,11 +14,11 @@ from .legs import (
     EXACT,
     EXACT_TITLE,
     FTS_MATCHES,
-    INSTEAD_OF_WORDS,
     IS_CLOSE,
     LIKE,
     SEMANTIC,
     allowed_part,
+    instead_of_words,
     joined,
 )
 
@@ -43,7 +43,7 @@ def found_sql(
     else:
         if "keyword" in legs:
             parts.append(WORDS.format(anywhere=ANYWHERE if anywhere else ""))
-            parts.append(INSTEAD_OF_WORDS)
+            parts.append(instead_of_words(anywhere))
         elif "like" in legs:
             parts.append(LIKE)
         if "semantic" in legs:

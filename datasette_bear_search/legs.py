@@ -77,10 +77,9 @@ ALL_WORD_HITS = FTS_MATCHES.replace("\n", "\n    ")
 _FTS_HITS = f"""
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25{FTS_MATCHES}"""
 
-# Read twice, but the second time only as to whether there are any: a table of them all would cost more.
 WORD_HITS = f"""
 -- words: every note that has one of them; bm25() is the more negative the better
-word_hits as not materialized ({_FTS_HITS}
+word_hits as ({_FTS_HITS}
 )"""
 
 # What a word found anywhere is worth: about the BM25 of a word that one note in fifty has.
@@ -108,8 +107,12 @@ word_hits as materialized (
 )"""
 
 _NO_WORD_HITS = """
-    where not exists (select 1 from word_hits)
-      and not exists (select 1 from notes_fts where notes_fts match :match) -- filtered
+    where not exists (select 1 from notes_fts where notes_fts match :match)
+  """
+
+# Of words that are searched for anywhere the word index knows nothing.
+_NO_WORD_HITS_ANYWHERE = f"""{_NO_WORD_HITS.rstrip()}
+      and not exists (select 1 from word_hits)
   """
 
 # Where very many notes have one of the words: not all of them are ranked.
@@ -125,12 +128,22 @@ promising as materialized (
   select note_id from exact
 ),
 -- bm25() is the more negative the better
-word_hits as not materialized ({_FTS_HITS}
+word_hits as ({_FTS_HITS}
     and +rowid in (select note_id from promising)
 )"""
 
-INSTEAD_OF_WORDS = f"""
--- where there is none, notes that contain the text inside longer words{_SUBSTRING_HITS.format(unless=_NO_WORD_HITS)}"""
+
+def instead_of_words(anywhere: bool) -> str:
+    """The part that finds text inside longer words where no note has one of the words.
+
+    :param anywhere: whether some words are searched for anywhere in the text
+    """
+    unless = _NO_WORD_HITS_ANYWHERE if anywhere else _NO_WORD_HITS
+    return _INSTEAD_OF_WORDS + _SUBSTRING_HITS.format(unless=unless)
+
+
+_INSTEAD_OF_WORDS = """
+-- where there is none, notes that contain the text inside longer words"""
 
 _RANKED = f"""
 hits as materialized ({{words}}
@@ -147,7 +160,7 @@ _WORDS_TOO = """
   from word_hits
   union all"""
 
-KEYWORD = f"{INSTEAD_OF_WORDS},{_RANKED.format(words=_WORDS_TOO)}"
+RANKED_KEYWORD = _RANKED.format(words=_WORDS_TOO)
 
 LIKE = f"""
 -- notes that contain every part of the text as it stands{_SUBSTRING_HITS.format(unless="")},{_RANKED.format(words="")}"""

@@ -12,15 +12,16 @@ from .legs import (
     EXACT,
     EXACT_TITLE,
     IS_CLOSE,
-    KEYWORD,
     LIKE,
     NO_KEYWORD,
     NO_SEMANTIC,
     PROMISING_WORD_HITS,
+    RANKED_KEYWORD,
     SEMANTIC,
     WORD_HITS,
     WORD_HITS_ANYWHERE,
     allowed_part,
+    instead_of_words,
     joined,
 )
 from .schema import VECTORS
@@ -44,16 +45,16 @@ SMOOTHING = 0.3
 # Notes of each leg that are scored by both. What is found by its words beyond that follows in their order.
 CANDIDATES = 100
 
-# {t} is the table in which the columns stand.
+# {page} and {notes} are the tables in which the columns stand.
 SORTS = {
-    "relevance": "{t}exact desc, {t}score desc nulls last, {t}keyword_rank, {t}note_id",
-    "newest": "{t}modified desc, {t}note_id",
-    "oldest": "{t}modified, {t}note_id",
-    "title": "{t}title collate nocase, {t}note_id",
+    "relevance": "{page}exact desc, {page}score desc nulls last, {page}keyword_rank, {page}note_id",
+    "newest": "{notes}modified desc, {page}note_id",
+    "oldest": "{notes}modified, {page}note_id",
+    "title": "{notes}title collate nocase, {page}note_id",
 }
 
-
-FUSIONS = ("blend", "rrf")
+# What makes the score.
+FUSIONS = {"blend": "blend", "rrf": "rrf(keyword_rank, semantic_rank)"}
 
 
 def statement_sql(
@@ -77,7 +78,7 @@ def statement_sql(
     :param exact: whether there are phrases or identifiers that come first (``:exact``, ``:exact_substrings``)
     :param anywhere: whether there are words that may stand inside others (``:anywhere``)
     :param promising: whether not all notes with a word are ranked (``:promising``); if :func:`among_candidates`
-    :param fusion: one of FUSIONS, the column that makes the score
+    :param fusion: one of FUSIONS
     :param recency: whether newer notes weigh more (``:half_life`` in days)
     :param found_only: leave out what is only nearest: has none of the words and isn't close in meaning (``:floor``),
         unless there is nothing else
@@ -85,7 +86,7 @@ def statement_sql(
     parts = [allowed_part(conditions)] if conditions else []
     if not legs:
         sort = "newest" if sort == "relevance" else sort
-        order = SORTS[sort].format(t="")
+        order = SORTS[sort].format(page="", notes="")
         parts.append(LISTED.format(order=order, limit=int(limit), offset=int(offset)))
     else:
         parts.append(SEMANTIC if "semantic" in legs else NO_SEMANTIC)
@@ -93,30 +94,36 @@ def statement_sql(
         if "keyword" in legs:
             all_words = WORD_HITS_ANYWHERE if anywhere else WORD_HITS
             parts.append(PROMISING_WORD_HITS if promising else all_words)
-            parts.append(KEYWORD)
+            parts.append(instead_of_words(anywhere))
+            parts.append(RANKED_KEYWORD)
         else:
             parts.append(LIKE if "like" in legs else NO_KEYWORD)
         parts.append(CANDIDATES_OF_BOTH)
         parts.append(SIMILARITIES if "semantic" in legs else NO_SIMILARITIES)
         parts.append(SCORED)
         parts += [FEEDBACK, SMOOTHED] if len(legs) > 1 else [BLENDED]
-        score = fusion
+        score = FUSIONS[fusion]
         if recency:
             # A note as old as the half-life keeps three quarters of its score, an ancient one half.
             score = f"{score} * (0.5 + 0.5 * decay(modified, :half_life))"
         is_close = IS_CLOSE if "semantic" in legs else "false"
-        only_candidates = among_candidates(sort, limit, offset)
-        further = "" if only_candidates else FURTHER.format(is_close=is_close)
-        all_hits = ALL_WORD_HITS if promising else "\n    from hits"
-        beside = COUNT_FURTHER.format(is_close=is_close, all_hits=all_hits)
-        count = beside if only_candidates else NO_FURTHER
-        parts.append(FUSED.format(score=score, is_close=is_close, further=further))
+        notes = NOTES_OF_RANKED if recency or sort != "relevance" else ""
+        if among_candidates(sort, limit, offset):
+            ranked = "blended"
+            all_hits = ALL_WORD_HITS if promising else "\n    from hits"
+            count = COUNT_FURTHER.format(is_close=is_close, all_hits=all_hits)
+        else:
+            ranked = AND_FURTHER.format(is_close=is_close)
+            count = NO_FURTHER
+        parts.append(
+            FUSED.format(score=score, is_close=is_close, ranked=f"{ranked} as ranked", notes=notes)
+        )
         parts.append(count)
-        order = SORTS[sort].format(t="")
+        order = SORTS[sort].format(page="", notes="")
         only = FOUND_ONLY if found_only else ""
         parts.append(PAGE.format(only=only, order=order, limit=int(limit), offset=int(offset)))
     parts.append(SNIPPETS if "keyword" in legs else NO_SNIPPETS)
-    parts.append(ROWS.format(order=SORTS[sort].format(t="page.")))
+    parts.append(ROWS.format(order=SORTS[sort].format(page="page.", notes="notes.")))
     return joined(parts, conditions)
 
 
@@ -253,39 +260,34 @@ blended as materialized (
 )"""
 
 FUSED = """
--- the other way: Reciprocal Rank Fusion
 fused as materialized (
   select
     *, {score} as score,
     -- found, and not only nearest
     (found_by is not null or exact or coalesce({is_close}, false)) as is_found
-  from (
-    select blended.*, notes.title, notes.modified, rrf(keyword_rank, semantic_rank) as rrf
-    from blended
-    cross join notes on notes.id = blended.note_id{further}
-  )
+  from {ranked}{notes}
 )"""
 
+# Only where the order follows from more than the query: notes are looked up one by one.
+NOTES_OF_RANKED = """
+  cross join (select id, title, modified from notes) as noted on noted.id = ranked.note_id"""
+
 # Only for who pages beyond the candidates, or wants another order: there may be very many.
-FURTHER = """
+AND_FURTHER = """(
+    select * from blended
     union all
     -- further notes that have the words
-    select
-      hits.note_id, hits.found_by, keyword.rank, null, null, null, 0, null, null, null,
-      notes.title, notes.modified, null
+    select hits.note_id, hits.found_by, keyword.rank, null, null, null, 0, null, null, null
     from hits
-    cross join notes on notes.id = hits.note_id
     left join keyword on keyword.note_id = hits.note_id
     where hits.note_id not in (select note_id from candidates)
     union all
     -- further notes that are close in meaning
-    select
-      semantic.note_id, null, null, semantic.rank, passage_id, similarity, 0, null, null, null,
-      notes.title, notes.modified, null
+    select semantic.note_id, null, null, semantic.rank, passage_id, similarity, 0, null, null, null
     from semantic
-    cross join notes on notes.id = semantic.note_id
     where {is_close}
-      and semantic.note_id not in (select note_id from candidates union all select note_id from hits_among)"""
+      and semantic.note_id not in (select note_id from candidates union all select note_id from hits_among)
+  )"""
 
 # How many those are.
 COUNT_FURTHER = """
@@ -318,8 +320,8 @@ listed as materialized (
 page as materialized (
   select
     id as note_id, null as found_by, null as keyword_rank, null as semantic_rank, null as passage_id,
-    null as similarity, 0 as exact, title, modified, null as blend, null as rrf, julianday(modified) as score,
-    1 as is_found, listed.notes as total, listed.notes as found, null as closest
+    null as similarity, 0 as exact, null as blend, julianday(modified) as score, 1 as is_found,
+    listed.notes as total, listed.notes as found, null as closest
   from notes
   cross join listed
   where true
@@ -331,8 +333,8 @@ page as materialized (
 PAGE = """
 page as materialized (
   select
-    note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, title, modified, blend, rrf, score,
-    is_found, count(*) over () + further.notes as total, sum(is_found) over () + further.notes as found,
+    note_id, found_by, keyword_rank, semantic_rank, passage_id, similarity, exact, blend, score, is_found,
+    count(*) over () + further.notes as total, sum(is_found) over () + further.notes as found,
     max(similarity) over () as closest
   from fused
   cross join further{only}

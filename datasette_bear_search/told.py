@@ -32,7 +32,7 @@ select
   notes.id, notes.title, snippets.snippet,
   case when passages.length > 0 then substr(notes.body, passages.start + 1, passages.length) end as passage,
   passages.heading, page.keyword_rank, page.semantic_rank, round(page.similarity, 4) as similarity,
-  page.score, page.blend, page.rrf, page.exact,
+  page.score, page.blend, rrf(page.keyword_rank, page.semantic_rank) as rrf, page.exact,
   notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
   notes.source, notes.key, notes.url, sources.app, sources.heading_link,
   -- the other sources that have the same note
