@@ -301,11 +301,11 @@ def _fts_check(path: Path) -> str:
 
 
 def _contents(connection: sqlite3.Connection) -> Iterator[Finding]:
-    state = sidecar.read_state(connection)
+    state, notes = sidecar.read_state(connection), sidecar.count_notes(connection)
     [passages] = connection.execute("select count(*) from passages").fetchone()
     yield Finding(
-        INDEX, "contents", f"{state.notes:,} notes in {passages:,} passages, last run {state.indexed}"
-    )  # fmt: skip
+        INDEX, "contents", f"{notes:,} notes in {passages:,} passages, last run {state.indexed}"
+    )
     if sidecar.get_meta(connection, sidecar.STALE):
         yield Finding(
             INDEX, "vectors", "Notes were removed by a Python that can't load sqlite-vec: no search by meaning.",

@@ -249,18 +249,24 @@ class Embedder(Model):
         )
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """The word pieces of each text, as numbers for :meth:`piece_vectors`. Takes little time.
+        """The word pieces of each text, as numbers for :meth:`piece_similarities`. Takes little time.
 
         :raises ModelUnavailable: if the model can't be loaded, fails or has no vectors of word pieces
         """
         return self._run(texts, self.split_into_pieces)
 
-    def piece_vectors(self, pieces: Sequence[int]) -> Any:
-        """The vectors of word pieces: an array of pieces x numbers, each piece's of unit length.
+    def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:
+        """The cosine similarity of each word piece that is asked for with each of the others: asked x pieces.
 
-        They say what a word is like, as the model knows it before it reads a text, not what it means in its sentence.
+        Their vectors say what a word is like, as the model knows it before it reads a text, not what it means in its sentence.
         """
-        return _unit_rows(self.rows_of_pieces(pieces))
+        import numpy
+
+        rows = self.rows_of_pieces(pieces)
+        lengths = numpy.sqrt(numpy.einsum("pn,pn->p", rows, rows))
+        # Not by @, whose threads take longer to wake up than this takes.
+        products = numpy.einsum("qn,pn->qp", _unit_rows(self.rows_of_pieces(asked)), rows)
+        return products / numpy.maximum(lengths, 1e-12)
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)

@@ -70,10 +70,8 @@ def closest_sentences(
     if not query_pieces or not used:
         return [None] * len(passages)
     place = {piece: number for number, piece in enumerate(used)}
-    # How much each piece of the query is met by each piece of the passages. Not by @, whose threads take longer to wake up.
-    met = numpy.einsum(
-        "qn,pn->qp", embedder.piece_vectors(query_pieces), embedder.piece_vectors(list(used))
-    )
+    # How much each piece of the query is met by each piece of the passages.
+    met = embedder.piece_similarities(query_pieces, list(used))
     met = numpy.clip(met, 0, None) ** 2  # many faint echoes mean little
     # One sentence's pieces after the other's, of all passages.
     lengths = [len(sentence.pieces) for sentences in found for sentence in sentences]

@@ -319,8 +319,8 @@ def _write_vectors(
 def _finish(connection: sidecar.sqlite3.Connection, path: Path, report: Report) -> None:
     with sidecar.transaction(connection):
         sidecar.set_meta(connection, indexed=now())
-    state = sidecar.read_state(connection)
-    report.notes, report.pending = state.notes, state.pending
+    report.notes = sidecar.count_notes(connection)
+    report.pending = sidecar.read_state(connection).pending
     report.size = path.stat().st_size
 
 

@@ -95,7 +95,7 @@ def plan(
     asked = _shape(query)
     # Both which words are left out and how much the others could be worth follow from how common they are.
     terms = cache(lambda word: vocabulary.terms(connection, [word]))
-    [library_notes] = connection.execute("select count(*) from notes").fetchone()
+    library_notes = vocabulary.library_notes(connection)
     corrections: tuple[tuple[str, str], ...] = ()
     notices: list[str] = []
     if not query.is_boolean and query.mode != "like":

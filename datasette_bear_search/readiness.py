@@ -16,7 +16,7 @@ def wants_meaning(query: Query) -> bool:
 
 def obstacle(state: State, has_vector_extension: bool) -> str | None:
     """What keeps the sidecar itself from being searched by meaning; None if nothing does."""
-    if not state.notes:
+    if not state.has_notes:
         return None
     if not state.has_vectors:
         return f"{BY_WORDS} To search by meaning, too, run: datasette bear-index"

@@ -144,7 +144,9 @@ class SentenceTransformerEmbedder(Embedder):
         if self._light is not None:
             return self._light.rows_of_pieces(pieces)
         table, middle = self._piece_table  # type: ignore[misc]
-        return table.take(pieces, axis=0) - middle
+        rows = table.take(pieces, axis=0)
+        rows -= middle  # in place: memory that is new takes longer to get than this
+        return rows
 
     def _open_library(self) -> ModelFacts:
         SentenceTransformer = _library()

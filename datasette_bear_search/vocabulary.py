@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from . import sidecar
 from .schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, sqlite3
-from .sidecar import file_of
+from .unchanged import WhileUnchanged
 
 # Edits (a letter more, less, other, or two swapped) that a mistake may have, by the length of the word. Short words
 # have too many neighbors, and four of five misspellings are one edit away (Damerau, CACM 1964).
@@ -57,16 +57,21 @@ def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
 
 def common_words(connection: sqlite3.Connection) -> dict[str, int]:
     """The words that are known to be in many notes, until the file is another one; more are written into it."""
-    state = _state_of(connection)
-    if state is None:
-        return {}
-    with _kept_lock:
-        if _common.get(state[0], (None, {}))[0] != state:
-            _common[state[0]] = state, {}
-        return _common[state[0]][1]
+    return _common.of(connection)
 
 
-_common: dict[str, tuple[tuple, dict[str, int]]] = {}
+_common: WhileUnchanged[str, int] = WhileUnchanged()
+
+
+def library_notes(connection: sqlite3.Connection) -> int:
+    """How many notes there are, counted once while the file is the same: SQLite counts them one by one."""
+    known = _totals.of(connection)
+    if "notes" not in known:
+        known["notes"] = sidecar.count_notes(connection)
+    return known["notes"]
+
+
+_totals: WhileUnchanged[str, int] = WhileUnchanged()
 
 
 @lru_cache(4096)
@@ -94,8 +99,7 @@ def corrected(connection: sqlite3.Connection, word: str) -> str | None:
 
     folded = _folded(word)
     # Every word's notes are counted as it is read, which in a large library takes too long to do for all words.
-    [notes] = connection.execute("select count(*) from notes").fetchone()
-    initials = [""] if notes <= ALL_WORDS_UP_TO else sorted(set(folded[:2]))
+    initials = [""] if library_notes(connection) <= ALL_WORDS_UP_TO else sorted(set(folded[:2]))
     candidates = [
         (term, having)
         for initial in initials
@@ -135,41 +139,25 @@ def _beginning_with(connection: sqlite3.Connection, initial: str) -> list[tuple[
     To count the notes of all words takes a tenth of a second in a library of ten thousand, and who types on after a mistake
     asks for them with each key.
     """
-    state = _state_of(connection)
-    key = (*state, initial) if state else None
-    with _kept_lock:
-        if key in _kept:
-            return _kept[key]
-    words = connection.execute(
-        f"select term, doc from {WORD_VOCABULARY} where term >= ? and term < ?",
-        [initial, initial + "\U0010ffff"],
-    ).fetchall()
-    if key:
-        with _kept_lock:
-            # What is of an earlier state of the file goes with the words that left it.
-            for other in [other for other in _kept if other[0] == key[0] and other[:4] != state]:
-                del _kept[other]
-            _kept[key] = words
-            while len(_kept) > KEPT:
-                del _kept[next(iter(_kept))]
+    kept = _lists.of(connection)
+    words = kept.get(initial)
+    if words is None:
+        words = connection.execute(
+            f"select term, doc from {WORD_VOCABULARY} where term >= ? and term < ?",
+            [initial, initial + "\U0010ffff"],
+        ).fetchall()
+        with _lists_lock:
+            kept[initial] = words
+            while len(kept) > KEPT:
+                del kept[next(iter(kept))]
     return words
-
-
-def _state_of(connection: sqlite3.Connection) -> tuple[str, int, int, int] | None:
-    """A connection's file, and what is another when it is written to; None for a database in memory."""
-    file = file_of(connection)
-    try:
-        found = os.stat(file)
-    except OSError:  # there is no file, or no longer
-        return None
-    return file, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 # Lists of words: a megabyte or a few each.
 KEPT = 8
 
-_kept: dict[tuple, list[tuple[str, int]]] = {}
-_kept_lock = threading.Lock()
+_lists: WhileUnchanged[str, list[tuple[str, int]]] = WhileUnchanged()
+_lists_lock = threading.Lock()
 
 
 def _folded(word: str) -> str:

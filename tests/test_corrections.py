@@ -19,6 +19,11 @@ def corrected(path, word: str) -> str | None:
         return vocabulary.corrected(connection, word)
 
 
+def kept_lists(path) -> dict[str, list[tuple[str, int]]]:
+    with closing(sidecar.connect(path)) as connection:
+        return vocabulary._lists.of(connection)
+
+
 @pytest.mark.parametrize("all_words_up_to", [20_000, 1])
 def test_a_word_that_left_the_library_corrects_nothing(
     write, bear_index, sidecar_path, monkeypatch, all_words_up_to
@@ -32,7 +37,7 @@ def test_a_word_that_left_the_library_corrects_nothing(
     bear_index("--no-semantic")
     assert corrected(sidecar_path, "orchrad") is None
     assert corrected(sidecar_path, "quary") == "quarry"
-    kept = [word for words in vocabulary._kept.values() for word, _ in words]
+    kept = [word for words in kept_lists(sidecar_path).values() for word, _ in words]
     assert "quarry" in kept
     assert "orchard" not in kept
 
@@ -55,7 +60,7 @@ def test_few_lists_are_kept(write, bear_index, sidecar_path, monkeypatch):
     bear_index("--no-semantic")
     for word in ("orchrad", "quary", "hlils"):
         corrected(sidecar_path, word)
-    assert len(vocabulary._kept) == 2
+    assert len(kept_lists(sidecar_path)) == 2
 
 
 def test_common_words_are_counted_once_while_the_index_is_the_same(
@@ -78,3 +83,18 @@ def test_common_words_are_counted_once_while_the_index_is_the_same(
     write(ORCHARD, QUARRY, third)
     bear_index("--no-semantic")
     assert counted("the", "hills") == ([3, 1], 2)
+
+
+def test_notes_are_counted_once_while_the_index_is_the_same(write, bear_index, sidecar_path):
+    def counted() -> tuple[int, int]:
+        with closing(sidecar.connect(sidecar_path)) as connection:
+            asked: list[str] = []
+            connection.set_trace_callback(asked.append)
+            return vocabulary.library_notes(connection), sum("count(*)" in sql for sql in asked)
+
+    write(ORCHARD)
+    bear_index("--no-semantic")
+    assert [counted(), counted()] == [(1, 1), (1, 0)]
+    write(ORCHARD, QUARRY)
+    bear_index("--no-semantic")
+    assert counted() == (2, 1)

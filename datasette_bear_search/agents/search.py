@@ -14,7 +14,7 @@ from ..query import Query
 from ..rows import innermost, is_close, snippet_covers, why
 from ..schema import WORDS
 from ..search import Hit, Passage
-from ..sidecar import sqlite3
+from ..sidecar import count_notes, sqlite3
 from ..similar import SimilarNote
 from ..told import END_MARK, MARK
 from .library import (
@@ -118,7 +118,7 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
     with library.open() as connection:
         sql, parameters = library.visible_ids()
         visible = {found for (found,) in connection.execute(sql, parameters)}
-        [all_notes] = connection.execute("select count(*) from notes").fetchone()
+        all_notes = count_notes(connection)
         if note_id not in visible:
             raise ToolError(
                 f"There is no note with the id {note_id}. search_notes gives the ids of notes."

@@ -228,7 +228,7 @@ def evaluate(
             for judged in query_set.queries
         ),
         left_out=query_set.left_out,
-        notes=state.notes,
+        notes=sidecar.count_notes(connection),
         model=state.model if embedder else None,
         notices=tuple(filter(None, [readiness.incomplete(state) if embedder else None])),
     )
