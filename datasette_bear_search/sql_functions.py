@@ -72,8 +72,9 @@ class MeanVector:
             return None
         import numpy
 
-        rows = [numpy.frombuffer(vector, "<f4") for vector in self._vectors]
-        return numpy.average(rows, axis=0, weights=self._weights).astype("<f4").tobytes()
+        rows = numpy.frombuffer(b"".join(self._vectors), "<f4").reshape(len(self._vectors), -1)
+        weights = numpy.array(self._weights)
+        return (weights @ rows / weights.sum()).astype("<f4").tobytes()
 
 
 # Rows that each other row's score may follow, and of how many rows all are compared with all.
