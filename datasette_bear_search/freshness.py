@@ -14,6 +14,7 @@ from pathlib import Path
 from . import changes, sidecar, stored_sources
 from .sources import SourceError
 from .stored_sources import StoredSource
+from .unchanged import State, state_of
 
 # A person who writes in Bear while searching changes the library all the time: it isn't read more often than this.
 SECONDS_BETWEEN_READS = 30.0
@@ -46,6 +47,8 @@ class _Checker:
         self._next_check = 0.0
         self._total = 0
         self._counts: dict[str, _Count] = {}
+        self._written: State | None = None
+        self._sources: list[StoredSource] = []
 
     def total(self) -> int:
         with self._lock:
@@ -73,15 +76,23 @@ class _Checker:
 
     def _count(self) -> int:
         total = 0
-        with closing(sidecar.connect(self._path)) as connection:
-            for stored in stored_sources.all_sources(connection):
-                try:
-                    total += self._changes(connection, stored)
-                except SourceError:
-                    continue  # searching must not depend on it
+        for stored in self._stored_sources():
+            try:
+                total += self._changes(stored)
+            except SourceError:
+                continue  # searching must not depend on it
         return total
 
-    def _changes(self, connection: sidecar.sqlite3.Connection, stored: StoredSource) -> int:
+    def _stored_sources(self) -> list[StoredSource]:
+        """The sources as the sidecar has them, which is opened only if it was written to."""
+        written = state_of(self._path)
+        if written is None or written != self._written:
+            with closing(sidecar.connect(self._path)) as connection:
+                self._sources = stored_sources.all_sources(connection)
+            self._written = written
+        return self._sources
+
+    def _changes(self, stored: StoredSource) -> int:
         source = changes.open_source(stored.config)
         state = changes.current_state(source) or ""
         if state and state == stored.state:
@@ -92,7 +103,8 @@ class _Checker:
             pause = SECONDS_BETWEEN_READS if state else SECONDS_BETWEEN_BLIND_READS
             if (state and known.state == state) or age < pause:
                 return known.changes
-        count = changes.count_changes(connection, stored)
+        with closing(sidecar.connect(self._path)) as connection:
+            count = changes.count_changes(connection, stored)
         self._counts[stored.config.name] = _Count(
             f"{stored.state}/{stored.read}", state, count, time.monotonic()
         )

@@ -12,22 +12,31 @@ from .sidecar import file_of
 K = TypeVar("K")
 V = TypeVar("V")
 
+State = tuple[int, int, int]
+
+
+def state_of(file: str | os.PathLike[str]) -> State | None:
+    """What is another when a database's file is written to; None if there is none, as of a database in memory."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
 
 class WhileUnchanged(Generic[K, V]):
     """Answers by database and question. What was found out before the file was written to is forgotten."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[int, int, int], dict[K, V]]] = {}
+        self._kept: dict[str, tuple[State, dict[K, V]]] = {}
         self._lock = threading.Lock()
 
     def of(self, connection: sqlite3.Connection) -> dict[K, V]:
         """What is known of a connection's database, to look things up in and to add to."""
         file = file_of(connection)
-        try:
-            found = os.stat(file)
-        except OSError:  # it is in memory, or there is no file any longer
+        state = state_of(file)
+        if state is None:
             return {}
-        state = found.st_ino, found.st_mtime_ns, found.st_size
         with self._lock:
             if self._kept.get(file, (None, {}))[0] != state:
                 self._kept[file] = state, {}
