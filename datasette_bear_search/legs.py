@@ -145,14 +145,15 @@ def instead_of_words(anywhere: bool) -> str:
 _INSTEAD_OF_WORDS = """
 -- where there is none, notes that contain the text inside longer words"""
 
+# Ranks follow the order in which the rows come: to give row_number() that order, too, would sort them twice.
 _RANKED = f"""
 hits as materialized ({{words}}
   select note_id, 'like' as found_by, 1.0 + in_title as bm25, modified as recent
   from substring_hits
 ),
 keyword as materialized (
-  select *, row_number() over (order by bm25 desc, recent desc, note_id) as rank
-  from (select * from hits order by bm25 desc, recent desc, note_id limit {RANKED})
+  select note_id, row_number() over () as rank
+  from (select note_id from hits order by bm25 desc, recent desc, note_id limit {RANKED})
 )"""
 
 _WORDS_TOO = """
@@ -178,13 +179,18 @@ keyword as (
 # Values of an address are text, and text is greater than any number.
 IS_CLOSE = "similarity >= :floor + 0"
 
+ASKED = "(select vector from asked)"
+
 SEMANTIC = f"""
--- meaning: the passages nearest to the query; the filters are applied before the nearest are counted
+-- meaning: what is asked for as a vector, and the passages nearest to it; the filters are applied before these are counted
+asked as materialized (
+  select embed(:meaning) as vector
+),
 nearest as materialized (
   select key + 0 as passage_id, value as similarity
   from json_each(
     nearest_passages(
-      embed(:meaning), {NEAREST_PASSAGES}
+      {ASKED}, {NEAREST_PASSAGES}
       , (select ids from allowed_notes) -- filtered
     )
   )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from .legs import (
     ALL_WORD_HITS,
+    ASKED,
     EXACT,
     EXACT_TITLE,
     IS_CLOSE,
@@ -155,7 +156,7 @@ similarities as materialized (
   from semantic
   union all
   select
-    passages.note_id, passages.id, max(1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning))), null
+    passages.note_id, passages.id, max(1 - vec_distance_cosine({VECTORS}.vector, {ASKED})), null
   from candidates
   cross join passages on passages.note_id = candidates.note_id
   cross join {VECTORS} on {VECTORS}.passage_id = passages.id
@@ -210,7 +211,7 @@ feedback as materialized (
 asked_again as materialized (
   select mean_vector(vector, weight) as vector
   from (
-    select embed(:meaning) as vector, 1.0 as weight
+    select vector, 1.0 as weight from asked
     union all
     select vector, {FEEDBACK_WEIGHT} * weight / sum(weight) over () from feedback
   )
