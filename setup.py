@@ -58,6 +58,7 @@ setup(
         "sentence-transformers>=3",
         "sqlite-utils>=4",
         "sqlite-vec>=0.1.9",
+        "tokenizers>=0.21",
         "watchfiles",
     ],
     extras_require={
@@ -66,7 +67,7 @@ setup(
         "mcp": ["mcp>=2", *REDACT],
         "redact": REDACT,
         "eval": ["pytrec-eval-terrier", "scipy"],
-        "onnx": ["numpy", "onnx", "onnxruntime", "tokenizers"],
+        "onnx": ["numpy", "onnx", "onnxruntime"],
         "benchmarks": ["matplotlib", "scipy"],
         "test": [
             *REDACT,
@@ -83,7 +84,6 @@ setup(
             "pytrec-eval-terrier",
             "ruff",
             "scipy",
-            "tokenizers",
         ],
     },
 )

@@ -105,7 +105,7 @@ def ask(
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the sidecar is damaged, or the time is up ("interrupted")
     """
-    clock = _Clock()
+    clock = Clock()
     state = sidecar.read_state(connection)
     ranking = question.ranking
     planned = plan(connection, question.query, balance=ranking.balance, correct=question.correct)
@@ -169,7 +169,7 @@ def _prepare_meaning(
     return obstacle is None, obstacle
 
 
-class _Clock:
+class Clock:
     """How long each part of the work took."""
 
     def __init__(self) -> None:
@@ -183,4 +183,5 @@ class _Clock:
 
     def milliseconds(self) -> dict[str, float]:
         """Of each part, and in all."""
-        return {**self._laps, "total": round((self._lap - self._started) * 1000, 1)}
+        total = time.perf_counter() - self._started
+        return {**self._laps, "total": round(total * 1000, 1)}

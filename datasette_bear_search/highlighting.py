@@ -128,8 +128,8 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
     for end in [*(match.end() for match in _ENDS.finditer(passage)), len(passage)]:
         text = passage[start:end]
         says_much = (
-            len(_WORD.findall(text)) >= SHORTEST_SENTENCE_WORDS
-            or len(text.strip().encode(errors="replace")) >= SHORTEST_SENTENCE_BYTES
+            len(text.strip().encode(errors="replace")) >= SHORTEST_SENTENCE_BYTES
+            or len(_WORD.findall(text)) >= SHORTEST_SENTENCE_WORDS  # takes much longer
         )
         if says_much and not _HEADING.match(text):
             at_line_start = start == 0 or passage[start - 1] == "\n"

@@ -54,7 +54,7 @@ _IS_ALLOWED = "substr((select ids from allowed_notes), {id}, 1) = x'01' -- filte
 _SUBSTRING_HITS = """
 substring_hits as materialized (
   select id as note_id, instr(lower(title), lower(:q)) > 0 as in_title, modified
-  from (select 1{unless}) as asked
+  from (select 1{unless}) as needed
   cross join notes
   where not exists (
       select 1

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -129,7 +128,6 @@ class Results:
     statement: Statement | None  # None if there was nothing to run
     notices: tuple[str, ...]
     next_offset: int | None
-    milliseconds: float
 
     @property
     def nothing_found(self) -> bool:
@@ -168,7 +166,6 @@ def search(
 
     :param semantic: whether ``embed(planned.query.meaning)`` is answered at once: the caller has asked the model
     """
-    started = time.perf_counter()
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
     legs = _legs(query, semantic)
     to_run = None
@@ -204,7 +201,6 @@ def search(
         statement=to_run,
         notices=tuple(notices),
         next_offset=offset + size if offset + size < total else None,
-        milliseconds=(time.perf_counter() - started) * 1000,
     )
 
 

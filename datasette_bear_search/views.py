@@ -32,7 +32,7 @@ from .answers import (
     json_response,
     unreadable,
 )
-from .asking import changed_notice
+from .asking import Clock, changed_notice
 from .facet_links import for_programs, groups
 from .filters import InvalidParameter
 from .highlighting import highlighted
@@ -124,7 +124,7 @@ async def search(datasette: Datasette, request) -> Response:
 async def _answer(
     database: Database, request, *, wait_for_model: bool, by_words: bool, page_size: int
 ) -> Answer:
-    started = time.perf_counter()
+    clock = Clock()
     try:
         query = read_query(request.args)
         if by_words and query.mode == "auto":
@@ -157,10 +157,11 @@ async def _answer(
     ran = None
     try:
         state, has_extension, planned = await database.execute_fn(prepare)
+        clock.lap("plan")
         obstacle = await _prepare_meaning(
             state, has_extension, planned.query, wait_for_model or query.mode != "auto"
         )
-        embedded = time.perf_counter()
+        clock.lap("embed")
         reranker = reranking.reranker_for(ranking, state.model, cross_encoder(database.ds))
         first_stage = reranking.first_stage(size, offset) if reranker else (size, offset)
 
@@ -180,18 +181,22 @@ async def _answer(
 
         ran = time.perf_counter()
         results = await database.execute_fn(run)
+        clock.lap("sql")
         if reranker:
             results = await asyncio.to_thread(
                 reranking.page, results, reranker, size, offset, wait=wait_for_model
             )
+            clock.lap("rerank")
         if "semantic" in results.legs and state.model:
             results = await asyncio.to_thread(
                 highlighted, results, embedders.get_embedder(state.model)
             )
+            clock.lap("highlight")
         if redacts(database.ds):
             results = await database.execute_fn(
                 lambda connection: redacted.results(connection, results)
             )
+            clock.lap("redact")
     except sidecar.sqlite3.DatabaseError as error:
         # SQLite words an interruption in many ways; the clock says what it was.
         too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= limit_ms
@@ -206,11 +211,7 @@ async def _answer(
         results,
         state,
         tuple(notice for notice in notices if notice),
-        timing_ms={
-            "embed": round((embedded - started) * 1000, 1),
-            "sql": round(results.milliseconds, 1),
-            "total": round((time.perf_counter() - started) * 1000, 1),
-        },
+        timing_ms=clock.milliseconds(),
     )
 
 

@@ -101,7 +101,7 @@ async def test_the_answer_tells_how_the_query_was_read(datasette):
     assert data["query"]["phrases"] == ["roof garden"]
     assert data["query"]["words"] == ["plans"]
     assert data["query"]["filters"] == {"tags": ["cabin"], "has": ["todo"]}
-    assert set(data["timing_ms"]) == {"embed", "sql", "total"}
+    assert set(data["timing_ms"]) == {"plan", "embed", "sql", "highlight", "total"}
 
 
 @pytest.mark.parametrize(
