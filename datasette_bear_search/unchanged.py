@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import Generic, TypeVar
 
 from .schema import sqlite3
@@ -14,12 +15,17 @@ V = TypeVar("V")
 
 State = tuple[int, int, int]
 
+# Some file systems' clocks tick every few milliseconds: what was written in this tick may be written again in it.
+TICK_NS = 20_000_000
+
 
 def state_of(file: str | os.PathLike[str]) -> State | None:
-    """What is another when a database's file is written to; None if there is none, as of a database in memory."""
+    """What is another when a database's file is written to; None if it was just now, and if there is no file."""
     try:
         found = os.stat(file)
     except OSError:
+        return None
+    if abs(time.time_ns() - found.st_mtime_ns) < TICK_NS:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
 

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search import sidecar, vocabulary
+from datasette_bear_search import sidecar, unchanged, vocabulary
 from datasette_bear_search.demo.library import BearNote
 from tests.bear_libraries import day
 
@@ -12,6 +12,12 @@ ORCHARD, QUARRY = (
     BearNote("# Orchard\n\nPruning the orchard.", created=day(1)),
     BearNote("# Quarry\n\nThe quarry in the hills.", created=day(2)),
 )
+
+
+@pytest.fixture(autouse=True)
+def written_long_ago(monkeypatch):
+    """What was just written may be written again in the same tick, and isn't kept."""
+    monkeypatch.setattr(unchanged, "TICK_NS", 0)
 
 
 def corrected(path, word: str) -> str | None:
@@ -98,3 +104,11 @@ def test_notes_are_counted_once_while_the_index_is_the_same(write, bear_index, s
     write(ORCHARD, QUARRY)
     bear_index("--no-semantic")
     assert counted() == (2, 1)
+
+
+def test_nothing_is_kept_of_what_was_just_written(write, bear_index, sidecar_path, monkeypatch):
+    monkeypatch.setattr(unchanged, "TICK_NS", 10**12)
+    write(ORCHARD)
+    bear_index("--no-semantic")
+    assert corrected(sidecar_path, "orchrad") == "orchard"
+    assert not kept_lists(sidecar_path)

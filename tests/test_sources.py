@@ -16,7 +16,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from datasette.plugins import pm
 
-from datasette_bear_search import freshness, sidecar
+from datasette_bear_search import freshness, sidecar, unchanged
 from datasette_bear_search.demo.library import BearNote
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources import SourceError, Unchanged, kinds
@@ -487,6 +487,7 @@ def test_the_index_is_opened_again_only_if_it_was_written_to(
 ):
     monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     monkeypatch.setattr(freshness, "SHARE_OF_TIME", 1000)  # no pause between two checks
+    monkeypatch.setattr(unchanged, "TICK_NS", 0)
     opened = []
     connect = sidecar.connect
     monkeypatch.setattr(sidecar, "connect", lambda path: opened.append(path) or connect(path))
