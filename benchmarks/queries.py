@@ -1,77 +1,114 @@
-"""How long a search takes, warm, by leg: python -m benchmarks.queries COLLECTION [COLLECTION…]
+"""What ranking costs beside the two legs bare: python -m benchmarks.queries --folder FOLDER [COLLECTION…]
 
-Indexes each collection into ``--folder`` (kept, so that a second run need not embed again) and prints a table in
-Markdown with the median and the 95th percentile in milliseconds: making the query's vector, then the statement with
-one leg, with the other, and with both.
+Indexes each collection into FOLDER (kept, so that a second run need not embed again), asks its questions, warm, and prints a
+table in Markdown with the medians in milliseconds:
+
+- vector: making the query's vector, which the others leave out;
+- ranking: planning, and the statement as far as it ranks, without what it tells of the notes that it found;
+- whole: the same with snippets, passages and all that is told;
+- FTS5, vec0: the hundred best notes by FTS5 alone, all words joined by OR, and the hundred nearest passages by sqlite-vec;
+- ranking and whole as multiples of these two together.
+
+Each query is asked each way before the next one, so that what else the machine does is shared out fairly.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
+import random
+import re
+from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.collections import collections, queries, write_collection
-from datasette_bear_search import embedders, indexer, sidecar, sql_functions
+from benchmarks.floor import ROWS, Floor
+from benchmarks.measuring import short, summary, table, timed
+from datasette_bear_search import embedders, indexer, nearest, sidecar
+from datasette_bear_search.asking import open_sidecar
+from datasette_bear_search.embedders import Embedder
+from datasette_bear_search.fts5 import any_of, quoted
 from datasette_bear_search.planning import plan
 from datasette_bear_search.query import parse
-from datasette_bear_search.search import search
+from datasette_bear_search.search import look_ahead, search, statement
 from datasette_bear_search.sources.bear import BearLibrary
+from datasette_bear_search.told import SNIPPETS
+
+SEED = 3
+WARM_UP = 4
+
+COLUMNS = ("vector", "ranking", "whole", "FTS5", "vec0")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=["til-simonw-titles", "scifact-train"])
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--queries", type=int, default=100)
-    arguments = parser.parse_args()
-    print(
-        "| library | notes | vector of the query | keyword | semantic | hybrid | whole, by meaning too |"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    print("|---|---|---|---|---|---|---|")
-    for collection in collections():
-        if collection.name in arguments.names:
-            measure(collection, arguments.folder, arguments.queries)
+    parser.add_argument("names", nargs="*", metavar="COLLECTION", help="all if none is named")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--queries", type=int, default=40, help="of each collection")
+    arguments = parser.parse_args()
+    rows = [
+        measure(collection, arguments.folder, arguments.queries)
+        for collection in collections()
+        if not arguments.names or collection.name in arguments.names
+    ]
+    print(table(["", "notes", *COLUMNS, "ranking, ratio", "whole, ratio"], rows))
 
 
-def measure(collection: Path, folder: Path, count: int) -> None:
+def measure(collection: Path, folder: Path, count: int) -> list[str]:
+    """The row of one collection."""
     library, path = folder / f"{collection.name}.sqlite", folder / f"{collection.name}.db"
     if not library.exists():
         write_collection(collection, library)
     embedder = embedders.get_embedder(embedders.default_model())
     report = indexer.index(path, [indexer.read(BearLibrary(library))], embedder)
-    connection = sidecar.connect(path)
-    sql_functions.register(connection)
-    sql_functions.register_embed(connection)
-    texts = queries(collection)[:count]
+    texts = queries(collection)
+    asked = random.Random(SEED).sample(texts, min(count + WARM_UP, len(texts)))
     embedder.embed_query("warm")
-    times: dict[str, list[float]] = {"embed": [], "keyword": [], "semantic": [], "hybrid": []}
-    for text in texts:
-        meaning = plan(connection, parse(text)).query.meaning
-        times["embed"].append(_milliseconds(lambda meaning=meaning: embedder.embed_query(meaning)))
-    for mode in ("keyword", "semantic", "hybrid"):
-        for text in texts:
-            times[mode].append(
-                _milliseconds(lambda text=text, mode=mode: _search(connection, text, mode))
-            )
-    whole = [embed + hybrid for embed, hybrid in zip(times["embed"], times["hybrid"])]
-    cells = [_median_and_p95(values) for values in [*times.values(), whole]]
-    print(f"| {collection.name} | {report.notes:,} | {' | '.join(cells)} |", flush=True)
+    floor = Floor(path)
+    times: dict[str, list[float]] = defaultdict(list)
+    try:
+        with open_sidecar(path) as connection:
+            for number, text in enumerate(asked):
+                for name, milliseconds in _ask(connection, embedder, floor, text).items():
+                    if number >= WARM_UP:
+                        times[name].append(milliseconds)
+    finally:
+        floor.close()
+    medians = {name: summary(each)["p50"] for name, each in times.items()}
+    bare = medians["FTS5"] + medians["vec0"]
+    ratios = [f"{medians[name] / bare:.2f}" for name in ("ranking", "whole")]
+    cells = [short(medians[name]) for name in COLUMNS]
+    return [collection.name, f"{report.notes:,}", *cells, *ratios]
 
 
-def _search(connection: sidecar.sqlite3.Connection, text: str, mode: str) -> None:
-    search(connection, plan(connection, parse(text, mode)), semantic=True)
+def _ask(
+    connection: sidecar.sqlite3.Connection, embedder: Embedder, floor: Floor, text: str
+) -> dict[str, float]:
+    """What one query takes each way, in milliseconds."""
+    query = plan(connection, parse(text)).query
+    all_words = any_of(quoted(word) for word in re.findall(r"\w+", text))
+    times = {}
+    times["vector"], vector = timed(lambda: embedder.embed_query(query.meaning))
 
+    def whole() -> None:
+        planned = plan(connection, parse(text))
+        look_ahead(connection, planned, embedder)
+        search(connection, planned, semantic=True)
 
-def _milliseconds(function) -> float:
-    started = time.perf_counter()
-    function()
-    return (time.perf_counter() - started) * 1000
+    def ranking() -> None:
+        planned = plan(connection, parse(text))
+        look_ahead(connection, planned, embedder)
+        run = statement(planned, ("keyword", "semantic"))
+        parts, _, _ = run.sql.partition(f",\n{SNIPPETS.strip()}")
+        connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()
 
-
-def _median_and_p95(values: list[float]) -> str:
-    return f"{statistics.median(values):.1f} / {statistics.quantiles(values, n=20)[18]:.1f}"
+    for name, way in (("ranking", ranking), ("whole", whole)):
+        nearest.load(connection).forget_looks()
+        times[name], _ = timed(way)
+    times["FTS5"], _ = timed(lambda: floor.fts5(all_words))
+    times["vec0"], _ = timed(lambda: floor.vec0(vector, ROWS))
+    return times
 
 
 if __name__ == "__main__":
