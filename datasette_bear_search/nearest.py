@@ -45,8 +45,7 @@ class Vectors:
     def __init__(self, passage_ids: numpy.ndarray, vectors: numpy.ndarray) -> None:
         """:param vectors: a row of float32 numbers a passage"""
         self.passage_ids = passage_ids
-        self._vectors = vectors
-        self._lengths = _lengths(vectors)
+        self._vectors = _of_unit_length(vectors)
 
     def nearest(
         self, vector: numpy.ndarray, count: int, allowed: numpy.ndarray | None = None
@@ -58,12 +57,10 @@ class Vectors:
         """
         import numpy
 
-        ids, vectors, lengths = self.passage_ids, self._vectors, self._lengths
-        if allowed is not None:
-            ids, vectors, lengths = ids[allowed], vectors[allowed], lengths[allowed]
+        vectors = self._vectors if allowed is None else self._vectors[allowed]
+        ids = self.passage_ids if allowed is None else self.passage_ids[allowed]
         # Not by @, whose threads take longer to wake up than this takes.
-        products = numpy.einsum("ij,j->i", vectors, vector)
-        similarities = products / (lengths * _lengths(vector[None, :]))
+        similarities = numpy.einsum("ij,j->i", vectors, _of_unit_length(vector))
         if len(ids) > count:
             nearest = numpy.argpartition(-similarities, count - 1)[:count]
             ids, similarities = ids[nearest], similarities[nearest]
@@ -256,8 +253,8 @@ def _numbers(vector: bytes) -> numpy.ndarray:
     return numpy.frombuffer(vector, "<f4")
 
 
-def _lengths(vectors: numpy.ndarray) -> numpy.ndarray:
-    """Of each row, or nearly nothing for one that is nothing but zeros."""
+def _of_unit_length(vectors: numpy.ndarray) -> numpy.ndarray:
     import numpy
 
-    return numpy.maximum(numpy.sqrt(numpy.einsum("ij,ij->i", vectors, vectors)), 1e-12)
+    lengths = numpy.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / numpy.maximum(lengths, 1e-12)
