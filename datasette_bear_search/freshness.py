@@ -14,7 +14,7 @@ from pathlib import Path
 from . import changes, sidecar, stored_sources
 from .sources import SourceError
 from .stored_sources import StoredSource
-from .unchanged import State, state_of
+from .unchanged import WhileUnchanged
 
 # A person who writes in Bear while searching changes the library all the time: it isn't read more often than this.
 SECONDS_BETWEEN_READS = 30.0
@@ -47,8 +47,7 @@ class _Checker:
         self._next_check = 0.0
         self._total = 0
         self._counts: dict[str, _Count] = {}
-        self._written: State | None = None
-        self._sources: list[StoredSource] = []
+        self._sources: WhileUnchanged[str, list[StoredSource]] = WhileUnchanged()
 
     def total(self) -> int:
         with self._lock:
@@ -76,21 +75,16 @@ class _Checker:
 
     def _count(self) -> int:
         total = 0
-        for stored in self._stored_sources():
+        for stored in self._sources.get(self._path, "all", self._read_sources):
             try:
                 total += self._changes(stored)
             except SourceError:
                 continue  # searching must not depend on it
         return total
 
-    def _stored_sources(self) -> list[StoredSource]:
-        """The sources as the sidecar has them, which is opened only if it was written to."""
-        written = state_of(self._path)
-        if written is None or written != self._written:
-            with closing(sidecar.connect(self._path)) as connection:
-                self._sources = stored_sources.all_sources(connection)
-            self._written = written
-        return self._sources
+    def _read_sources(self) -> list[StoredSource]:
+        with closing(sidecar.connect(self._path)) as connection:
+            return stored_sources.all_sources(connection)
 
     def _changes(self, stored: StoredSource) -> int:
         source = changes.open_source(stored.config)

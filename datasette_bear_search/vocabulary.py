@@ -57,7 +57,7 @@ def terms(connection: sqlite3.Connection, tokens: Iterable[str]) -> list[Term]:
 
 def common_words(connection: sqlite3.Connection) -> dict[str, int]:
     """The words that are known to be in many notes, until the file is another one; more are written into it."""
-    return _common.of(connection)
+    return _common.of(sidecar.file_of(connection))
 
 
 _common: WhileUnchanged[str, int] = WhileUnchanged()
@@ -65,10 +65,8 @@ _common: WhileUnchanged[str, int] = WhileUnchanged()
 
 def library_notes(connection: sqlite3.Connection) -> int:
     """How many notes there are, counted once while the file is the same: SQLite counts them one by one."""
-    known = _totals.of(connection)
-    if "notes" not in known:
-        known["notes"] = sidecar.count_notes(connection)
-    return known["notes"]
+    file = sidecar.file_of(connection)
+    return _totals.get(file, "notes", lambda: sidecar.count_notes(connection))
 
 
 _totals: WhileUnchanged[str, int] = WhileUnchanged()
@@ -139,7 +137,7 @@ def _beginning_with(connection: sqlite3.Connection, initial: str) -> list[tuple[
     To count the notes of all words takes a tenth of a second in a library of ten thousand, and who types on after a mistake
     asks for them with each key.
     """
-    kept = _lists.of(connection)
+    kept = _lists.of(sidecar.file_of(connection))
     words = kept.get(initial)
     if words is None:
         words = connection.execute(

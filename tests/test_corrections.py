@@ -27,7 +27,7 @@ def corrected(path, word: str) -> str | None:
 
 def kept_lists(path) -> dict[str, list[tuple[str, int]]]:
     with closing(sidecar.connect(path)) as connection:
-        return vocabulary._lists.of(connection)
+        return vocabulary._lists.of(sidecar.file_of(connection))
 
 
 @pytest.mark.parametrize("all_words_up_to", [20_000, 1])
