@@ -27,7 +27,7 @@ from datasette_bear_search import embedders, indexer, nearest, sidecar
 from datasette_bear_search.asking import open_sidecar
 from datasette_bear_search.embedders import Embedder
 from datasette_bear_search.fts5 import any_of, quoted
-from datasette_bear_search.planning import plan
+from datasette_bear_search.planning import Plan, plan
 from datasette_bear_search.query import parse
 from datasette_bear_search.search import look_ahead, search, statement
 from datasette_bear_search.sources.bear import BearLibrary
@@ -91,15 +91,16 @@ def _ask(
     times = {}
     times["vector"], vector = timed(lambda: embedder.embed_query(query.meaning))
 
-    def whole() -> None:
+    def planned() -> Plan:
         planned = plan(connection, parse(text))
         look_ahead(connection, planned, embedder)
-        search(connection, planned, semantic=True)
+        return planned
+
+    def whole() -> None:
+        search(connection, planned(), semantic=True)
 
     def ranking() -> None:
-        planned = plan(connection, parse(text))
-        look_ahead(connection, planned, embedder)
-        run = statement(planned, ("keyword", "semantic"))
+        run = statement(planned(), ("keyword", "semantic"))
         parts, _, _ = run.sql.partition(f",\n{SNIPPETS.strip()}")
         connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()
 

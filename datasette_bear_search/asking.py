@@ -177,6 +177,7 @@ class Clock:
         self._laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
+        """Count the time since the last lap for the part of this name."""
         now = time.perf_counter()
         self._laps[name] = round((now - self._lap) * 1000, 1)
         self._lap = now

@@ -259,6 +259,8 @@ class Embedder(Model):
         """The cosine similarity of each word piece that is asked for with each of the others: asked x pieces.
 
         Their vectors say what a word is like, as the model knows it before it reads a text, not what it means in its sentence.
+
+        :raises ModelUnavailable: if the model has no vectors of word pieces
         """
         import numpy
 
