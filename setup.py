@@ -37,7 +37,11 @@ setup(
             "py.typed",
         ]
     },
-    entry_points={"datasette": ["bear_search = datasette_bear_search"]},
+    entry_points={
+        "datasette": ["bear_search = datasette_bear_search"],
+        # `datasette bear-search` without the start of Datasette, which takes longer than a search.
+        "console_scripts": ["bear-search = datasette_bear_search.commands.search:bear_search"],
+    },
     python_requires=">=3.10",
     install_requires=[
         "beautifulsoup4>=4.12",

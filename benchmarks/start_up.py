@@ -5,7 +5,7 @@ Prints, as medians of several fresh processes in turns:
 - how long importing the package takes beyond Datasette's own import, and ``datasette --help`` with the plugin and without it;
 - of a server with the demo library (the bundled model, real vectors): how long until it answers, the memory it has before any
   search, after the first search by words and after the first by meaning, and whether torch is loaded then;
-- of a cold process, how long the first search by meaning takes, from starting it to its answer and without its start;
+- of a cold process, how long a search by words and one by meaning take, from starting ``bear-search`` to its end;
 - megabytes per 1,000 notes of the indexes in FOLDER.
 
 FOLDER keeps the demo library's index, and the indexes that query_time and scale leave there are looked at, none is made.
@@ -66,15 +66,7 @@ from datasette import hookimpl, Response
 def register_routes():
     return [(r"^/-/modules$", lambda: Response.json(sorted(sys.modules)))]
 """
-_ASK = """\
-import sys, time
-started = time.perf_counter()
-from pathlib import Path
-from datasette_bear_search.asking import Parameters, ask, open_sidecar, read_question
-with open_sidecar(Path(sys.argv[1])) as connection:
-    ask(connection, read_question(Parameters({"q": [sys.argv[2]], "mode": ["hybrid"]})))
-print(time.perf_counter() - started, "torch" in sys.modules)
-"""
+_SCRIPT = "from datasette_bear_search.commands.search import bear_search; bear_search()"
 _JSON = f"{SEARCH_PATH}.json"
 _SEARCHES = (
     ("started", "/", {}),
@@ -179,21 +171,26 @@ def _step(server: Server, address: str, parameters: dict[str, str]) -> dict[str,
     }
 
 
-def cold(path: Path, rounds: int) -> dict[str, Any]:
-    """Seconds of the first search by words and meaning in a process of its own."""
-    whole, own, torch = [], [], False
-    for number in range(rounds):
-        question = QUESTIONS[number % len(QUESTIONS)]
-        milliseconds, said = timed(lambda question=question: _run("-c", _ASK, str(path), question))
-        seconds, has_torch = said.split()
-        whole.append(milliseconds / 1000)
-        own.append(float(seconds))
-        torch = has_torch == "True"
-    return {
-        "with the start of Python": round(statistics.median(whole), 2),
-        "without": round(statistics.median(own), 2),
-        "torch": torch,
-    }
+def cold(path: Path, rounds: int) -> dict[str, float]:
+    """Seconds from starting a search in the terminal to its end, and of Datasette's start alone."""
+    asked = {"by words": (WORDS[0], "--mode", "keyword"), "by meaning": (QUESTIONS[0],)}
+    whole = ("-m", "datasette", "bear-search")
+    return _in_turns(
+        rounds,
+        {
+            "datasette --version": lambda: _run("-m", "datasette", "--version"),
+            **{
+                f"{name} {kind}": lambda start=start, words=words: _run(
+                    *start, *words, "--sidecar", str(path)
+                )
+                for name, start in {
+                    "bear-search": ("-c", _SCRIPT),
+                    "datasette bear-search": whole,
+                }.items()
+                for kind, words in asked.items()
+            },
+        },
+    )
 
 
 def sizes(folder: Path) -> list[dict[str, Any]]:
@@ -246,13 +243,11 @@ def report(measured: dict[str, Any]) -> str:
             for one in measured["sizes"]
         ],
     )  # fmt: skip
-    cold = measured["cold"]
-    first = (
-        f"A cold process answers its first search by meaning in {cold['without']} s, "
-        f"{cold['with the start of Python']} s with the start of Python "
-        f"({'with' if cold['torch'] else 'without'} torch)."
+    cold = table(
+        ["a cold process", "seconds"],
+        [[name, f"{value:.2f}"] for name, value in measured["cold"].items()],
     )
-    return "\n\n".join([starts, served, first, kept])
+    return "\n\n".join([starts, served, cold, kept])
 
 
 def _in_turns(rounds: int, works: dict[str, Callable[[], object]]) -> dict[str, float]:

@@ -6,7 +6,10 @@ The hooks, each a few lines that call a room of their own.
 # Every datasette command imports this module, and most need nothing of it: each hook imports its rooms when it is called.
 from __future__ import annotations
 
-from datasette import hookimpl
+from pluggy import HookimplMarker
+
+# Datasette's own, without the import of Datasette: the `bear-search` command and users of the Python API do without it.
+hookimpl = HookimplMarker("datasette")
 
 
 @hookimpl
@@ -145,18 +148,3 @@ def register_rerankers():
     from . import rerankers
 
     return rerankers.our_rerankers()
-
-
-@hookimpl
-def register_note_sources():
-    from .sources import kinds
-
-    return kinds.our_kinds()
-
-
-# At the end, because where Datasette isn't imported yet, this makes it load its plugins, and so this module as it is.
-from datasette.plugins import pm  # noqa: E402
-
-from . import hookspecs  # noqa: E402
-
-pm.add_hookspecs(hookspecs)

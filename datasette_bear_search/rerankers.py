@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .embedders import QUERY_CHARACTERS, Embedder
+from .hookspecs import hooks
 from .models import Model, ModelUnavailable, first_line, readable, silent_libraries
 
 CROSS_ENCODER = "BAAI/bge-reranker-v2-m3"
@@ -206,13 +207,9 @@ _rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
 
 
 def _factories() -> dict[str, Factory]:
-    from datasette.plugins import (
-        pm,
-    )  # not above: it loads the plugins, and this one isn't complete by then
-
     # pluggy gives the last registered plugin first: a plugin may replace one of ours.
     found: dict[str, Factory] = {}
-    for factories in reversed(pm.hook.register_rerankers()):
+    for factories in reversed(hooks().register_rerankers()):
         found.update(factories)
     return found
 

@@ -20,6 +20,7 @@ from datasette_bear_search import freshness, sidecar, unchanged
 from datasette_bear_search.demo.library import BearNote
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources import SourceError, Unchanged, kinds
+from datasette_bear_search.sources.markdown import MarkdownFolder
 from tests.bear_libraries import bear_library, day, edit
 
 README = Path(__file__).parent.parent / "README.md"
@@ -163,7 +164,7 @@ def test_the_example_in_the_readme_is_a_source(index, tmp_path, sidecar_path):
         pm.unregister(plugin)
 
 
-def test_a_package_may_replace_one_of_our_kinds(monkeypatch):
+def test_the_names_of_our_kinds_stay_ours():
     class Other:
         __name__ = "other"
 
@@ -174,7 +175,8 @@ def test_a_package_may_replace_one_of_our_kinds(monkeypatch):
     other = Other()
     pm.register(other)
     try:
-        assert kinds.get_kind("markdown") is Journal
+        assert kinds.names().count("markdown") == 1
+        assert kinds.get_kind("markdown") is MarkdownFolder
     finally:
         pm.unregister(other)
 

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -36,6 +37,7 @@ NOTES = [
     BearNote("# Bank codes", encrypted=True, created=day(6)),
 ]  # fmt: skip
 
+SCRIPT = Path(sys.executable).with_name("bear-search")
 HEAVY = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_utils", "mcp"}
 
 
@@ -315,6 +317,36 @@ def test_a_search_by_words_imports_nothing_heavy(bear_search, sidecar_path):
     imported = set(result.stderr.split())
     assert "datasette_bear_search.search" in imported
     assert not (HEAVY | {"numpy"}) & imported
+
+
+@pytest.mark.parametrize(
+    "options", [["--mode", "keyword"], ["--mode", "keyword", "--json"], ["--similar", "1"]]
+)
+def test_the_script_does_without_datasette(bear_search, sidecar_path, options):
+    code = (
+        "import runpy, sys; del sys.argv[0]\n"
+        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "print(*(name for name in sys.modules if name.split('.')[0] == 'datasette'), file=sys.stderr)"
+    )
+    words = [] if "--similar" in options else ["roof"]
+    result = subprocess.run(
+        [sys.executable, "-c", code, SCRIPT, *words, *options, "--sidecar", str(sidecar_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Cabin roof" in result.stdout
+    assert not result.stderr.strip()
+
+
+def test_the_script_says_what_is_wrong_under_its_own_name():
+    result = subprocess.run(
+        [SCRIPT, "roof", "--limit", "0"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert result.stderr.startswith("Usage: bear-search [OPTIONS] [QUERY]...")
+    assert "--limit" in result.stderr
 
 
 def test_a_real_terminal_gets_links_and_marks(bear_search, sidecar_path):

@@ -1,7 +1,7 @@
 """The kinds of sources: which there are, which of them reads a location, and what it takes to open a source again.
 
-Ours come by the same hook as everybody's. They are asked last whether a location is theirs, because whoever installs
-another package for a kind of notes wants it to read them.
+Other packages add theirs by a hook. Ours are asked last whether a location is theirs, because whoever installs another
+package for a kind of notes wants it to read them.
 """
 
 # Some kinds need parsers that take long to import: a kind's module is imported when the kind is needed.
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from ..hookspecs import hooks
 from . import Source, SourceError
 
 # Name → where the class is. A location that several of ours could read belongs to the first: from special to general.
@@ -53,31 +54,9 @@ class SourceConfig:
         return (self.kind, self.location, self.options, set(self.never), self.include_trashed)
 
 
-class LazyKinds(Mapping[str, type[Source]]):
-    """Kinds whose modules are imported when they are asked for."""
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
-
-    def __getitem__(self, kind: str) -> type[Source]:
-        module, _, name = self._places[kind].partition(":")
-        return getattr(import_module(f"{__package__}.{module}"), name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-def our_kinds() -> Mapping[str, type[Source]]:
-    """Those that come with us, for the hook."""
-    return LazyKinds(OUR_KINDS)
-
-
 def names() -> list[str]:
     """The kinds that there are, in the order in which they are asked whether a location is theirs."""
-    return list(_places())
+    return [*_of_other_packages(), *OUR_KINDS]
 
 
 def get_kind(kind: str) -> type[Source]:
@@ -85,13 +64,16 @@ def get_kind(kind: str) -> type[Source]:
 
     :raises SourceError: if there is no such kind
     """
-    places = _places()
-    if kind not in places:
+    if kind in OUR_KINDS:  # without the others, for which Datasette would have to be imported
+        module, _, name = OUR_KINDS[kind].partition(":")
+        return getattr(import_module(f"{__package__}.{module}"), name)
+    others = _of_other_packages()
+    if kind not in others:
         raise SourceError(
-            f"There is no kind of source called {kind!r}. There are: {', '.join(places)}. "
+            f"There is no kind of source called {kind!r}. There are: {', '.join(names())}. "
             "If it came with another package, install that again."
         )
-    return places[kind][kind]
+    return others[kind][kind]
 
 
 def kind_of(location: str) -> str:
@@ -154,16 +136,13 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
     return numbered
 
 
-def _places() -> dict[str, Mapping[str, type[Source]]]:
+def _of_other_packages() -> dict[str, Mapping[str, type[Source]]]:
     """Each kind with the mapping that has its class, which isn't looked up yet."""
-    from datasette.plugins import pm
-
-    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
     found: dict[str, Mapping[str, type[Source]]] = {}
-    for mapping in reversed(pm.hook.register_note_sources()):
-        found.update(dict.fromkeys(mapping, mapping))
-    order = {kind: number for number, kind in enumerate(OUR_KINDS)}
-    return {kind: found[kind] for kind in sorted(found, key=lambda kind: order.get(kind, -1))}
+    # pluggy gives the last registered plugin first.
+    for mapping in reversed(hooks().register_note_sources()):
+        found.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
+    return found
 
 
 def _reads(kind: str, location: str) -> bool:
