@@ -484,6 +484,25 @@ def test_enter_makes_an_entry_of_the_history_at_once(page, search):
     assert page.evaluate("window.isTheSamePage")
 
 
+def test_enter_makes_an_entry_of_the_history_even_if_the_next_key_comes_before_the_answer(
+    page, search
+):
+    search()
+    page.locator("#bear-q").fill("slugs")
+    page.wait_for_url("**?q=slugs")
+    page.evaluate(
+        """() => {
+          const box = document.querySelector("#bear-q");
+          box.form.requestSubmit();
+          box.value = "composting toilet";
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+        }"""
+    )
+    page.wait_for_url("**?q=composting+toilet")
+    page.go_back()
+    expect_first(page, "What the slugs taught me")
+
+
 def test_back_from_a_note_shows_the_search_again(page, search):
     search()
     type_text(page, "composting toilet")

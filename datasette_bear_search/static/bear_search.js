@@ -307,7 +307,9 @@
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    search(addressOfForm());
+    const url = addressOfForm();
+    if (url.href === location.href) isSettled = true; // also if the next key comes before the answer
+    search(url);
     if (matchMedia("(hover: none)").matches) box.blur(); // so that the keyboard leaves the screen
   });
 
