@@ -24,7 +24,6 @@ from tests.test_browser import CHROMIUM, QUIET
 from tests.tiny_embedder import TinyEmbedder
 
 pytestmark = [
-    pytest.mark.datasette,
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
 ]
 
@@ -202,6 +201,7 @@ def rest(page) -> None:
 # Results follow
 
 
+@pytest.mark.datasette
 def test_results_and_address_follow_what_is_typed(page, search):
     search()
     type_text(page, "composting toilet")
@@ -353,6 +353,7 @@ def test_filters_narrow_as_they_are_changed(page, search):
     assert page.evaluate("window.isTheSamePage")
 
 
+@pytest.mark.datasette
 def test_links_to_other_searches_are_followed_in_place_and_the_form_with_them(page, search):
     search("?q=composting+toilet")
     page.locator(".bear-card").first.get_by_role("link", name="#cabin").click()
@@ -395,6 +396,7 @@ def test_what_has_the_focus_keeps_it(page, search):
     expect_focus_on(page, focused)
 
 
+@pytest.mark.datasette
 def test_what_is_unfolded_stays_so(page, search):
     search("?q=compost")
     page.locator(".bear-time summary").click()
@@ -425,6 +427,7 @@ def test_without_an_answer_the_old_results_stay_and_a_line_says_so(page, search)
     assert not failure.is_visible()
 
 
+@pytest.mark.datasette
 def test_a_search_that_took_too_long_leaves_the_old_results_and_says_so(page, search):
     search("?q=composting+toilet")
     answer = """
@@ -452,6 +455,7 @@ def test_a_filter_that_makes_no_sense_is_explained(page, search):
 # History
 
 
+@pytest.mark.datasette
 def test_back_leads_through_searches_and_not_through_letters(page, search):
     search()
     type_text(page, "slugs")
@@ -561,6 +565,7 @@ def test_o_opens_the_note_in_its_app(page, search):
     assert page.evaluate("window.opened") == page.locator("a.bear-open").first.get_attribute("href")
 
 
+@pytest.mark.datasette
 def test_slash_goes_to_the_box_and_not_to_the_menu_of_datasette(page, search):
     search("?q=slugs")
     page.evaluate("document.activeElement.blur()")
@@ -608,6 +613,7 @@ def test_keys_with_modifiers_are_the_browsers(page, search):
 # Suggestions
 
 
+@pytest.mark.datasette
 def test_a_tag_is_completed_with_the_keyboard(page, search):
     search()
     box = page.get_by_role("combobox", name="Search notes")
@@ -685,6 +691,7 @@ def test_alt_and_arrow_show_what_can_be_typed(page, search):
     assert {"tag:", "created:", "linked-to:"} <= set(options(page))
 
 
+@pytest.mark.datasette
 def test_titles_are_text_and_never_markup(page, search, tmp_path):
     library = tmp_path / "database.sqlite"
     write_library(library, [BearNote("# Roof <img src=x onerror=window.pwned=1>")])
@@ -707,6 +714,7 @@ def library(tmp_path) -> Path:
     return library
 
 
+@pytest.mark.datasette
 def test_results_by_meaning_follow_when_the_model_is_loaded(page, search, library):
     loads = threading.Event()
 
@@ -773,6 +781,7 @@ def test_words_do_not_come_first_where_they_are_all_there_is(page, search):
 # Everywhere
 
 
+@pytest.mark.datasette
 def test_everything_works_below_a_base_url(page, search, sidecar):
     with served(sidecar, base_url="/my/") as address:
         search(at=f"{address}/my")
@@ -784,6 +793,7 @@ def test_everything_works_below_a_base_url(page, search, sidecar):
         page.wait_for_url("**/my/-/bear-search/note/**")
 
 
+@pytest.mark.datasette
 def test_without_scripts_the_page_is_a_form(chromium, address):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
