@@ -18,6 +18,7 @@ from . import sidecar
 from .filters import HAS, STATES
 from .legs import IS_CLOSE, NEAREST_PASSAGES
 from .planning import Plan
+from .prepared import execute
 from .search import found_statement
 from .sidecar import fold_tag
 
@@ -74,7 +75,7 @@ def count(connection: sidecar.sqlite3.Connection, planned: Plan, legs: Sequence[
     planned = replace(planned, query=replace(planned.query, filters=unfolded))
     statement = found_statement(planned, legs, told)
     counts: dict[str, list[tuple[str, str, int]]] = {}
-    for facet, value, label, notes in connection.execute(statement.sql, statement.parameters):
+    for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
         if notes:
             counts.setdefault(facet, []).append((value, label, notes))
 

@@ -18,6 +18,7 @@ from .embedders import Embedder
 from .found import found_sql
 from .legs import NEAREST_PASSAGES
 from .planning import Plan
+from .prepared import execute
 from .query import Query
 from .statement import ENOUGH, among_candidates, statement_sql
 from .told import END_MARK, MARK, SNIPPET_TOKENS
@@ -331,7 +332,7 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict]) -> bool:
 def _run(
     connection: sidecar.sqlite3.Connection, plan: Statement
 ) -> list[dict[str, str | int | float | None]]:
-    cursor = connection.execute(plan.sql, plan.parameters)
+    cursor = execute(connection, plan.sql, plan.parameters)
     columns = [column[0] for column in cursor.description]
     return [dict(zip(columns, row)) for row in cursor.fetchall()]
 

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 
 from . import sidecar
+from .prepared import execute
 from .schema import VECTORS
 from .search import Passage, Statement, note_fields
 
@@ -91,7 +92,7 @@ def similar(
     obstacle = _obstacle(connection, note_id)
     sql = statement_sql(by_meaning=obstacle is None)
     statement = Statement(sql, {"note": note_id, "size": size})
-    cursor = connection.execute(statement.sql, statement.parameters)
+    cursor = execute(connection, statement.sql, statement.parameters)
     columns = [column[0] for column in cursor.description]
     rows = [dict(zip(columns, row)) for row in cursor.fetchall()]
     return SimilarNotes(

@@ -150,10 +150,6 @@ async def _answer(
         )
 
     limit_ms = database.ds.setting("sql_time_limit_ms")
-    # Whether notes changed meanwhile is asked while the search runs.
-    changes = asyncio.create_task(
-        asyncio.to_thread(freshness.changes_since_indexing, database.path)
-    )
     ran = None
     try:
         state, has_extension, planned = await database.execute_fn(prepare)
@@ -179,6 +175,10 @@ async def _answer(
                     offset=first_stage[1],
                 )
 
+        # Whether notes changed meanwhile is asked while SQLite searches, which leaves Python to others.
+        changes = asyncio.create_task(
+            asyncio.to_thread(freshness.changes_since_indexing, database.path)
+        )
         ran = time.perf_counter()
         results = await database.execute_fn(run)
         clock.lap("sql")
