@@ -70,7 +70,9 @@ def count(connection: sidecar.sqlite3.Connection, planned: Plan, legs: Sequence[
     unfolded = replace(filters, folded=False)
     is_folded = unfolded.conditions() != filters.conditions()
     told = COUNTED.format(
-        copies=COPIES if is_folded else "0", close=COUNTED_CLOSE if "semantic" in legs else ""
+        copies=COPIES if is_folded else "0",
+        no_copies=NO_COPIES if is_folded else "",
+        close=COUNTED_CLOSE if "semantic" in legs else "",
     )
     planned = replace(planned, query=replace(planned.query, filters=unfolded))
     statement = found_statement(planned, legs, told)
@@ -115,28 +117,61 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[Tag, ...]:
     return tags("")
 
 
-# A tag counts for every tag above it, whether or not its source has those as tags, too: the filter does the same.
+# Of so many notes each is looked up. Of more, the index notes_counts is read from end to end, and no note itself.
+FEW = 2000
+
+_COLUMNS = ",\n      ".join(
+    ["source", "{copies} as is_copy", "{month} as month"]
+    + [f'({condition}) as "{name}={value}"' for name, value, condition in KINDS]
+)
+
+# Nowhere is it another month on these days, and to ask for local time takes long.
+_MONTH = """case
+        when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
+        else strftime('%Y-%m', modified, 'localtime')
+      end"""
+
+# A tag counts for every tag above it, whether or not its source has those as tags, too: the filter does the same. Notes with
+# the same tags are counted together, as most have one or two of a few.
 COUNTED = (
-    """,
-with_copies as materialized (
-  select
-    id, source, {copies} as is_copy,
-    -- nowhere is it another month on these days, and to ask for local time takes long
-    case
-      when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
-      else strftime('%Y-%m', modified, 'localtime')
-    end as month,
-    """
-    + ",\n    ".join(f'({condition}) as "{name}={value}"' for name, value, condition in KINDS)
-    + """
-  -- the index notes_counts from end to end, and no note itself
-  from notes
-  where +id in (select note_id from found)
+    f""",
+-- once more as a set of bytes, 1 for a note that is in it
+found_notes as materialized (
+  select note_set(group_concat(note_id)) as ids
+  from found
 ),
-of_found as (
-  select *
-  from with_copies
-  where not is_copy
+few as materialized (
+  select 1
+  where (select count(*) from (select 1 from found limit {FEW + 1})) <= {FEW}
+),
+counted as materialized (
+  select
+    source, is_copy, month, count(*) as notes,
+    {", ".join(f'sum("{name}={value}") as "{name}={value}"' for name, value, _ in KINDS)}
+  from (
+    select
+      {_COLUMNS}
+    from few
+    cross join notes
+    where id in (select note_id from found)
+    union all
+    select
+      {_COLUMNS}
+    from (select 1 where not exists (select 1 from few))
+    cross join notes
+    where substr((select ids from found_notes), id, 1) = x'01'
+  )
+  group by source, is_copy, month
+),
+tag_sets as materialized (
+  select tag_ids, count(*) as notes
+  from (
+    select group_concat(tag_id) as tag_ids
+    from note_tags
+    where note_id in (select note_id from found){{no_copies}}
+    group by note_id
+  )
+  group by tag_ids
 ),
 -- each tag and those above it
 tag_paths as (
@@ -148,34 +183,40 @@ tag_paths as (
   from tag_paths
   where instr(folded, '/') > 0
 )
-select 'found' as facet, '' as value, '' as label, count(*) as notes
-from of_found{close}
+select 'found' as facet, '' as value, '' as label, sum(notes) as notes
+from counted
+where not is_copy{{close}}
 union all
-select 'tag', folded, min(path), count(distinct of_found.id)
-from of_found
-join note_tags on note_tags.note_id = of_found.id
-join tag_paths on tag_paths.tag_id = note_tags.tag_id
+select 'tag', folded, min(path), sum(notes)
+from (
+  select folded, min(tag_paths.path) as path, notes
+  from tag_sets
+  join json_each('[' || tag_ids || ']') as tag
+  join tag_paths on tag_paths.tag_id = tag.value
+  group by tag_ids, folded
+)
 group by folded
 union all
-select 'month', month, month, count(*)
-from of_found
-where month is not null
+select 'month', month, month, sum(notes)
+from counted
+where not is_copy and month is not null
 group by month
 union all
-select 'source', source, source, count(*)
-from with_copies
+select 'source', source, source, sum(notes)
+from counted
 group by source"""
     + "".join(
         f"""
 union all
-select '{name}', '{value}', '', count(*)
-from of_found
-where "{name}={value}\""""
+select '{name}', '{value}', '', sum("{name}={value}")
+from counted
+where not is_copy"""
         for name, value, _ in KINDS
     )
-)
+).replace("{month}", _MONTH)
 
 COPIES = "copy_of is not null"
+NO_COPIES = " and note_id not in (select id from notes where copy_of is not null)"
 
 COUNTED_CLOSE = f"""
 union all

@@ -31,7 +31,7 @@ def found_sql(
     anywhere: bool,
     told: str,
 ) -> str:
-    """A statement about the notes that a search finds, which are in its table ``found``.
+    """A statement about the notes that a search finds, which are in its table ``found``, some more than once.
 
     The other parameters are those of :func:`statement.statement_sql`.
 
@@ -50,7 +50,7 @@ def found_sql(
             parts.append(SEMANTIC)
         parts.append(EXACT if exact else EXACT_TITLE)
         ways = [WAYS[leg] for leg in legs]
-        parts.append(FOUND.format(ways="".join(f"{way}\n  union" for way in ways)))
+        parts.append(FOUND.format(ways="".join(f"{way}\n  union all" for way in ways)))
     return joined([*parts, told], conditions)
 
 
@@ -68,7 +68,7 @@ ANYWHERE = f"""
 WAYS = {
     "keyword": """
   select note_id from word_hits
-  union
+  union all
   select note_id from substring_hits""",
     "like": """
   select note_id from substring_hits""",
@@ -77,6 +77,7 @@ WAYS = {
 }
 
 FOUND = """
+-- some of them more than once: to sort them out here would take longer than all of what is counted of them
 found as materialized ({ways}
   select note_id from exact
 )"""
