@@ -248,8 +248,7 @@ def statement(
 
 
 def found_statement(planned: Plan, legs: Sequence[str], told: str) -> Statement:
-    """A statement about all notes that a search finds, in its table ``found``, some more than once; ``told`` is what is said
-    of them."""
+    """A statement about all notes that a search finds, in its table ``found``: ``told`` is what is said of them."""
     conditions, parameters = planned.query.filters.conditions()
     parameters |= _asked(planned, legs)
     if "semantic" in legs:

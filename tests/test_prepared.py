@@ -52,6 +52,13 @@ def test_a_statement_is_prepared_once(connection):
         assert not preparing.questions
 
 
+def test_what_has_no_values_is_run_once(connection):
+    counted = []
+    connection.create_function("count_me", 0, lambda: counted.append(1))
+    execute(connection, "select count_me()", {}).fetchall()
+    assert len(counted) == 1
+
+
 def test_what_is_missing_or_wrong_is_still_an_error(connection):
     with pytest.raises(sqlite3.ProgrammingError):
         execute(connection, SQL, {"word": "roof"})
