@@ -195,7 +195,7 @@ class Bench:
         )
         if status != 200:
             self.too_slow += 1
-            return milliseconds, 0.0
+            return milliseconds, milliseconds
         timing = json.loads(body)["timing_ms"]
         return timing["total"] - timing["embed"], milliseconds - timing["total"]
 

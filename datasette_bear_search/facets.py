@@ -120,21 +120,20 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[Tag, ...]:
 # Of so many notes each is looked up. Of more, the index notes_counts is read from end to end, and no note itself.
 FEW = 2000
 
-_COLUMNS = ",\n      ".join(
-    ["source", "{copies} as is_copy", "{month} as month"]
-    + [f'({condition}) as "{name}={value}"' for name, value, condition in KINDS]
-)
-
 # Nowhere is it another month on these days, and to ask for local time takes long.
 _MONTH = """case
         when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
         else strftime('%Y-%m', modified, 'localtime')
       end"""
 
+_COLUMNS = ",\n      ".join(
+    ["source", "{copies} as is_copy", f"{_MONTH} as month"]
+    + [f'({condition}) as "{name}={value}"' for name, value, condition in KINDS]
+)
+
 # A tag counts for every tag above it, whether or not its source has those as tags, too: the filter does the same. Notes with
 # the same tags are counted together, as most have one or two of a few.
-COUNTED = (
-    f""",
+COUNTED = f""",
 -- once more as a set of bytes, 1 for a note that is in it
 found_notes as materialized (
   select note_set(group_concat(note_id)) as ids
@@ -204,16 +203,14 @@ group by month
 union all
 select 'source', source, source, sum(notes)
 from counted
-group by source"""
-    + "".join(
-        f"""
+group by source""" + "".join(
+    f"""
 union all
 select '{name}', '{value}', '', sum("{name}={value}")
 from counted
 where not is_copy"""
-        for name, value, _ in KINDS
-    )
-).replace("{month}", _MONTH)
+    for name, value, _ in KINDS
+)
 
 COPIES = "copy_of is not null"
 NO_COPIES = " and note_id not in (select id from notes where copy_of is not null)"

@@ -176,14 +176,14 @@ def search(
     else:
         to_run = statement(planned, legs, ranking, size, offset)
         try:
-            rows = _run(connection, to_run)
+            rows = rows_of(connection, to_run)
         except sidecar.sqlite3.DatabaseError as error:
             if "keyword" not in legs or "interrupted" in str(error):
                 raise
             # FTS5 could not answer, whatever its reason. Substrings always can.
             legs = tuple("like" if leg == "keyword" else leg for leg in legs)
             to_run = statement(planned, legs, ranking, size, offset)
-            rows = _run(connection, to_run)
+            rows = rows_of(connection, to_run)
             notices.append(
                 "The word index could not answer; these notes contain the text as it stands."
             )
@@ -329,10 +329,11 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict]) -> bool:
     return rows[0]["closest"] < planned.floor and not found
 
 
-def _run(
-    connection: sidecar.sqlite3.Connection, plan: Statement
+def rows_of(
+    connection: sidecar.sqlite3.Connection, statement: Statement
 ) -> list[dict[str, str | int | float | None]]:
-    cursor = execute(connection, plan.sql, plan.parameters)
+    """What a statement answers, each row by the names of its columns."""
+    cursor = execute(connection, statement.sql, statement.parameters)
     columns = [column[0] for column in cursor.description]
     return [dict(zip(columns, row)) for row in cursor.fetchall()]
 

@@ -9,9 +9,8 @@ import json
 from dataclasses import dataclass
 
 from . import sidecar
-from .prepared import execute
 from .schema import VECTORS
-from .search import Passage, Statement, note_fields
+from .search import Passage, Statement, note_fields, rows_of
 
 SIZE = 10
 
@@ -92,9 +91,7 @@ def similar(
     obstacle = _obstacle(connection, note_id)
     sql = statement_sql(by_meaning=obstacle is None)
     statement = Statement(sql, {"note": note_id, "size": size})
-    cursor = execute(connection, statement.sql, statement.parameters)
-    columns = [column[0] for column in cursor.description]
-    rows = [dict(zip(columns, row)) for row in cursor.fetchall()]
+    rows = rows_of(connection, statement)
     return SimilarNotes(
         id=note_id,
         title=found[0],
