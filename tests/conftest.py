@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from datasette.plugins import pm
 from jinja2 import FileSystemBytecodeCache
 
 from datasette_bear_search import configuration, embedders, light_model
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.sources.bear import BearLibrary
 from tests.bear_libraries import bear_library
 from tests.tiny_embedder import TinyEmbedder
 
@@ -91,5 +96,41 @@ def bear_index(library, sidecar_path) -> Callable[..., Result]:
         else:
             assert result.exit_code == 0, result.output
         return result
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def indexed_before() -> dict[tuple, Path]:
+    """Folders with libraries and their sidecars, by the notes and options that they were made of."""
+    return {}
+
+
+@pytest.fixture
+def index_notes(
+    write, bear_index, library, sidecar_path, indexed_before, tmp_path_factory
+) -> Callable[..., Path]:
+    """Write notes and index them with some options: ``index_notes(notes, *options)``, which is the sidecar's path.
+
+    What another test had indexed is copied, so that each has its own; to index it anew took a third of a page's test.
+    """
+
+    def run(notes: Iterable[BearNote], *options: str) -> Path:
+        asked = (tuple(notes), options)
+        if asked not in indexed_before:
+            write(*notes)
+            bear_index(*options)
+            indexed_before[asked] = tmp_path_factory.mktemp("indexed")
+            for path in (library, sidecar_path):
+                shutil.copy(path, indexed_before[asked])
+            return sidecar_path
+        for path in (library, sidecar_path):
+            path.parent.mkdir()
+            shutil.copy(indexed_before[asked] / path.name, path)
+        embedders.get_embedder(TINY).load()  # as it is after a run
+        with closing(sqlite3.connect(sidecar_path)) as db, db:
+            state = BearLibrary(library).state()
+            db.execute("update sources set location = ?, state = ?", [str(library), state])
+        return sidecar_path
 
     return run

@@ -34,10 +34,8 @@ NOTES = [
 
 
 @pytest.fixture
-def datasette(write, bear_index, sidecar_path) -> Datasette:
-    write(*NOTES)
-    bear_index()
-    return Datasette([str(sidecar_path)])
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES))])
 
 
 async def answer(datasette, url) -> dict:

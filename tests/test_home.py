@@ -25,10 +25,8 @@ NOTES = [
 
 
 @pytest.fixture
-def datasette(write, bear_index, sidecar_path) -> Datasette:
-    write(*NOTES)
-    bear_index()
-    return Datasette([str(sidecar_path)])
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES))])
 
 
 async def page(datasette, query="") -> str:

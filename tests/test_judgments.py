@@ -30,10 +30,8 @@ NOTES = [
 
 
 @pytest.fixture
-def indexed(write, bear_index, sidecar_path):
-    write(*NOTES)
-    bear_index()
-    return sidecar_path
+def indexed(index_notes):
+    return index_notes(NOTES)
 
 
 def serve(path, judging=True, **options) -> Datasette:

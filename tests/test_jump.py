@@ -32,10 +32,8 @@ NOTES = [
 
 
 @pytest.fixture
-def path(write, bear_index, sidecar_path):
-    write(*NOTES)
-    bear_index("--no-semantic")
-    return sidecar_path
+def path(index_notes):
+    return index_notes(NOTES, "--no-semantic")
 
 
 @pytest.fixture

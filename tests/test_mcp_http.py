@@ -25,10 +25,9 @@ LIST_TOOLS = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}'
 
 
 @pytest.fixture
-def datasette(write, bear_index, sidecar_path):
+def datasette(index_notes):
     """Index the notes and open them in Datasette: ``datasette(setting=…)`` with settings of the plugin."""
-    write(*NOTES)
-    bear_index()
+    sidecar_path = index_notes(NOTES)
 
     def open_datasette(*, allow=None, settings=None, **plugin_settings) -> Datasette:
         metadata: dict = {"plugins": {"datasette-bear-search": plugin_settings}}

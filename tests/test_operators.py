@@ -33,10 +33,8 @@ ALL = {"Cabin roof", "Soup", "Church", "Old plans", "Programs", "Photos", "Throw
 
 
 @pytest.fixture
-def datasette(write, bear_index, sidecar_path) -> Datasette:
-    write(*NOTES)
-    bear_index("--include-trashed")
-    return Datasette([str(sidecar_path)])
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES, "--include-trashed"))])
 
 
 async def answer(datasette, q, more="") -> dict:

@@ -59,10 +59,8 @@ QUERIES = [
 
 
 @pytest.fixture
-def index(write, bear_index, sidecar_path):
-    write(*NOTES)
-    bear_index()
-    return sidecar_path
+def index(index_notes):
+    return index_notes(NOTES)
 
 
 def opened(index, **settings) -> Datasette:

@@ -1,6 +1,7 @@
 """The stored queries bear_search and bear_similar, as Datasette's own pages and JSON run them."""
 
 import time
+from functools import partial
 
 import pytest
 from datasette.app import Datasette
@@ -25,15 +26,9 @@ NOTES = [
 
 
 @pytest.fixture
-def index(write, bear_index, sidecar_path):
+def index(index_notes):
     """Index the notes: ``index("--no-semantic")``."""
-
-    def make(*options):
-        write(*NOTES)
-        bear_index(*options)
-        return sidecar_path
-
-    return make
+    return partial(index_notes, NOTES)
 
 
 async def rows(datasette, query, **parameters) -> list[dict]:

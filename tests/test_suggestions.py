@@ -40,10 +40,8 @@ NOW = datetime(2024, 5, 20, 12)
 
 
 @pytest.fixture
-def connection(write, bear_index, sidecar_path):
-    write(*NOTES)
-    bear_index("--no-semantic")
-    with closing(sidecar.connect(sidecar_path)) as connection:
+def connection(index_notes):
+    with closing(sidecar.connect(index_notes(NOTES, "--no-semantic"))) as connection:
         yield connection
 
 
@@ -294,10 +292,8 @@ def test_a_title_leads_to_its_note(connection):
 
 
 @pytest.fixture
-def datasette(write, bear_index, sidecar_path) -> Datasette:
-    write(*NOTES)
-    bear_index("--no-semantic")
-    return Datasette([str(sidecar_path)])
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES, "--no-semantic"))])
 
 
 async def answer(datasette, status=200, **parameters) -> dict:

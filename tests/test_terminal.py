@@ -42,10 +42,9 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_util
 
 
 @pytest.fixture
-def bear_search(write, bear_index, sidecar_path):
+def bear_search(index_notes):
     """Index the notes, then run ``datasette bear-search`` on them: ``bear_search("roof", "--json", status=0)``."""
-    write(*NOTES)
-    bear_index()
+    sidecar_path = index_notes(NOTES)
 
     def run(*arguments: str, status: int = 0):
         result = CliRunner().invoke(
