@@ -19,6 +19,7 @@ from datasette_bear_search import configuration, embedders, light_model
 from datasette_bear_search.demo.library import BearNote
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.bear_libraries import bear_library
+from tests.chromium import launched
 from tests.tiny_embedder import TinyEmbedder
 
 TINY = "test/tiny"
@@ -134,3 +135,10 @@ def index_notes(
         return sidecar_path
 
     return run
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser. Not for longer: while Playwright is at work, nothing else can have an event loop."""
+    with launched() as browser:
+        yield browser

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,21 +11,9 @@ from urllib.request import urlopen
 
 import pytest
 
-CHROMIUM = shutil.which("chromium")
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+from tests.chromium import needs_chromium
 
-pytestmark = [
-    pytest.mark.datasette,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = [pytest.mark.datasette, needs_chromium]
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +50,6 @@ def address(tmp_path_factory) -> Iterator[str]:
             yield url
         finally:
             server.terminate()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=[True, False], ids=["JavaScript", "no JavaScript"])

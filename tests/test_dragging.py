@@ -7,13 +7,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.test_browser import CHROMIUM, address, chromium  # noqa: F401
+from tests.chromium import needs_chromium
+from tests.test_browser import address  # noqa: F401
 from tests.test_looks import open_page  # noqa: F401
 from tests.test_typing import served, sidecar  # noqa: F401
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = needs_chromium
 
 BARS = ".bear-time svg a"
 

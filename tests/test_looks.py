@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 import datasette_bear_search
-from tests.test_browser import CHROMIUM, address, chromium  # noqa: F401
+from tests.chromium import needs_chromium
+from tests.test_browser import address  # noqa: F401
 
 AXE = os.environ.get("BEAR_SEARCH_AXE")
 STATIC = Path(datasette_bear_search.__file__).parent / "static"
 
-pytestmark = [
-    pytest.mark.datasette,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = [pytest.mark.datasette, needs_chromium]
 
 PAGES = {
     "home": "",
@@ -28,7 +26,7 @@ PAGES = {
 
 
 @pytest.fixture
-def open_page(chromium):  # noqa: F811
+def open_page(chromium):
     """Open pages in a window of some width, scheme of colors …"""
     contexts = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,20 +10,13 @@ from datasette.app import Datasette
 
 from datasette_bear_search import sidecar
 from datasette_bear_search.demo.library import BearNote
+from tests.chromium import needs_chromium
 from tests.unsafe_markdown import unsafe_notes
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 SITE = "http://notes.test"
 STYLES = ("/-/static/app.css", "/-/static-plugins/datasette_bear_search/bear_note.css")
 
-pytestmark = [
-    pytest.mark.datasette,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = [pytest.mark.datasette, needs_chromium]
 
 LONG = (
     "# Log\n\n" + "## Start\n\n" + "The beginning. " * 40 + "\n\n" + "Nothing new.\n\n" * 200
@@ -32,16 +24,6 @@ LONG = (
     + "| a | b |\n|---|---|\n| " + "wide " * 30 + "| x |\n\n```\n" + "long " * 60 + "\n```\n\n"
     + "![](https://elsewhere.example/x.png)\n\nשלום, זה הגג\n"
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

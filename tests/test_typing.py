@@ -19,13 +19,11 @@ from datasette_bear_search import embedders
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.demo.library import BearNote, write_library
 from datasette_bear_search.views import FIRST_RESULTS
+from tests.chromium import needs_chromium
 from tests.conftest import TINY
-from tests.test_browser import CHROMIUM, QUIET
 from tests.tiny_embedder import TinyEmbedder
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = needs_chromium
 
 SEARCH = "/-/bear-search"
 IS_FIRST = "bear-search-first"
@@ -69,16 +67,6 @@ def sidecar(tmp_path_factory) -> Path:
 def address(sidecar) -> Iterator[str]:
     with served(sidecar) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -11,13 +11,10 @@ from datasette.app import Datasette
 from datasette.plugins import pm
 
 from tests.agents import serving
-from tests.test_browser import CHROMIUM, QUIET
+from tests.chromium import needs_chromium
 from tests.unsafe_library import unsafe_index
 
-pytestmark = [
-    pytest.mark.datasette,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-]
+pytestmark = [pytest.mark.datasette, needs_chromium]
 
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'"
 
@@ -70,16 +67,6 @@ def address(policy, tmp_path_factory) -> Iterator[str]:
     path = unsafe_index(tmp_path_factory.mktemp("unsafe"))
     with serving(Datasette([str(path)], settings={"sql_time_limit_ms": 20_000})) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
