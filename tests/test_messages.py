@@ -225,6 +225,32 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
         assert said.endswith("Stopped\n")
 
 
+def test_ctrl_c_that_python_ignores_while_the_server_starts_ends_it(places):
+    script = """
+import signal, sys
+from contextlib import suppress
+import uvicorn
+from datasette.cli import cli
+
+def load(config):
+    with suppress(KeyboardInterrupt):  # as while it cleans up after an import
+        signal.raise_signal(signal.SIGINT)
+    sys.exit("went on")
+
+uvicorn.Config.load = load
+signal.signal(signal.SIGINT, signal.default_int_handler)
+cli(["bear-serve", "--no-open", "--port", "0", "--sidecar", sys.argv[1]])
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script, str(places["index"])],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+    )
+    assert ended.stdout.splitlines()[1:] == ["Stopped"]
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("call", ["bear_search('velvet tugboat')", "bear_similar(1)"])
 def test_a_log_says_what_failed_and_nothing_of_notes_or_queries(call, monkeypatch, capfd):
     from datasette_bear_search import sql_search

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from .options import clear_errors, redact_option, sidecar_option
 SEARCH_PATH = "/-/bear-search"
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
+STOPPED = "Stopped"
 
 
 @click.command()
@@ -83,7 +88,7 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
     click.echo(f"Search your notes at {address} (Ctrl-C stops)")
-    with suppress(KeyboardInterrupt):
+    with _ended_by_ctrl_c():
         # What the setting warm_up does, but before the first request instead of with it.
         if model := sidecar.stored_model(path):
             get_embedder(model).warm_up()
@@ -94,9 +99,34 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
             [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
         )
         app = OnlyTheseHosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-        server.run(sockets=[listener])
-    click.echo("Stopped")
+        config = uvicorn.Config(app, log_level="warning")
+        config.load()
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
+    click.echo(STOPPED)
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C end the process at once, and raise nothing.
+
+    Python ignores what is raised while it cleans up after an import, and then keeps the lock of all imports: the model that
+    is loaded meanwhile, and with it the server, would wait for that for ever.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def end(number, frame) -> None:
+        os.write(1, f"{STOPPED}\n".encode())  # not by click, which may be writing now
+        os._exit(0)
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _is_given(option: str) -> bool:
