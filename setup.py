@@ -40,7 +40,7 @@ setup(
     entry_points={
         "datasette": ["bear_search = datasette_bear_search"],
         # `datasette bear-search` without the start of Datasette, which takes longer than a search.
-        "console_scripts": ["bear-search = datasette_bear_search.commands.search:bear_search"],
+        "console_scripts": ["bear-search = datasette_bear_search.cli.search:bear_search"],
     },
     python_requires=">=3.10",
     install_requires=[

@@ -21,130 +21,132 @@ def register_commands(cli):
 
 @hookimpl
 def prepare_connection(conn, datasette):
-    from . import serving, sidecar, sql_functions
+    from .index import database as sidecar
+    from .search import functions
+    from .web import site
 
-    sql_functions.register(conn)
+    functions.register(conn)
     if sidecar.is_sidecar_connection(conn):
-        from . import sql_search
+        from .search import functions
 
         sidecar.wait_for_writers(conn)
         if not sidecar.load_vector_extension(conn):
             sidecar.hide_passage_index(conn)
-        sql_functions.register_embed(conn)
-        sql_search.register(conn, redact=serving.redacts(datasette))
+        functions.register_embed(conn)
+        functions.register_search(conn, redact=site.redacts(datasette))
 
 
 @hookimpl
 async def startup(datasette):
-    from . import serving, stored_queries, table_metadata
+    from .web import datasette_ui, site
 
-    serving.require_redaction_if_configured(datasette)
-    serving.attach_sidecar(datasette)
-    await serving.warm_up_if_configured(datasette)
-    await table_metadata.apply(datasette)
-    await stored_queries.store_queries(datasette)
+    site.require_redaction_if_configured(datasette)
+    site.attach_sidecar(datasette)
+    await site.warm_up_if_configured(datasette)
+    await datasette_ui.apply(datasette)
+    await datasette_ui.store_queries(datasette)
 
 
 @hookimpl
 def register_routes():
-    from . import judging, note_view, serving, similar_view, suggestions_view, views
-    from .agents import view as agents_view
+    from .agents import http
+    from .web import api, note_page, search_page, site
 
     return [
-        (r"^/-/bear-search(\.(?P<format>json))?$", views.search),
-        (rf"^{judging.JUDGE_PATH}$", judging.judge),
-        (rf"^{suggestions_view.SUGGEST_PATH}\.json$", suggestions_view.suggest),
+        (r"^/-/bear-search(\.(?P<format>json))?$", search_page.search),
+        (rf"^{api.JUDGE_PATH}$", api.judge),
+        (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
         (
-            rf"^{serving.SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$",
-            similar_view.similar_notes,
+            rf"^{site.SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$",
+            note_page.similar_notes,
         ),
-        (rf"^{serving.NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_view.note),
-        (rf"^{agents_view.MCP_PATH}$", agents_view.mcp),
+        (rf"^{site.NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.note),
+        (rf"^{http.MCP_PATH}$", http.mcp),
     ]
 
 
 @hookimpl
 def skip_csrf(datasette, scope):
-    from .agents import view
+    from .agents import http
 
     # Datasette 1.0 has no such hook: there every request is checked by its origin.
-    return view.is_mcp_request(datasette, scope)
+    return http.is_mcp_request(datasette, scope)
 
 
 @hookimpl
 def menu_links(datasette, actor):
-    from . import menus
+    from .web import datasette_ui
 
-    return lambda: menus.menu_links(datasette, actor)
+    return lambda: datasette_ui.menu_links(datasette, actor)
 
 
 @hookimpl
 def homepage_actions(datasette, actor):
-    from . import menus
+    from .web import datasette_ui
 
-    return lambda: menus.menu_links(datasette, actor)
+    return lambda: datasette_ui.menu_links(datasette, actor)
 
 
 @hookimpl
 def database_actions(datasette, actor, database):
-    from . import menus
+    from .web import datasette_ui
 
-    return lambda: menus.database_links(datasette, actor, database)
+    return lambda: datasette_ui.database_links(datasette, actor, database)
 
 
 @hookimpl
 def table_actions(datasette, actor, database, table):
-    from . import menus
+    from .web import datasette_ui
 
-    return lambda: menus.table_links(datasette, actor, database, table)
+    return lambda: datasette_ui.table_links(datasette, actor, database, table)
 
 
 @hookimpl
 def row_actions(datasette, actor, database, table, row):
-    from . import menus
+    from .web import datasette_ui
 
-    return lambda: menus.row_links(datasette, actor, database, table, row)
+    return lambda: datasette_ui.row_links(datasette, actor, database, table, row)
 
 
 @hookimpl
 def jump_items_sql(datasette, actor, request):
-    from . import jump
+    from .web import datasette_ui
 
-    return lambda: jump.jump_items(datasette, actor, request)
+    return lambda: datasette_ui.jump_items(datasette, actor, request)
 
 
 @hookimpl
 def render_cell(datasette, database, table, column, value, row):
-    from . import cells
+    from .web import datasette_ui
 
-    return cells.render(datasette, database, table, column, value, row)
+    return datasette_ui.render(datasette, database, table, column, value, row)
 
 
 @hookimpl
 def extra_css_urls(datasette, database):
-    from . import cells
+    from .web import datasette_ui
 
-    return cells.css_urls(datasette, database)
+    return datasette_ui.css_urls(datasette, database)
 
 
 @hookimpl
 def canned_queries(datasette, database):
-    from . import stored_queries
+    from .web import datasette_ui
 
     # Datasette 1.0 has no such hook: there the queries are stored when it starts.
-    return lambda: stored_queries.canned_queries(datasette, database)
+    return lambda: datasette_ui.canned_queries(datasette, database)
 
 
 @hookimpl
 def get_metadata(datasette, key):
-    from . import table_metadata
+    from .web import datasette_ui
 
     # Nor this one.
-    return table_metadata.metadata(datasette, key)
+    return datasette_ui.metadata(datasette, key)
 
 
 @hookimpl
 def register_rerankers():
-    from . import rerankers
+    from .embeddings import rerankers
 
     return rerankers.our_rerankers()

@@ -12,7 +12,7 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:
     from pluggy import HookRelay
 
-    from .rerankers import Factory
+    from .embeddings.rerankers import Factory
     from .sources import Source
 
 hookspec = HookspecMarker("datasette")

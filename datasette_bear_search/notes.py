@@ -95,3 +95,11 @@ def short_title(title: str) -> str:
     if len(title) <= LONGEST_TITLE:
         return title
     return title[:LONGEST_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def fold_tag(name: str) -> str:
+    """The form in which tags are compared: no case, and ``+`` (as URLs write a space) the same as a space.
+
+    ``c++`` keeps its plus signs: only one that stands between two letters or digits is a space.
+    """
+    return re.sub(r"(?<=\w)\+(?=\w)", " ", name.strip().strip("#").strip("/")).casefold()

@@ -15,12 +15,13 @@ from datasette.cli import cli
 from datasette.plugins import pm
 from jinja2 import FileSystemBytecodeCache
 
-from datasette_bear_search import configuration, embedders, light_model
 from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.embeddings import onnx, registry
+from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
-from tests.bear_libraries import bear_library
-from tests.chromium import launched
-from tests.tiny_embedder import TinyEmbedder
+from tests.support.bear_libraries import bear_library
+from tests.support.chromium import launched
+from tests.support.tiny_embedder import TinyEmbedder
 
 TINY = "test/tiny"
 
@@ -28,21 +29,21 @@ TINY = "test/tiny"
 @pytest.fixture(autouse=True)
 def tiny_model(monkeypatch):
     """Every test gets the tiny model instead of the default one; those of the real model ask for it by name."""
-    embedders.register(TINY, lambda: TinyEmbedder(TINY))
-    monkeypatch.setattr(embedders, "default_model", lambda: TINY)
+    registry.register(TINY, lambda: TinyEmbedder(TINY))
+    monkeypatch.setattr(registry, "default_model", lambda: TINY)
 
 
 @pytest.fixture(autouse=True)
 def no_configuration(tmp_path, monkeypatch):
     """No test reads the configuration file of whoever runs it."""
-    monkeypatch.delenv(configuration.ENVIRONMENT_VARIABLE, raising=False)
-    monkeypatch.setattr(configuration, "default_path", lambda: tmp_path / "config" / "none.yaml")
+    monkeypatch.delenv(config.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.setattr(config, "default_path", lambda: tmp_path / "config" / "none.yaml")
 
 
 @pytest.fixture(autouse=True)
 def no_light_models(tmp_path, monkeypatch):
     """No test finds the light models of whoever runs it, or leaves its own there."""
-    monkeypatch.setattr(light_model, "cache_folder", lambda: tmp_path / "cache" / "models")
+    monkeypatch.setattr(onnx, "cache_folder", lambda: tmp_path / "cache" / "models")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -128,7 +129,7 @@ def index_notes(
         for path in (library, sidecar_path):
             path.parent.mkdir()
             shutil.copy(indexed_before[asked] / path.name, path)
-        embedders.get_embedder(TINY).load()  # as it is after a run
+        registry.get_embedder(TINY).load()  # as it is after a run
         with closing(sqlite3.connect(sidecar_path)) as db, db:
             state = BearLibrary(library).state()
             db.execute("update sources set location = ?, state = ?", [str(library), state])

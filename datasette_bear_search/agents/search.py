@@ -6,26 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from .. import asking, redacted, similar
-from ..filters import HAS, STATES, Filters, InvalidParameter
-from ..markup import plain_text
-from ..planning import Plan
-from ..query import Query
-from ..rows import innermost, is_close, snippet_covers, why
-from ..schema import WORDS
-from ..search import Hit, Passage
-from ..sidecar import count_notes, sqlite3
-from ..similar import SimilarNote
-from ..told import END_MARK, MARK
-from .library import (
-    Arguments,
-    Library,
-    ToolAnswer,
-    ToolError,
-    day,
-    facts_line,
-    without_empty,
-)
+from ..index.database import count_notes
+from ..index.schema import WORDS
+from ..markdown import plain_text
+from ..query.filters import HAS, STATES, Filters, InvalidParameter
+from ..query.query import Query
+from ..search import engine, redaction, similar
+from ..search.planner import Plan
+from ..search.results import Hit, Passage
+from ..search.similar import SimilarNote
+from ..search.snippets import innermost, is_close, snippet_covers, why
+from ..search.sql import END_MARK, MARK
+from ..sqlite import sqlite3
+from .context import Arguments, Library, ToolAnswer, ToolError, day, facts_line, without_empty
 
 LIMIT = 5
 MAX_LIMIT = 20
@@ -71,7 +64,7 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         )
     limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
     offset = arguments.number("offset", 0, 0, MAX_OFFSET)
-    parameters = asking.Parameters(
+    parameters = engine.Parameters(
         {
             "q": [arguments.text("query")],
             "mode": [arguments.text("mode") or "auto"],
@@ -80,7 +73,7 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         }
     )
     try:
-        question = asking.read_question(parameters, size=limit, offset=offset)
+        question = engine.read_question(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
         raise ToolError(f"{error}.") from None
     question = replace(question, query=_visible(library, question))
@@ -89,10 +82,10 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
             "time_limit_ms": library.time_limit_ms,
             "redact": library.redact,
         }
-        answer = asking.ask(connection, question, **options)
+        answer = engine.ask(connection, question, **options)
         if not all(_is_visible(library, connection, word) for word in _corrected(answer)):
             # That there is such a word is known only from notes that nobody may know of.
-            answer = asking.ask(connection, replace(question, correct=False), **options)
+            answer = engine.ask(connection, replace(question, correct=False), **options)
         hits = answer.results.hits
         lines = _lines(connection, hits)
     notices = [*_corrections(answer.results.plan), *answer.notices]
@@ -128,7 +121,7 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         assert found is not None
         shown = [note for note in found.notes if note.id in visible][:limit]
         if library.redact:
-            found = redacted.similar_notes(connection, replace(found, notes=tuple(shown)))
+            found = redaction.similar_notes(connection, replace(found, notes=tuple(shown)))
             shown = list(found.notes)
         lines = _lines(connection, shown)
     notes = [_alike(note, lines.get(note.id)) for note in shown]
@@ -142,7 +135,7 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
     )
 
 
-def _visible(library: Library, question: asking.Question) -> Query:
+def _visible(library: Library, question: engine.Question) -> Query:
     """The query, which can find only what may be seen."""
     query = question.query
     return replace(
@@ -152,7 +145,7 @@ def _visible(library: Library, question: asking.Question) -> Query:
     )
 
 
-def _corrected(answer: asking.Answer) -> list[str]:
+def _corrected(answer: engine.Answer) -> list[str]:
     return [searched for _, searched in answer.results.plan.corrections]
 
 

@@ -10,8 +10,10 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from .. import embedders, sidecar
-from .library import Library, ToolError
+from ..embeddings import registry
+from ..index import database
+from ..sqlite import sqlite3
+from .context import Library, ToolError
 from .tools import INSTRUCTIONS, TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -85,11 +87,11 @@ def serve_stdio(library: Library) -> None:
 def warm_up(library: Library) -> None:
     """Begin to load the model in the background, if there are notes already."""
     try:
-        model = sidecar.stored_model(library.path)
-    except (sidecar.SidecarError, sidecar.sqlite3.Error):
+        model = database.stored_model(library.path)
+    except (database.SidecarError, sqlite3.Error):
         return  # the tools will say so
     if model:
-        embedders.get_embedder(model).warm_up()
+        registry.get_embedder(model).warm_up()
 
 
 def _described(tool: Tool) -> Any:

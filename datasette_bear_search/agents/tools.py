@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..modes import MODES
-from .library import Library, ToolAnswer
-from .overview import library_status, list_tags
-from .reading import CALL_CHARACTERS, MAX_NOTES, NOTE_CHARACTERS, get_notes
+from ..query.query import MODES
+from .context import Library, ToolAnswer, library_status, list_tags
+from .notes import CALL_CHARACTERS, MAX_NOTES, NOTE_CHARACTERS, get_notes
 from .search import FILTERS, LIMIT, MAX_LIMIT, MAX_OFFSET, search_notes, similar_notes
 
 INSTRUCTIONS = """\

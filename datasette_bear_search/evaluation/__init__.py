@@ -15,13 +15,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .. import embedders, judgments, readiness, reranking, sidecar, sql_functions
-from ..judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
-from ..modes import LEGS, MEASURED
-from ..planning import plan
-from ..query import Query, parse
-from ..rerankers import Reranker, get_reranker
-from ..search import BY_RELEVANCE, Ranking, search
+from ..embeddings import registry
+from ..embeddings.base import Embedder, ModelUnavailable
+from ..embeddings.rerankers import Reranker, get_reranker
+from ..index import database
+from ..query.query import LEGS, MEASURED, Query, parse
+from ..search import functions, rerank
+from ..search import request as readiness
+from ..search.planner import plan
+from ..search.results import BY_RELEVANCE, Ranking, search
+from ..sqlite import sqlite3
+from . import judgments
+from .judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
 
 # As deep as Recall@100 looks.
 RESULTS = 100
@@ -140,7 +145,7 @@ def require_libraries() -> None:
         )
 
 
-def judged_queries(connection: sidecar.sqlite3.Connection) -> QuerySet:
+def judged_queries(connection: sqlite3.Connection) -> QuerySet:
     """The queries whose results a person judged on the search page.
 
     :raises EvaluationError: if there are none
@@ -158,7 +163,7 @@ def needs_meaning(modes: Sequence[str]) -> bool:
 
 def evaluate_sidecar(
     path: Path,
-    read_queries: Callable[[sidecar.sqlite3.Connection], QuerySet],
+    read_queries: Callable[[sqlite3.Connection], QuerySet],
     modes: Sequence[str] = MEASURED,
     **options: Any,
 ) -> Evaluation:
@@ -167,14 +172,14 @@ def evaluate_sidecar(
     :raises SidecarError: if there is no sidecar
     :raises EvaluationError: as :func:`evaluate` does
     """
-    with closing(sidecar.connect(path)) as connection:
-        sql_functions.register(connection)
-        sql_functions.register_embed(connection)
+    with closing(database.connect(path)) as connection:
+        functions.register(connection)
+        functions.register_embed(connection)
         return evaluate(connection, read_queries(connection), modes, **options)
 
 
 def evaluate(
-    connection: sidecar.sqlite3.Connection,
+    connection: sqlite3.Connection,
     query_set: QuerySet,
     modes: Sequence[str] = MEASURED,
     *,
@@ -188,11 +193,11 @@ def evaluate(
     :param connection: to a sidecar, with our SQL functions
     :param reranker: the name of one, to measure what the last mode finds with it, too
     :param on_query: called with how many of how many queries are done: before the first, then after each
-    :param options: go to :func:`~datasette_bear_search.search.search` as they are
+    :param options: go to :func:`~datasette_bear_search.search.results.search` as they are
     :raises EvaluationError: if a mode goes by meaning and the sidecar can't, or a library is missing
     """
     require_libraries()
-    state = sidecar.read_state(connection)
+    state = database.read_state(connection)
     embedder = _embedder(connection, state, modes)
     loaded_reranker = _reranker(reranker, state) if reranker else None
     runs: dict[str, _Run] = {}
@@ -228,7 +233,7 @@ def evaluate(
             for judged in query_set.queries
         ),
         left_out=query_set.left_out,
-        notes=sidecar.count_notes(connection),
+        notes=database.count_notes(connection),
         model=state.model if embedder else None,
         notices=tuple(filter(None, [readiness.incomplete(state) if embedder else None])),
     )
@@ -244,9 +249,9 @@ class _Run:
 
 
 def _run(
-    connection: sidecar.sqlite3.Connection,
-    state: sidecar.State,
-    embedder: embedders.Embedder | None,
+    connection: sqlite3.Connection,
+    state: database.State,
+    embedder: Embedder | None,
     reranker: Reranker | None,
     judged: JudgedQuery,
     modes: Sequence[str],
@@ -273,22 +278,22 @@ def _run(
         run.found[mode] = [hit.id for hit in results.hits]
     if reranker:
         started = time.perf_counter()
-        reranked = reranking.rerank(results.hits, results.query.meaning, reranker)
+        reranked = rerank.rerank(results.hits, results.query.meaning, reranker)
         run.milliseconds[RERANK] = run.milliseconds[mode] + _milliseconds_since(started)
         run.found[RERANK] = [hit.id for hit in reranked.hits]
     return run
 
 
 def _embedder(
-    connection: sidecar.sqlite3.Connection, state: sidecar.State, modes: Sequence[str]
-) -> embedders.Embedder | None:
+    connection: sqlite3.Connection, state: database.State, modes: Sequence[str]
+) -> Embedder | None:
     """The sidecar's model, loaded; None if no mode needs it. Falling back to words would measure something else."""
     trials = _trials(modes)
     if not trials:
         return None
-    obstacle = readiness.obstacle(state, sidecar.has_vector_extension(connection))
+    obstacle = readiness.obstacle(state, database.has_vector_extension(connection))
     if obstacle is None and state.model is not None:
-        embedder = embedders.get_embedder(state.model)
+        embedder = registry.get_embedder(state.model)
         obstacle = readiness.embed_query(state, embedder, trials[0])
         if obstacle is None:
             return embedder
@@ -298,12 +303,12 @@ def _embedder(
     )
 
 
-def _reranker(name: str, state: sidecar.State) -> Reranker:
+def _reranker(name: str, state: database.State) -> Reranker:
     """:raises EvaluationError: if there is none of this name, or its model can't be had"""
     try:
-        reranker = get_reranker(name, embedders.get_embedder(state.model) if state.model else None)
+        reranker = get_reranker(name, registry.get_embedder(state.model) if state.model else None)
         reranker.load()
-    except (ValueError, embedders.ModelUnavailable) as error:
+    except (ValueError, ModelUnavailable) as error:
         raise EvaluationError(str(error)) from None
     return reranker
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import embedders, indexer, sidecar
-from ..judgments import JudgedQuery, QuerySet
+from ..embeddings import registry
+from ..index import indexer
 from ..notes import Note, without_title_line
 from ..sources import SourceError
+from ..sqlite import sqlite3
 from . import EvaluationError
+from .judgments import JudgedQuery, QuerySet
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
 
@@ -36,7 +38,7 @@ class Collection:
     def name(self) -> str:
         return self.folder.resolve().name
 
-    def judged_queries(self, connection: sidecar.sqlite3.Connection) -> QuerySet:
+    def judged_queries(self, connection: sqlite3.Connection) -> QuerySet:
         """The queries, their answers found among the notes of a sidecar by their keys.
 
         :raises EvaluationError: if a document that should be found isn't there, or no query has an answer
@@ -130,7 +132,7 @@ def index_collection(
     :raises SourceError: if the documents can't be read
     :raises EvaluationError: if it needs vectors and they can't be made
     """
-    embedder = embedders.get_embedder(model)
+    embedder = registry.get_embedder(model)
     # Each model has its own, so that comparing two doesn't embed everything again and again.
     digest = hashlib.blake2b(
         f"{collection.folder.resolve()}\n{embedder.name}".encode(), digest_size=4

@@ -60,3 +60,14 @@ class Incremental(Protocol):
     ) -> Iterable[Note | Unchanged]:
         """Every note, those whose ``stamp`` is still that in ``known`` (by key) as Unchanged. Raises SourceError."""
         ...
+
+
+class Unreadable(Exception):
+    """A file can't be read. The message says why, and follows on its name."""
+
+    def __init__(self, reason: str, *, is_gone: bool = True) -> None:
+        """
+        :param is_gone: whether its old text isn't there any more; or else it may be, only not for us or not now
+        """
+        super().__init__(reason)
+        self.is_gone = is_gone

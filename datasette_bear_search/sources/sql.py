@@ -12,16 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import Note, Tag
-from . import (
-    SourceError,
-    bodies,
-    decoding,
-    html_pages,
-    markdown_text,
-    sqlite_file,
-    timestamps,
-)
-from .exported_json import storable
+from . import SourceError, html, markdown_facts, readonly
+from . import text as decoding
+from . import text as timestamps
+from .text import storable
 
 NEEDED = ("key", "title", "body")
 OPTIONAL = ("created", "modified", "url", "tags", "pinned", "archived", "trashed", "attachments")
@@ -103,13 +97,11 @@ class SQLQuery:
 
     def state(self) -> str:
         settings = repr((self.sql, self.format, self.epoch, self.timezone)).encode(errors="replace")
-        return (
-            f"{sqlite_file.state(self.path)} {hashlib.blake2b(settings, digest_size=8).hexdigest()}"
-        )
+        return f"{readonly.state(self.path)} {hashlib.blake2b(settings, digest_size=8).hexdigest()}"
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
-        columns, rows = sqlite_file.answer(self.path, self.sql, seconds=self.time_limit)
+        columns, rows = readonly.answer(self.path, self.sql, seconds=self.time_limit)
         names = self._checked(columns)
         trouble = Counter[str]()
         by_key: dict[str, Sequence[Any]] = {}
@@ -159,11 +151,11 @@ class SQLQuery:
         if url and not _is_address(url):
             trouble["values of url that are no address"] += 1
             url = ""
-        facts = markdown_text.facts(body if self.format != "text" else "")
+        facts = markdown_facts.facts(body if self.format != "text" else "")
         return Note(
             key=key,
-            title=bodies.title_of(title, body),
-            body=bodies.without_title(body, title),
+            title=markdown_facts.title_of(title, body),
+            body=markdown_facts.without_title(body, title),
             tags=tuple(Tag(name) for name in _tags(values.get("tags"))),
             attachments=_text(values.get("attachments")),
             created=moment("created"),
@@ -193,8 +185,8 @@ class SQLQuery:
 
     def _markdown(self, body: str) -> str:
         if self.format == "html":
-            return html_pages.to_markdown(body)
-        return bodies.as_markdown(body) if self.format == "text" else body
+            return html.to_markdown(body)
+        return markdown_facts.as_markdown(body) if self.format == "text" else body
 
 
 def _choice(option: str, value: object, allowed: Collection[str]) -> str:

@@ -1,0 +1,116 @@
+"""What the benchmarks of speed share: times and what is said of them, tables, and which machine it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy
+
+from datasette_bear_search.sqlite import sqlite3
+
+T = TypeVar("T")
+
+
+def timed(
+    function: Callable[[], T], clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, T]:
+    """How many milliseconds a call takes, and what it gives back."""
+    started = clock()
+    result = function()
+    return (clock() - started) * 1000, result
+
+
+def summary(milliseconds: Iterable[float]) -> dict[str, float]:
+    """The median and the 95th percentile."""
+    p50, p95 = numpy.percentile(list(milliseconds), [50, 95])
+    return {"p50": round(float(p50), 2), "p95": round(float(p95), 2)}
+
+
+def cell(times: dict[str, float]) -> str:
+    """A summary in a table."""
+    return f"{short(times['p50'])} / {short(times['p95'])}"
+
+
+def short(milliseconds: float) -> str:
+    """A time in a table or a plot."""
+    return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers depend on."""
+    connection = sqlite3.connect(":memory:")
+    [sqlite] = connection.execute("select sqlite_version()").fetchone()
+    connection.close()
+    return {
+        "when": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "sqlite": sqlite,
+        **{
+            name: _version(name)
+            for name in ("datasette-bear-search", "datasette", "sqlite-vec", "numpy")
+        },
+        "commit": _commit(),
+        # Times of a machine that does something else mean little.
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def write_json(path: Path, measured: Any) -> None:
+    """Write what was measured, and on which machine, and say where it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine(), "measured": measured}, indent=1) + "\n")
+    print(f"\nThe numbers are in {path}.", flush=True)
+
+
+def resident_megabytes(process: int) -> float:
+    """The memory that a process has at the moment."""
+    kilobytes = subprocess.check_output(["ps", "-o", "rss=", "-p", str(process)])
+    return int(kilobytes) / 1024
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    here = Path(__file__).parent
+    try:
+        commit = subprocess.check_output(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=here,
+            text=True,
+            stderr=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.strip()

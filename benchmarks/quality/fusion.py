@@ -1,0 +1,190 @@
+"""What the fusion is worth: python -m benchmarks.quality.fusion --folder FOLDER [COLLECTION…]
+
+Takes the indexes that ``benchmarks.speed.indexing`` left in FOLDER and prints tables in Markdown, nDCG@10 each:
+
+- both legs, plain Reciprocal Rank Fusion (k = 60 over 100 notes of each leg: FTS5 with all words joined by OR, title 10,
+  body 1, against each note's best passage), and our search with the balance that follows from the query's shape;
+- our search with each fixed balance;
+- leave one collection out: for each shape of query the balance that is best on the other collections, fitted on them and
+  measured on the one that was left out. As long as this is no better than the balances in ``planning``, they stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytrec_eval
+
+from benchmarks.lib.collections import collections
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.evaluation.collections import read_collection
+from datasette_bear_search.evaluation.judgments import JudgedQuery
+from datasette_bear_search.index import database
+from datasette_bear_search.index.schema import PASSAGE_INDEX
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search import functions
+from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.results import Ranking, search
+from datasette_bear_search.sqlite import sqlite3
+
+BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
+DEPTH = 100
+# Several passages of a note count once, so that more of them make DEPTH notes.
+PASSAGES = 1000
+RRF_K = 60
+
+# A search's name → the query's id → nDCG@10.
+Scores = dict[str, dict[str, float]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="COLLECTION")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--queries", type=int, help="only so many of each collection")
+    arguments = parser.parse_args()
+    scores: dict[str, Scores] = {}
+    shapes: dict[str, dict[str, str]] = {}
+    for folder in collections():
+        path = arguments.folder / f"{folder.name}.db"
+        if path.exists() and (not arguments.names or folder.name in arguments.names):
+            with closing(database.connect(path)) as connection:
+                functions.register(connection)
+                functions.register_embed(connection)
+                judged = read_collection(folder).judged_queries(connection).queries
+                judged = judged[: arguments.queries]
+                scores[folder.name] = measured(connection, judged)
+                shapes[folder.name] = {
+                    query.id: plan(connection, parse(query.text)).shape for query in judged
+                }
+    searches = list(next(iter(scores.values())))
+    _print_table(
+        ["search", *scores],
+        [[name, *(_mean(of[name].values()) for of in scores.values())] for name in searches],
+    )
+    _print_table(["leave one out", *scores], [_left_out(scores, shapes)])
+
+
+def measured(connection: sqlite3.Connection, judged: list[JudgedQuery]) -> Scores:
+    """Every search on every query."""
+    model = database.get_meta(connection, "model")
+    vectors = registry.get_embedder(model).embed_queries([query.text for query in judged])
+    found: dict[str, dict[str, list[int]]] = {}
+    for query, vector in zip(judged, vectors):
+        ours = {
+            "keyword": found_by_us(connection, query.text, "keyword"),
+            "semantic": found_by_us(connection, query.text, "semantic"),
+            "plain RRF": plain_rrf(connection, query.text, vector or b""),
+            "hybrid": found_by_us(connection, query.text, "hybrid"),
+        }
+        for balance in BALANCES:
+            ours[f"balance {balance}"] = found_by_us(connection, query.text, "hybrid", balance)
+        for name, notes in ours.items():
+            found.setdefault(name, {})[query.id] = notes
+    grades = {
+        query.id: {str(note): grade for note, grade in query.grades.items()} for query in judged
+    }
+    judge = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut.10"})
+    return {
+        name: {
+            query: values["ndcg_cut_10"]
+            for query, values in judge.evaluate(
+                {
+                    query: {str(note): -float(rank) for rank, note in enumerate(notes)}
+                    for query, notes in by_query.items()
+                }
+            ).items()
+        }
+        for name, by_query in found.items()
+    }
+
+
+def found_by_us(
+    connection: sqlite3.Connection, text: str, mode: str, balance: float | None = None
+) -> list[int]:
+    planned = plan(connection, parse(text, mode), balance=balance)
+    results = search(
+        connection, planned, semantic=mode != "keyword", ranking=Ranking(balance=balance), size=10
+    )
+    return [hit.id for hit in results.hits]
+
+
+def plain_rrf(connection: sqlite3.Connection, text: str, vector: bytes) -> list[int]:
+    """What most hybrid searches do."""
+    match = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+    words = connection.execute(
+        """
+        select rowid
+        from notes_fts
+        where notes_fts match ?
+        order by bm25(notes_fts, 10.0, 1.0, 1.0, 1.0), rowid
+        limit ?
+        """,
+        [match, DEPTH],
+    ).fetchall()
+    meaning = connection.execute(
+        f"""
+        select passages.note_id
+        from {PASSAGE_INDEX}
+        join passages on passages.id = {PASSAGE_INDEX}.rowid
+        where embedding match ? and k = ?
+        group by passages.note_id
+        order by min(distance)
+        limit ?
+        """,
+        [vector, PASSAGES, DEPTH],
+    ).fetchall()
+    scores: dict[int, float] = {}
+    for leg in (words, meaning):
+        for rank, (note,) in enumerate(leg, 1):
+            scores[note] = scores.get(note, 0.0) + 1 / (RRF_K + rank)
+    return sorted(scores, key=lambda note: -scores[note])[:10]
+
+
+def _left_out(scores: dict[str, Scores], shapes: dict[str, dict[str, str]]) -> list[str | float]:
+    cells: list[str | float] = ["balances of the others"]
+    for name in scores:
+        best = _best_balances({n: s for n, s in scores.items() if n != name}, shapes)
+        cells.append(
+            _mean(
+                scores[name][best.get(shape, "hybrid")][query]
+                for query, shape in shapes[name].items()
+            )
+        )
+    return cells
+
+
+def _best_balances(scores: dict[str, Scores], shapes: dict[str, dict[str, str]]) -> dict[str, str]:
+    """For each shape the fixed balance with the best mean over the collections' means."""
+    best = {}
+    for shape in {shape for name in scores for shape in shapes[name].values()}:
+        means = {}
+        for balance in BALANCES:
+            search_name = f"balance {balance}"
+            by_collection = [
+                [of[search_name][query] for query, its in shapes[name].items() if its == shape]
+                for name, of in scores.items()
+            ]
+            means[search_name] = _mean(_mean(values) for values in by_collection if values)
+        best[shape] = max(means, key=lambda name: means[name])
+    return best
+
+
+def _mean(values) -> float:
+    values = list(values)
+    return sum(values) / len(values) if values else 0.0
+
+
+def _print_table(head: list[str], rows: list[list[str | float]]) -> None:
+    print("\n| " + " | ".join([*head, "mean"]) + " |")
+    print("|---" * (len(head) + 1) + "|")
+    for name, *values in rows:
+        cells = [f"{value:.4f}" for value in [*values, _mean(values)]]
+        print("| " + " | ".join([str(name), *cells]) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""How fast vectors are made, by which way: python -m benchmarks.speed.embedding [--passages N] [--rounds N] [--json FILE]
+
+Prints a table in Markdown: passages a second with each way, the ratio to a bare ``model.encode(batch_size=32)`` of the same
+passages in the order of their files, the same ratio in seconds of the processor (which other programs disturb less), and
+the least cosine similarity to the vectors of that. The ways take turns, a window of passages each, so that whatever else
+the machine does is shared out fairly. The passages come from the collections below ``$BEAR_SEARCH_SHARED/eval`` if that is
+set, else from the sample notes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from benchmarks.lib.collections import collections
+from datasette_bear_search.demo import write_demo_library
+from datasette_bear_search.embeddings import files as model_files
+from datasette_bear_search.embeddings import onnx
+from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.sentence_transformers import MANY, SentenceTransformerEmbedder
+from datasette_bear_search.index.chunking import passages
+from datasette_bear_search.index.indexer import PASSAGES_PER_COMMIT, batches, read
+from datasette_bear_search.sources.bear import BearLibrary
+
+Encode = Callable[[list[str]], Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--passages", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--model", default=BUNDLED)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    texts = real_passages(arguments.passages)
+    with tempfile.TemporaryDirectory() as cache:
+        onnx.cache_folder = lambda: Path(cache)
+        ways = dict(_ways(arguments.model))
+        for encode in ways.values():
+            encode(texts[:8])  # the first takes longest
+        rows = measure(ways, texts, arguments.rounds)
+    print("| way | passages/s | ratio | ratio of processor seconds | least cosine |")
+    print("|---|---|---|---|---|")
+    for name, row in rows.items():
+        print(
+            f"| {name} | {row['rate']:.1f} | {row['ratio']:.2f} | {row['cpu_ratio']:.2f} | {row['cosine']:.6f} |"
+        )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2))
+
+
+def real_passages(count: int) -> list[str]:
+    """So many passages of real notes in the order of their files."""
+    if os.environ.get("BEAR_SEARCH_SHARED"):
+        folders = collections()
+        found = [
+            text
+            for folder in folders
+            for text in _first(_collection(folder), count // len(folders))
+        ]
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "library.sqlite"
+            write_demo_library(library)
+            notes = list(read(BearLibrary(library)).notes)
+        found = [passage.text for note in notes for passage in passages(note.title, note.body)]
+    return found[:count]
+
+
+def measure(ways: dict[str, Encode], texts: list[str], rounds: int) -> dict[str, dict[str, float]]:
+    """For each way its rate, its ratio to the first way and the least cosine to that one's vectors."""
+    seconds = dict.fromkeys(ways, 0.0)
+    cpu_seconds = dict.fromkeys(ways, 0.0)
+    vectors: dict[str, Any] = {}
+    for turn in range(rounds):
+        # The order is turned, too: whoever comes after a hard worker finds a hot processor.
+        names = list(ways)[turn % len(ways) :] + list(ways)[: turn % len(ways)]
+        for name in names:
+            started, cpu_started = time.perf_counter(), time.process_time()
+            vectors[name] = numpy.asarray(ways[name](texts))
+            seconds[name] += time.perf_counter() - started
+            cpu_seconds[name] += time.process_time() - cpu_started
+    first = next(iter(ways))
+    return {
+        name: {
+            "rate": rounds * len(texts) / seconds[name],
+            "ratio": seconds[first] / seconds[name],
+            "cpu_ratio": cpu_seconds[first] / cpu_seconds[name],
+            "cosine": float((vectors[name] * vectors[first]).sum(axis=1).min()),
+        }
+        for name in ways
+    }
+
+
+def _ways(name: str) -> Iterator[tuple[str, Encode]]:
+    embedder = SentenceTransformerEmbedder(name)
+    embedder.load()
+    bare = embedder._library_model()
+    yield (
+        "bare encode, file order",
+        lambda texts: bare.encode(
+            texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False
+        ),
+    )
+
+    def indexing(embedder: SentenceTransformerEmbedder, many: bool) -> Encode:
+        """As the index run does it: by length, a commit's worth at a time."""
+
+        def encode(texts: list[str]) -> Any:
+            embedder._expects_many = many
+            lengths = embedder.lengths(texts)
+            order = sorted(range(len(texts)), key=lengths.__getitem__)
+            rows: list[Any] = [None] * len(texts)
+            for batch in batches(order, PASSAGES_PER_COMMIT):
+                for number, vector in zip(
+                    batch, embedder.embed_documents([texts[number] for number in batch])
+                ):
+                    rows[number] = numpy.frombuffer(vector, dtype="<f4")
+            return numpy.array(rows)
+
+        return encode
+
+    yield "by length, float32", indexing(embedder, False)
+    embedder.expect(MANY)
+    if embedder._fast_model is not bare:
+        yield "by length, bfloat16", indexing(embedder, True)
+    if onnx.is_installed() and model_files.folder_of(embedder.name):
+        embedder.become_light()
+        light = SentenceTransformerEmbedder(name)
+        light.load()
+        if light._light is not None:
+            yield "by length, onnxruntime", indexing(light, False)
+
+
+def _collection(folder: Path) -> Iterator[str]:
+    with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            document = json.loads(line)
+            for passage in passages(document.get("title") or "", document["text"]):
+                yield passage.text
+
+
+def _first(texts: Iterator[str], count: int) -> list[str]:
+    return [text for text, _ in zip(texts, range(count))]
+
+
+if __name__ == "__main__":
+    main()

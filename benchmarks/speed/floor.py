@@ -1,0 +1,119 @@
+"""What a search can't be faster than: FTS5 alone, a scan of all vectors in sqlite-vec, and the same in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy
+
+from datasette_bear_search.index import database
+from datasette_bear_search.index.schema import VECTORS
+from datasette_bear_search.sqlite import sqlite3
+
+# Rows that FTS5 is asked for.
+ROWS = 100
+
+_FTS5 = f"""
+select rowid
+from notes_fts
+where notes_fts match ?
+order by bm25(notes_fts)
+limit {ROWS}
+"""
+
+_VEC0 = """
+select rowid, distance
+from vectors
+where embedding match ?
+  and k = ?
+"""
+
+
+class Floor:
+    """Bare scans of the words and vectors of a sidecar.
+
+    The vectors stand in a vec0 table of their own, however the sidecar itself keeps them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._words = database.connect(path)
+        self._vectors = sqlite3.connect(_vec0_database(path))
+        database.load_vector_extension(self._vectors)
+        rows = self._words.execute(
+            f"""
+            select {VECTORS}.vector, passages.id, passages.note_id
+            from {VECTORS}
+            join passages on passages.id = {VECTORS}.passage_id
+            order by passages.id
+            """
+        )
+        [count] = self._words.execute(f"select count(*) from {VECTORS}").fetchone()
+        [size] = self._words.execute(f"select length(vector) from {VECTORS} limit 1").fetchone()
+        # Row by row into its place: a million vectors are there once, not twice.
+        self.matrix = numpy.empty((count, size // 4), "float32")
+        self.passage_ids = numpy.empty(count, "int64")
+        self.note_ids = numpy.empty(count, "int64")
+        for place, (vector, passage_id, note_id) in enumerate(rows):
+            self.matrix[place] = numpy.frombuffer(vector, "<f4")
+            self.passage_ids[place] = passage_id
+            self.note_ids[place] = note_id
+
+    def close(self) -> None:
+        self._words.close()
+        self._vectors.close()
+
+    def fts5(self, match: str) -> list[int]:
+        """The notes that FTS5 finds best."""
+        return [rowid for (rowid,) in self._words.execute(_FTS5, [match])]
+
+    def vec0(self, vector: bytes, k: int) -> list[int]:
+        """The passages that sqlite-vec finds nearest, comparing all."""
+        return [rowid for rowid, _ in self._vectors.execute(_VEC0, [vector, k])]
+
+    def numpy(self, vector: bytes, k: int) -> numpy.ndarray:
+        """The places of the nearest passages, in no order: what the machine's memory can deliver."""
+        similarities = self.matrix @ numpy.frombuffer(vector, "<f4")
+        return numpy.argpartition(-similarities, min(k, len(similarities) - 1))[:k]
+
+    def nearest_notes(
+        self, vector: bytes, count: int, allowed: Sequence[int] | None = None
+    ) -> dict[int, float]:
+        """The nearest notes of those allowed, each with the similarity of its nearest passage."""
+        similarities = self.matrix @ numpy.frombuffer(vector, "<f4")
+        if allowed is not None:
+            similarities[~numpy.isin(self.note_ids, numpy.fromiter(allowed, "int64"))] = -2
+        # No note has so many passages that fewer notes than asked for are among them.
+        enough = min(count * 60, len(similarities) - 1)
+        nearest = numpy.argpartition(-similarities, enough)[: enough + 1]
+        nearest = nearest[numpy.argsort(-similarities[nearest])]
+        best: dict[int, float] = {}
+        for place in nearest:
+            if similarities[place] > -2 and len(best) < count:
+                best.setdefault(int(self.note_ids[place]), float(similarities[place]))
+        return best
+
+
+def _vec0_database(path: Path) -> Path:
+    """A database beside the sidecar with nothing but its vectors in a vec0 table; kept while the sidecar is the same."""
+    made = path.with_name(f"{path.stem}-vec0.db")
+    if made.exists() and made.stat().st_mtime > path.stat().st_mtime:
+        return made
+    made.unlink(missing_ok=True)
+    with closing(sqlite3.connect(made, isolation_level=None)) as connection:
+        database.load_vector_extension(connection)
+        connection.execute("pragma synchronous = off")
+        connection.execute("attach ? as sidecar", [str(path)])
+        [size] = connection.execute(
+            f"select length(vector) from sidecar.{VECTORS} limit 1"
+        ).fetchone()
+        connection.execute("begin")
+        connection.execute(
+            f"create virtual table vectors using vec0(embedding float[{size // 4}] distance_metric=cosine)"
+        )
+        connection.execute(
+            f"insert into vectors (rowid, embedding) select passage_id, vector from sidecar.{VECTORS}"
+        )
+        connection.execute("commit")
+    return made

@@ -1,0 +1,118 @@
+"""What ranking costs beside the two legs bare: python -m benchmarks.speed.queries --folder FOLDER [COLLECTION…]
+
+Indexes each collection into FOLDER (kept, so that a second run need not embed again), asks its questions, warm, and prints a
+table in Markdown with the medians in milliseconds:
+
+- vector: making the query's vector, which the others leave out;
+- ranking: planning, and the statement as far as it ranks, without what it tells of the notes that it found;
+- whole: the same with snippets, passages and all that is told;
+- FTS5, vec0: the hundred best notes by FTS5 alone, all words joined by OR, and the hundred nearest passages by sqlite-vec;
+- ranking and whole as multiples of these two together.
+
+Each query is asked each way before the next one, so that what else the machine does is shared out fairly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from benchmarks.lib.collections import collections, queries, write_collection
+from benchmarks.lib.measuring import short, summary, table, timed
+from benchmarks.speed.floor import ROWS, Floor
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.embeddings.base import Embedder
+from datasette_bear_search.index import indexer, vectors
+from datasette_bear_search.query.fts5 import any_of, quoted
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search.engine import open_sidecar
+from datasette_bear_search.search.planner import Plan, plan
+from datasette_bear_search.search.results import look_ahead, search, statement
+from datasette_bear_search.search.sql import SNIPPETS
+from datasette_bear_search.sources.bear import BearLibrary
+from datasette_bear_search.sqlite import sqlite3
+
+SEED = 3
+WARM_UP = 4
+
+COLUMNS = ("vector", "ranking", "whole", "FTS5", "vec0")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="COLLECTION", help="all if none is named")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--queries", type=int, default=40, help="of each collection")
+    arguments = parser.parse_args()
+    rows = [
+        measure(collection, arguments.folder, arguments.queries)
+        for collection in collections()
+        if not arguments.names or collection.name in arguments.names
+    ]
+    print(table(["", "notes", *COLUMNS, "ranking, ratio", "whole, ratio"], rows))
+
+
+def measure(collection: Path, folder: Path, count: int) -> list[str]:
+    """The row of one collection."""
+    library, path = folder / f"{collection.name}.sqlite", folder / f"{collection.name}.db"
+    if not library.exists():
+        write_collection(collection, library)
+    embedder = registry.get_embedder(registry.default_model())
+    report = indexer.index(path, [indexer.read(BearLibrary(library))], embedder)
+    texts = queries(collection)
+    asked = random.Random(SEED).sample(texts, min(count + WARM_UP, len(texts)))
+    embedder.embed_query("warm")
+    floor = Floor(path)
+    times: dict[str, list[float]] = defaultdict(list)
+    try:
+        with open_sidecar(path) as connection:
+            for number, text in enumerate(asked):
+                for name, milliseconds in _ask(connection, embedder, floor, text).items():
+                    if number >= WARM_UP:
+                        times[name].append(milliseconds)
+    finally:
+        floor.close()
+    medians = {name: summary(each)["p50"] for name, each in times.items()}
+    bare = medians["FTS5"] + medians["vec0"]
+    ratios = [f"{medians[name] / bare:.2f}" for name in ("ranking", "whole")]
+    cells = [short(medians[name]) for name in COLUMNS]
+    return [collection.name, f"{report.notes:,}", *cells, *ratios]
+
+
+def _ask(
+    connection: sqlite3.Connection, embedder: Embedder, floor: Floor, text: str
+) -> dict[str, float]:
+    """What one query takes each way, in milliseconds."""
+    query = plan(connection, parse(text)).query
+    all_words = any_of(quoted(word) for word in re.findall(r"\w+", text))
+    times = {}
+    times["vector"], vector = timed(lambda: embedder.embed_query(query.meaning))
+
+    def planned() -> Plan:
+        planned = plan(connection, parse(text))
+        look_ahead(connection, planned, embedder)
+        return planned
+
+    def whole() -> None:
+        search(connection, planned(), semantic=True)
+
+    def ranking() -> None:
+        run = statement(planned(), ("keyword", "semantic"))
+        parts, _, _ = run.sql.partition(f",\n{SNIPPETS.strip()}")
+        connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()
+
+    for name, way in (("ranking", ranking), ("whole", whole)):
+        vectors.load(connection).forget_looks()
+        times[name], _ = timed(way)
+    times["FTS5"], _ = timed(lambda: floor.fts5(all_words))
+    times["vec0"], _ = timed(lambda: floor.vec0(vector, ROWS))
+    return times
+
+
+if __name__ == "__main__":
+    main()

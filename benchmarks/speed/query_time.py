@@ -1,0 +1,261 @@
+"""How long a search takes, and how near that is to what is possible: python -m benchmarks.speed.query_time --folder FOLDER
+
+Asks libraries of several sizes (made in FOLDER if they aren't there, see scale) queries of several kinds, warm, and prints for
+each size a table in Markdown with the median and the 95th percentile in milliseconds:
+
+- whole: what the terminal and the agents run, with planning, the statement and the closest sentences, without making the
+  query's vector;
+- words, meaning: the same with one leg alone;
+- HTTP adds: what the JSON API of a Datasette in a process of its own, over a connection that stays open, takes longer than the
+  search itself takes there, as its answer tells; served: that search, without making the query's vector;
+- FTS5: the same words, ``order by bm25() limit 100`` and nothing else; all words: those that the planner leaves out, too;
+- vec0: the 50 and the 300 nearest of all vectors by sqlite-vec, exact; numpy: the same 50 by a product of matrices, which
+  shows what the machine's memory can deliver;
+- ratio: the whole, as a multiple of bare FTS5 and bare vec0 (50 nearest) together, of the medians;
+- × vec0: how many times as fast as that scan of all vectors a search by meaning alone is, of the medians;
+- recall: the share of the 50 nearest notes, found exactly, that a search by meaning alone gives.
+
+Filters narrow our search only; what is bare always looks at everything. Everything is measured in turns, query by query, so
+that what else the machine does is shared out fairly. The vectors are synthetic. The tables, as JSON and as a plot, are written to
+FOLDER, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks.lib.measuring import cell, summary, table, timed, write_json
+from benchmarks.lib.servers import Server, serving
+from benchmarks.lib.synthetic_vectors import register
+from benchmarks.lib.workload import Asked, workload
+from benchmarks.speed.floor import Floor
+from benchmarks.speed.scale import SIZE_HELP, SIZES, scaled_sidecar
+from datasette_bear_search.embeddings.base import Embedder
+from datasette_bear_search.index import vectors
+from datasette_bear_search.query.fts5 import any_of, quoted
+from datasette_bear_search.query.query import Query
+from datasette_bear_search.search import spelling
+from datasette_bear_search.search.engine import ask, open_sidecar, read_question
+from datasette_bear_search.search.planner import plan
+from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web.site import SEARCH_PATH
+
+QUERIES = 25
+# Asked before anything is measured.
+WARM_UP = 2
+# Neighbors of which the recall is taken.
+RECALL_AT = 50
+
+ALL = "all kinds"
+
+# What a whole search does, as its answer tells.
+PARTS = ("plan", "sql", "highlight")
+
+# What is measured of each query, and the head of its column.
+COLUMNS = {
+    "whole": "whole",
+    "keyword": "words",
+    "semantic": "meaning",
+    "served": "served",
+    "http_adds": "HTTP adds",
+    "fts5": "FTS5",
+    "fts5_all_words": "all words",
+    "vec0_50": "vec0, 50",
+    "vec0_300": "vec0, 300",
+    "numpy": "numpy",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help=SIZE_HELP)
+    parser.add_argument("--queries", type=int, default=QUERIES, help="of each kind")
+    parser.add_argument("--json", type=Path, help="instead of FOLDER/query_time.json")
+    parser.add_argument("--no-plot", action="store_true", help="where matplotlib isn't installed")
+    parser.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="count only what the processor does for it, on a machine that has other work; without HTTP",
+    )
+    arguments = parser.parse_args()
+    path = arguments.json or arguments.folder / "query_time.json"
+    measured = []
+    for size in arguments.sizes:
+        http = not arguments.processor_time
+        measured.append(measure(arguments.folder, size, arguments.queries, http))
+        print(report(measured[-1]), flush=True)
+    write_json(path, measured)
+    if not arguments.no_plot:
+        from benchmarks.lib.plots import plot_query_time
+
+        plot_query_time(path, path.with_suffix(".png"))
+
+
+def measure(folder: Path, size: int, count: int, http: bool = True) -> dict[str, Any]:
+    """The numbers of one library, by kind of query; without HTTP they are the processor's time."""
+    path = scaled_sidecar(folder, size)
+    embedder = register(folder)
+    floor = Floor(path)
+    try:
+        with ExitStack() as opened:
+            connection = opened.enter_context(open_sidecar(path))
+            server = opened.enter_context(serving([path], synthetic=folder)) if http else None
+            bench = Bench(connection, embedder, floor, server)
+            [passages] = connection.execute("select count(*) from passages").fetchone()
+            asked = workload(connection, count + WARM_UP)
+            kinds = list(dict.fromkeys(query.kind for query in asked))
+            warm_up = WARM_UP * len(kinds)
+            # Planning counts words, which would be known then.
+            planned = [
+                plan(connection, read_question(query.parameters()).query).query for query in asked
+            ]
+            spelling.common_words(connection).clear()
+            taken = [
+                (query.kind, bench.ask_everywhere(query, understood))
+                for query, understood in zip(asked, planned)
+            ][warm_up:]
+    finally:
+        floor.close()
+    by_kind: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for kind, times in taken:
+        by_kind[kind].append(times)
+        by_kind[ALL].append(times)
+    return {
+        "notes": size,
+        "passages": passages,
+        "too_slow": bench.too_slow,
+        "kinds": {kind: _numbers(by_kind[kind]) for kind in [*kinds, ALL]},
+    }
+
+
+class Bench:
+    """A library, and all ways to ask it."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        embedder: Embedder,
+        floor: Floor,
+        server: Server | None,
+    ) -> None:
+        self._connection = connection
+        self._embedder = embedder
+        self._floor = floor
+        self._server = server
+        self._clock = time.perf_counter if server else time.process_time
+        self.too_slow = 0  # requests that Datasette's time limit stopped
+
+    def ask_everywhere(self, asked: Asked, understood: Query) -> dict[str, float]:
+        """What one query takes each way, in milliseconds, and the recall."""
+        # Made, and kept, before anything is measured.
+        vector = self._embedder.embed_query(understood.meaning)
+        all_words = any_of(quoted(word) for word in asked.text.split() if ":" not in word)
+        floor = self._floor
+        known = dict(spelling.common_words(self._connection))
+        whole, timing = self._ours(asked, "auto")
+        times = {"whole": whole}
+        if self._server is not None:
+            times |= {f"of it {part}": timing.get(part, 0.0) for part in PARTS}
+            times["served"], times["http_adds"] = self._over_http(self._server, asked)
+        times["fts5"] = self._timed(lambda: floor.fts5(understood.match or all_words))
+        times["fts5_all_words"] = self._timed(lambda: floor.fts5(all_words))
+        times["vec0_50"] = self._timed(lambda: floor.vec0(vector, 50))
+        times["vec0_300"] = self._timed(lambda: floor.vec0(vector, 300))
+        for mode in ("keyword", "semantic"):
+            # What the whole has learned of the query doesn't count.
+            common = spelling.common_words(self._connection)
+            learned = {word: common.pop(word) for word in common.keys() - known}
+            times[mode], _ = self._ours(asked, mode)
+            common |= learned
+        times["numpy"] = self._timed(lambda: floor.numpy(vector, 50))
+        times["recall"] = self._recall(asked, vector)
+        return times
+
+    def _timed(self, function: Callable[[], object]) -> float:
+        return timed(function, self._clock)[0]
+
+    def _ours(self, asked: Asked, mode: str) -> tuple[float, dict[str, float]]:
+        question = read_question(asked.parameters(mode=mode))
+        vectors.load(self._connection).forget_looks()
+        milliseconds, answer = timed(lambda: ask(self._connection, question), self._clock)
+        return milliseconds, answer.timing_ms
+
+    def _over_http(self, server: Server, asked: Asked) -> tuple[float, float]:
+        """What the search takes in that process, without making the query's vector, and what HTTP adds."""
+        milliseconds, (status, body) = timed(
+            lambda: server.get(f"{SEARCH_PATH}.json", q=asked.text)
+        )
+        if status != 200:
+            self.too_slow += 1
+            return milliseconds, milliseconds
+        timing = json.loads(body)["timing_ms"]
+        return timing["total"] - timing["embed"], milliseconds - timing["total"]
+
+    def _recall(self, asked: Asked, vector: bytes) -> float:
+        question = read_question(asked.parameters(mode="semantic"), size=RECALL_AT)
+        results = ask(self._connection, question).results
+        conditions, parameters = results.query.filters.conditions()
+        allowed = None
+        if conditions:
+            rows = self._connection.execute(
+                f"select id from notes where {' and '.join(conditions)}", parameters
+            )
+            allowed = [note_id for (note_id,) in rows]
+        vectors = self._floor.nearest_notes(vector, RECALL_AT, allowed)
+        found = {hit.id for hit in results.hits}
+        return len(found & vectors.keys()) / len(vectors) if vectors else 1.0
+
+
+def report(measured: dict[str, Any]) -> str:
+    """The numbers of one library as a table."""
+    columns = {name: head for name, head in COLUMNS.items() if name in measured["kinds"][ALL]}
+    rows = [
+        [
+            kind,
+            *(cell(numbers[name]) for name in columns),
+            f"{numbers['ratio']:.2f}",
+            f"{numbers['times_vec0']:.1f}",
+            f"{numbers['recall']:.3f}",
+        ]
+        for kind, numbers in measured["kinds"].items()
+    ]
+    title = f"\n{measured['notes']:,} notes, {measured['passages']:,} passages: p50 / p95 in ms"
+    if measured["too_slow"]:
+        title += f". {measured['too_slow']} requests took longer than Datasette allows."
+    lines = [title, table(["", *columns.values(), "ratio", "× vec0", "recall"], rows)]
+    overall = measured["kinds"][ALL]
+    parts = [
+        f"{part} {overall[f'of it {part}']['p50']}" for part in PARTS if f"of it {part}" in overall
+    ]
+    if parts:
+        lines.append(f"Of the whole, medians: {', '.join(parts)}.")
+    return "\n\n".join(lines)
+
+
+def _numbers(times: Sequence[dict[str, float]]) -> dict[str, Any]:
+    numbers: dict[str, Any] = {"queries": len(times)}
+    for name in times[0]:
+        if name != "recall":
+            numbers[name] = summary(one[name] for one in times)
+    for k in (50, 300):
+        bare = summary(one["fts5"] + one[f"vec0_{k}"] for one in times)
+        numbers[f"floor_{k}"] = bare
+        numbers[f"ratio_{k}"] = round(numbers["whole"]["p50"] / bare["p50"], 3)
+    numbers["ratio"] = numbers["ratio_50"]
+    numbers["times_vec0"] = round(numbers["vec0_50"]["p50"] / numbers["semantic"]["p50"], 2)
+    numbers["recall"] = round(sum(one["recall"] for one in times) / len(times), 4)
+    return numbers
+
+
+if __name__ == "__main__":
+    main()

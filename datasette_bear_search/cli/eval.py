@@ -1,0 +1,94 @@
+"""``datasette bear-eval``: how well the search ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..query.query import MEASURED, MODES
+from .options import Progress, clear_errors
+
+
+@click.command()
+@click.argument("folders", nargs=-1, metavar="[COLLECTION]...", type=click.Path(path_type=Path))
+# Without the environment variable, which names a person's own index: documents of a COLLECTION are never in there.
+@click.option(
+    "--sidecar",
+    "sidecar_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Index to search, instead of one that is made of the COLLECTION; without a COLLECTION the one with your "
+    "judgments  [default: notes.db in the user's data folder]",
+)
+@click.option(
+    "--mode",
+    "modes",
+    multiple=True,
+    type=click.Choice(MODES),
+    default=MEASURED,
+    show_default=True,
+    help="Way of searching; can be given several times",
+)
+@click.option("--model", help="Embedding model: a sentence-transformers name or folder")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that keeps the indexes of collections  [default: in the user's cache folder]",
+)
+@click.option(
+    "--rerank",
+    metavar="NAME",
+    help="Measure the last mode with a reranker, too: maxsim, cross-encoder:MODEL or one of a plugin",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
+def bear_eval(
+    folders: tuple[Path, ...],
+    sidecar_path: Path | None,
+    modes: tuple[str, ...],
+    model: str | None,
+    cache: Path | None,
+    rerank: str | None,
+    as_json: bool,
+) -> None:
+    """
+    Measure how well the search ranks
+
+    COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed once, then its
+    queries are searched for as on the search page. Without a COLLECTION, the queries are those that you judged there.
+    """
+    import json
+
+    from .. import evaluation
+    from ..embeddings import registry
+    from ..evaluation import collections, report
+    from ..index import database
+
+    modes = tuple(dict.fromkeys(modes))
+    evaluations = []
+    with clear_errors():
+        evaluation.require_libraries()
+        for folder in folders:
+            collection = collections.read_collection(folder)
+            path = sidecar_path or collections.index_collection(
+                collection,
+                cache or collections.default_cache(),
+                model or registry.default_model(),
+                semantic=evaluation.needs_meaning(modes),
+                on_embedded=Progress(quiet=as_json),
+            )
+            on_query = Progress(quiet=as_json, what="queries")
+            evaluations.append(
+                evaluation.evaluate_sidecar(
+                    path, collection.judged_queries, modes, reranker=rerank, on_query=on_query
+                )
+            )
+        if not folders:
+            path = sidecar_path or database.default_path()
+            evaluations.append(
+                evaluation.evaluate_sidecar(path, evaluation.judged_queries, modes, reranker=rerank)
+            )
+    click.echo(
+        json.dumps(report.as_json(evaluations), indent=2, ensure_ascii=False)
+        if as_json
+        else report.as_text(evaluations)
+    )

@@ -1,0 +1,359 @@
+"""``datasette bear-search``: the search of the page, in a terminal."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..query.query import MODES
+from .options import redact_option, sidecar_option
+
+if TYPE_CHECKING:
+    from ..search.engine import Answer, Parameters, Question
+    from ..search.results import Hit
+    from ..search.similar import SimilarNote
+    from ..sqlite import sqlite3
+    from .terminal import Screen
+
+LIMIT = 10
+MAX_LIMIT = 100
+
+NOTHING_FOUND = 1
+NOT_SEARCHED = 2  # as in grep: a program that asks must be able to tell one from the other
+
+
+class NotSearched(click.ClickException):
+    """There is no answer, which is something else than no note; the message says why and what to do."""
+
+    exit_code = NOT_SEARCHED
+
+
+class SearchCommand(click.Command):
+    """A command that has the search page's parameters as options, too.
+
+    They come from the rooms that read them, which are imported only when the command is called.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        own = super().get_params(ctx)
+        return [*own[:2], *_page_options(), *own[2:]]
+
+
+@click.command(cls=SearchCommand)
+@click.argument("words", nargs=-1, metavar="[QUERY]...")
+@sidecar_option
+@click.option(
+    "--correct/--no-correct",
+    default=True,
+    help="Whether a word that no note has may be taken for a mistyped one",
+)
+@click.option(
+    "--limit",
+    "-n",
+    type=click.IntRange(1, MAX_LIMIT),
+    default=LIMIT,
+    show_default=True,
+    help="How many notes to show",
+)
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many notes to leave out")
+@click.option(
+    "--similar",
+    "similar_to",
+    type=click.IntRange(1, 2**63 - 1),
+    metavar="ID",
+    help="Show the notes most like the one with this id",
+)
+@click.option(
+    "--open",
+    "number_to_open",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Open the result with this number in its app, instead of showing any",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what the JSON API answers")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Say, too, how the query was understood, how each note was scored and what took how long",
+)
+@redact_option(default=False)
+def bear_search(
+    words: tuple[str, ...],
+    sidecar_path: Path | None,
+    correct: bool,
+    limit: int,
+    offset: int,
+    similar_to: int | None,
+    number_to_open: int | None,
+    as_json: bool,
+    explain: bool,
+    redact: bool,
+    **page_options: Any,
+) -> None:
+    """
+    Search the indexed notes in the terminal
+
+    QUERY is what the search page takes: words, questions, tag:work, created:2024 and so on. Put -- before a query with a
+    word that begins with a minus. Without a QUERY the notes that the options allow are listed, newest first.
+
+    The exit status is 0 if notes were found, 1 if there are none and 2 if the search could not be made.
+    """
+    from ..index import database
+    from ..search import engine, redaction
+    from ..search.snippets import json_answer
+
+    parameters = _page_parameters(words, page_options)
+    if similar_to is not None and parameters:
+        raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
+    if similar_to is None and not parameters:
+        raise click.UsageError(
+            "What do you look for? Give words, a question or a filter such as --tag work."
+        )
+    path = sidecar_path or database.default_path()
+    with _clear_errors(), engine.open_sidecar(path) as connection:
+        if redact:
+            redaction.require()
+        if similar_to is not None:
+            notes = _similar(connection, similar_to, limit, number_to_open, as_json, redact)
+        else:
+            question = engine.read_question(parameters, size=limit, offset=offset, correct=correct)
+            answer = _ask(connection, question, redact)
+            notes = answer.results.hits
+            notices = _notices(answer, path)
+            for notice in notices:
+                _say(notice)
+            if number_to_open is not None:
+                _open(notes, number_to_open, offset)
+            elif as_json:
+                _print_json(
+                    json_answer(answer.results, notices, answer.timing_ms, page_options["rerank"])
+                )
+            else:
+                _print_results(answer, offset)
+                if explain:
+                    _print_explanation(connection, answer)
+    if not notes:
+        sys.exit(NOTHING_FOUND)
+
+
+def _ask(connection: sqlite3.Connection, question: Question, redact: bool) -> Answer:
+    """The answer; while a model is loaded, a line on the terminal says so."""
+    from ..search import engine
+
+    line = "Loading the model…"
+    is_shown = False
+
+    def on_loading() -> None:
+        nonlocal is_shown
+        if sys.stderr.isatty() and not is_shown:
+            click.echo(line, nl=False, err=True)
+            is_shown = True
+
+    try:
+        return engine.ask(connection, question, redact=redact, on_loading=on_loading)
+    finally:
+        if is_shown:
+            click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
+
+
+def _similar(
+    connection: sqlite3.Connection,
+    note_id: int,
+    limit: int,
+    number_to_open: int | None,
+    as_json: bool,
+    redact: bool,
+) -> Sequence[SimilarNote]:
+    from dataclasses import asdict
+
+    from ..search import redaction as redacted
+    from ..search import similar
+    from . import terminal
+
+    found = similar.similar(connection, note_id, size=limit)
+    if found is None:
+        raise NotSearched(
+            f"There is no note with the id {note_id}. Each result of a search has its id below it."
+        )
+    if redact:
+        found = redacted.similar_notes(connection, found)
+    for notice in found.notices:
+        _say(notice)
+    if number_to_open is not None:
+        _open(found.notes, number_to_open, 0)
+    elif as_json:
+        _print_json(
+            {
+                "ok": True,
+                "note": {"id": found.id, "title": found.title},
+                "rows": [asdict(note) for note in found.notes],
+                "notices": found.notices,
+            }
+        )
+    elif found.notes:
+        click.echo(terminal.similar_text(found, _screen(sys.stdout)), color=True)
+    else:
+        _say("No note is like this one.")
+    return found.notes
+
+
+def _notices(answer: Answer, path: Path) -> list[str]:
+    from ..index import watch
+    from ..search import engine
+
+    corrections = [
+        f"Searched for “{searched}” instead of “{typed}”; with --no-correct the search is for what was typed."
+        for typed, searched in answer.results.plan.corrections
+    ]
+    changed = engine.changed_notice(watch.changes_since_indexing(path))
+    return [*corrections, *answer.notices, *([changed] if changed else [])]
+
+
+def _print_json(body: dict[str, Any]) -> None:
+    from .terminal import printable_json
+
+    click.echo(printable_json(json.dumps(body, indent=2, ensure_ascii=False)))
+
+
+def _print_results(answer: Answer, offset: int) -> None:
+    from .terminal import results_text
+
+    if answer.results.hits:
+        # What is no terminal gets plain text anyway; click would take the links from the rest.
+        click.echo(results_text(answer, offset, _screen(sys.stdout)), color=True)
+    else:
+        _say("No note was found.")
+
+
+def _print_explanation(connection: sqlite3.Connection, answer: Answer) -> None:
+    from ..search.sql import COLUMN_WEIGHTS
+    from .terminal import explanation
+
+    results = answer.results
+    bm25 = {}
+    if "keyword" in results.legs and results.query.match:
+        bm25 = dict(
+            connection.execute(
+                f"select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?",
+                [results.query.match],
+            )
+        )
+    click.echo("\n" + explanation(answer, bm25))
+
+
+def _say(notice: str) -> None:
+    from .terminal import notice_text
+
+    click.echo(notice_text(notice, _screen(sys.stderr)), err=True, color=True)
+
+
+def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:
+    if not notes:
+        _say("No note was found.")
+        return
+    place = number - offset - 1
+    if not 0 <= place < len(notes):
+        raise NotSearched(
+            f"There is no result {number} here, only {offset + 1} to {offset + len(notes)}. See --limit and --offset."
+        )
+    url = notes[place].url
+    # What doesn't begin so could be read as an option by the program that opens it.
+    if not url or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
+        raise NotSearched("This note can't be opened: its source has no addresses of notes.")
+    if click.launch(url):
+        raise NotSearched("No app on this machine opens this note.")
+
+
+def _screen(stream: Any) -> Screen:
+    from .terminal import screen_for
+
+    return screen_for(stream.isatty(), shutil.get_terminal_size().columns, os.environ)
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    # Not those of all commands: they don't know this exit status, and cost the import of the indexer.
+    from ..index.database import SidecarError, explained
+    from ..query.filters import InvalidParameter
+    from ..search.redaction import RedactionMissing
+    from ..sqlite import sqlite3
+
+    try:
+        yield
+    except InvalidParameter as error:
+        raise click.UsageError(str(error)) from None
+    except (RedactionMissing, SidecarError) as error:
+        raise NotSearched(str(error)) from None
+    except sqlite3.Error as error:
+        raise NotSearched(explained(error)) from None
+
+
+def _page_parameters(words: Sequence[str], options: dict[str, Any]) -> Parameters:
+    """What was asked for, as the search page has it in its address."""
+    from ..search.engine import Parameters
+
+    values = {name: [*_texts(value)] for name, value in options.items()}
+    return Parameters({"q": [" ".join(words)] if any(words) else [], **values})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for each in value if isinstance(value, tuple) else (value,):
+        if each is not None:
+            yield {True: "1", False: "0"}[each] if isinstance(each, bool) else str(each)
+
+
+@functools.cache
+def _page_options() -> list[click.Parameter]:
+    """The parameters of the search page as options with the same names."""
+    from dataclasses import fields
+
+    from ..query.filters import HAS, STATES, Filters
+    from ..search.sql import FUSIONS, SORTS
+
+    dates = [field.name for field in fields(Filters) if field.name.endswith(("_after", "_before"))]
+    return [
+        click.Option(
+            ["--tag"], multiple=True, help="With this tag or one nested below it; several: all"
+        ),
+        click.Option(["--source"], multiple=True, help="Of this source, such as bear"),
+        *(_option(name, metavar="DATE", help=_DATES.get(name)) for name in dates),
+        *(click.Option([f"--{name}/--no-{name}"], default=None) for name in STATES),
+        click.Option(["--has"], multiple=True, type=click.Choice(tuple(HAS))),
+        _option("mode", type=click.Choice(MODES), help="Way of searching  [default: auto]"),
+        _option("sort", type=click.Choice(tuple(SORTS)), help="[default: relevance]"),
+        _option(
+            "balance",
+            type=float,
+            help="From 0, words alone, to 1, meaning alone  [default: by the query]",
+        ),
+        _option("fusion", type=click.Choice(FUSIONS), help="Of scores or ranks  [default: blend]"),
+        _option(
+            "recency",
+            type=float,
+            metavar="DAYS",
+            help="Newer notes weigh more: one of so many days keeps three quarters of its score",
+        ),
+        _option(
+            "rerank",
+            metavar="NAME",
+            help="A second, slower look at the first results: maxsim or cross-encoder",
+        ),
+    ]
+
+
+# One explanation serves all four.
+_DATES = {"created_after": "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"}
+
+
+def _option(name: str, **settings: Any) -> click.Option:
+    return click.Option([f"--{name.replace('_', '-')}"], **settings)

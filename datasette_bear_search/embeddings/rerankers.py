@@ -1,0 +1,230 @@
+"""Rerankers: models that read the query and a passage together, and say how well one answers the other.
+
+Too slow for every note, so that they only put the first results in a better order. Other plugins add theirs with the
+hook ``register_rerankers``.
+"""
+
+# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette command imports
+# this module: so only the functions that need them do.
+from __future__ import annotations
+
+import re
+import threading
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..hookspecs import hooks
+from .base import (
+    QUERY_CHARACTERS,
+    Embedder,
+    Model,
+    ModelUnavailable,
+    first_line,
+    readable,
+    silent_libraries,
+)
+
+CROSS_ENCODER = "BAAI/bge-reranker-v2-m3"
+
+# Token vectors of passages that MaxSim keeps: about 700 passages of 100 words with vectors of 384 numbers. Paging, going
+# back and queries about the same thing meet the same passages.
+CACHE_BYTES = 64 * 1024 * 1024
+
+
+class Reranker(Model):
+    """Scores passages for a query; a subclass with :meth:`score` is all there is to write."""
+
+    advice = "Search without rerank, or choose another reranker."
+
+    def prepare(self) -> None:
+        """Load what is slow to load. Called once, before the first :meth:`score`."""
+
+    @abstractmethod
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """A number for each passage: the higher, the better it answers. Any scale will do.
+
+        :raises ModelUnavailable: with a message for people
+        """
+
+
+Factory = Callable[[Embedder | None], Reranker]
+
+
+class MaxSim(Reranker):
+    """Late interaction over the token vectors of the embedding model itself: needs no further model.
+
+    Each of the query's tokens looks for the most similar token of the passage; the mean of these similarities is the
+    score. Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over
+    BERT", SIGIR 2020, do it with a model that is trained for it; ours is trained for whole texts.
+    """
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        super().__init__("maxsim")
+        self._embedder = embedder
+        # Text → float16 array, the last used last.
+        self._vectors: OrderedDict[str, Any] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        if self._embedder is None:
+            raise ModelUnavailable(
+                "The reranker maxsim needs the model that makes the vectors, and there are none yet. "
+                "Make them: datasette bear-index"
+            )
+        # The first call takes longest, and finds out whether the model has vectors of tokens.
+        self._embedder.token_vectors(["warm up"])
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.load()
+        # The query's are kept, too: its passages come in batches.
+        [words] = self._tokens([query[:QUERY_CHARACTERS]])
+        if not len(words):
+            return [0.0] * len(passages)
+        return [
+            float((tokens @ words.T).max(axis=0).mean()) if len(tokens) else -1.0
+            for tokens in self._tokens(passages)
+        ]
+
+    def _tokens(self, texts: Sequence[str]) -> list[Any]:
+        """The token vectors of each text, in float32, from memory where it was met before."""
+        with self._lock:
+            known = {text: self._vectors[text] for text in texts if text in self._vectors}
+            for text in known:
+                self._vectors.move_to_end(text)
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            # Half the precision costs nothing in quality, and twice as many passages are kept.
+            vectors = [rows.astype("float16") for rows in self._embedder.token_vectors(new)]
+            known.update(zip(new, vectors))
+            self._remember(dict(zip(new, vectors)))
+        return [known[text].astype("float32") for text in texts]
+
+    def _remember(self, vectors: dict[str, Any]) -> None:
+        with self._lock:
+            for text, rows in vectors.items():
+                if text not in self._vectors:
+                    self._vectors[text] = rows
+                    self._bytes += rows.nbytes
+            while self._bytes > CACHE_BYTES:
+                _, oldest = self._vectors.popitem(last=False)
+                self._bytes -= oldest.nbytes
+
+
+class CrossEncoderReranker(Reranker):
+    """A CrossEncoder of sentence-transformers: from a folder, or one of the hub that was downloaded before.
+
+    Nothing is downloaded here: they have up to some gigabytes, and a search isn't the time for that.
+    """
+
+    def __init__(self, model: str = CROSS_ENCODER) -> None:
+        super().__init__(model)
+        self._model: Any = None
+        # Tokenizers are not made for two threads at a time, and one batch keeps all cores busy.
+        self._score_lock = threading.Lock()
+
+    def prepare(self) -> None:
+        try:
+            from huggingface_hub import snapshot_download
+            from huggingface_hub.errors import LocalEntryNotFoundError
+            from sentence_transformers import CrossEncoder
+        except ImportError as error:
+            raise ModelUnavailable(
+                "A cross-encoder needs the Python package sentence-transformers, which can't be imported here "
+                f"({first_line(error)}). Install it: pip install sentence-transformers."
+            ) from error
+        folder = Path(self.name).expanduser()
+        if not folder.is_dir():
+            try:
+                folder = Path(snapshot_download(_hub_name(self.name), local_files_only=True))
+            except LocalEntryNotFoundError as error:
+                raise ModelUnavailable(
+                    f"The cross-encoder {self.name} isn't on this machine. Get it: hf download {self.name}"
+                ) from error
+        with silent_libraries():
+            self._model = CrossEncoder(str(folder), local_files_only=True)
+        # The first score takes longest: nobody should wait for it.
+        self._model.predict([("warm", "up")], show_progress_bar=False)
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.load()
+        query = readable(query[:QUERY_CHARACTERS])
+        pairs = [(query, readable(passage)) for passage in passages]
+        with self._score_lock:
+            scores = self._model.predict(pairs, show_progress_bar=False) if pairs else []
+        return [float(score) for score in scores]
+
+
+def our_rerankers() -> dict[str, Factory]:
+    """Those that come with us, for the hook."""
+    return {"maxsim": MaxSim, "cross-encoder": lambda embedder: CrossEncoderReranker()}
+
+
+def names() -> list[str]:
+    """What a person may ask for who isn't at this machine: no folders, and no model that isn't there already."""
+    return sorted(_factories())
+
+
+def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
+    """The reranker of this name for an index with this embedder, one in the whole process. Nothing is loaded yet.
+
+    :param name: as registered by a plugin, or ``cross-encoder:MODEL`` with a model of the hub or a folder
+    :raises ValueError: if there is none, with a message for people
+    """
+    factories = _factories()
+    kind, _, model = name.partition(":")
+    factory = factories.get(name)
+    if factory is None and kind == "cross-encoder" and model:
+        factory = lambda embedder: CrossEncoderReranker(model)  # noqa: E731
+    if factory is None:
+        known = ", ".join([*sorted(factories), "cross-encoder:MODEL"])
+        raise ValueError(f"The reranker must be one of {known}, not {name!r}")
+    with _registry_lock:
+        # An embedder that was replaced must not live on in here.
+        made_for, reranker = _rerankers.get(name, (None, None))
+        if reranker is None or made_for is not embedder:
+            try:
+                reranker = factory(embedder)
+            except Exception as error:  # a plugin's; what it raises costs nobody the results
+                reranker = _BrokenReranker(name, error)
+            _rerankers[name] = (embedder, reranker)
+        return reranker
+
+
+class _BrokenReranker(Reranker):
+    """Stands for one that could not even be made, and says so when it is loaded."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(name)
+        self._error = error
+
+    def prepare(self) -> None:
+        raise self._error
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.load()
+        return []
+
+
+_registry_lock = threading.Lock()
+_rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
+
+
+def _factories() -> dict[str, Factory]:
+    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
+    found: dict[str, Factory] = {}
+    for factories in reversed(hooks().register_rerankers()):
+        found.update(factories)
+    return found
+
+
+def _hub_name(name: str) -> str:
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
+        raise ModelUnavailable(
+            f"There is no folder {name} with a cross-encoder in it. Give the path of one, or the name of a model on "
+            "the Hugging Face hub."
+        )
+    return name

@@ -1,0 +1,106 @@
+"""Queries whose answers are known: what a judgment is, and those that a person stored in the sidecar.
+
+A judgment says that a note was what somebody looked for with a query, or that it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..sqlite import sqlite3
+
+THIS_WAS_IT = 1
+NOT_IT = 0
+
+# A query is as long as what the search reads of it; a pasted book needn't be kept.
+QUERY_CHARACTERS = 1000
+
+HOW_TO_JUDGE = (
+    "Open the search page with: datasette bear-serve. Search as you always do, and press “This was it” below the note "
+    "that you were looking for."
+)
+
+
+@dataclass(frozen=True)
+class JudgedQuery:
+    """A query and the notes that answer it."""
+
+    id: str
+    text: str
+    grades: Mapping[int, int]  # note id → grade: above 0 is an answer, and the higher the better
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether any note is known to answer it; without one there is nothing to measure."""
+        return any(grade > 0 for grade in self.grades.values())
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """Queries to measure a search with."""
+
+    name: str
+    queries: tuple[JudgedQuery, ...]
+    left_out: int  # queries for which no answer is known
+
+
+def normalized(query: str) -> str:
+    """A query in the form in which it is judged: the same words, however they are spaced."""
+    return " ".join(query.split())[:QUERY_CHARACTERS]
+
+
+def store(connection: sqlite3.Connection, query: str, source: str, key: str, grade: int) -> None:
+    """Remember whether a note answers a query, in place of what was said before."""
+    connection.execute(
+        """
+        insert into judgments (query, source, key, grade, judged)
+        values (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+        on conflict (query, source, key) do update set grade = excluded.grade, judged = excluded.judged
+        """,
+        [normalized(query), source, key, grade],
+    )
+
+
+def forget(connection: sqlite3.Connection, query: str, source: str, key: str) -> None:
+    """Take a judgment back."""
+    connection.execute(
+        "delete from judgments where query = ? and source = ? and key = ?",
+        [normalized(query), source, key],
+    )
+
+
+def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], int]:
+    """What was said about a query: (source, key) → grade."""
+    rows = connection.execute(
+        "select source, key, grade from judgments where query = ?", [normalized(query)]
+    )
+    return {(source, key): grade for source, key, grade in rows}
+
+
+def judged_queries(connection: sqlite3.Connection) -> QuerySet:
+    """Every query that was judged. Judgments of notes that are no longer indexed don't count."""
+    grades_by_query: dict[str, dict[int, int]] = {}
+    if _are_kept(connection):
+        for query, note_id, grade in connection.execute(
+            """
+            select judgments.query, notes.id, judgments.grade
+            from judgments
+            left join notes on notes.source = judgments.source and notes.key = judgments.key
+            order by judgments.id
+            """
+        ):
+            known = grades_by_query.setdefault(query, {})
+            if note_id is not None:
+                known[note_id] = grade
+    queries = [JudgedQuery(query, query, known) for query, known in grades_by_query.items()]
+    answered = tuple(query for query in queries if query.has_answer)
+    return QuerySet("Your judgments", answered, len(queries) - len(answered))
+
+
+def _are_kept(connection: sqlite3.Connection) -> bool:
+    """Whether the sidecar has the table; one that an earlier version made gets it from the next bear-index."""
+    [exists] = connection.execute(
+        "select exists (select 1 from sqlite_master where name = 'judgments')"
+    ).fetchone()
+    return bool(exists)

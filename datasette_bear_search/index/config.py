@@ -1,0 +1,373 @@
+"""``bear-search.yaml``: which sources there are, how each is read, and which tags are never indexed.
+
+The same settings may stand in Datasette's own configuration file, under ``plugins: datasette-bear-search:``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..sources import SourceError
+from ..sources.registry import SourceConfig, absolute, get_kind, kind_of, names, new_name
+
+PLUGIN = "datasette-bear-search"
+ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
+FILE_NAME = "bear-search.yaml"
+
+SETTINGS = ("sources", "never_index_tags")
+_SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed")
+
+# What can be typed after ``source:`` without quotation marks.
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+class ConfigurationError(Exception):
+    """The configuration can't be used; the message names the place and says what would be right."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a configuration file says."""
+
+    path: Path
+    sources: tuple[SourceConfig, ...] | None  # None if it names none and so leaves them to others
+    never: tuple[str, ...]  # tags that are never indexed, whatever the source
+
+
+def find_configuration(given: Path | None) -> Path | None:
+    """The configuration file: the given one, that of the environment, or the one in its usual place if it is there."""
+    if given is not None:
+        return given
+    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
+        return Path(chosen).expanduser()
+    usual = default_path()
+    return usual if usual.is_file() else None
+
+
+def default_path() -> Path:
+    """Where the configuration file is when nobody says otherwise."""
+    from platformdirs import user_config_path
+
+    return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
+
+
+def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:
+    """What a configuration file says.
+
+    :param known: sources that the sidecar has; what the file leaves open stays as it was with these
+    :raises ConfigurationError: if it can't be read, or says something that can't be meant
+    """
+    settings, is_datasettes = _settings(path)
+    if not is_datasettes:
+        _check_keys(settings, SETTINGS, str(path))
+    never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
+    entries = settings.get("sources")
+    if entries is None:
+        return Configuration(path, None, never)
+    if not isinstance(entries, list):
+        raise ConfigurationError(f'{path}: sources has to be a list, each entry with a "location".')
+    sources: list[SourceConfig] = []
+    for number, entry in enumerate(entries, 1):
+        place = f"{path}: source {number}"
+        if not isinstance(entry, Mapping):
+            raise ConfigurationError(
+                f'{place}: it has to say where the notes are: "location: PATH".'
+            )
+        if "name" in entry:
+            place = f"{place} ({entry['name']})"
+        names_above = {source.name for source in sources}
+        sources.append(_source(entry, place, path, names_above, never, known))
+    return Configuration(path, tuple(sources), never)
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A question that names the closest of the words, or all of them if none is close."""
+    from rapidfuzz import process
+
+    words = list(words)
+    close = process.extractOne(word, words, score_cutoff=60)
+    return f"Did you mean {close[0]}?" if close else f"There are: {', '.join(words)}."
+
+
+def _settings(path: Path) -> tuple[Mapping[str, Any], bool]:
+    """The mapping with our settings, and whether it stands in a file of Datasette's."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"There is no configuration file at {path}. Check --config, or the environment variable {ENVIRONMENT_VARIABLE}."
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"The configuration file {path} can't be read: {error.strerror}. Check its permissions."
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(
+            f"{path} isn't text in UTF-8. Save it so in your editor."
+        ) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}, line {mark.line + 1}" if mark else str(path)
+        problem = getattr(error, "problem", None) or error
+        raise ConfigurationError(
+            f"{place}: this is not YAML ({problem}). Check the indentation, colons and quotation marks there."
+        ) from None
+    content = {} if content is None else content
+    if not isinstance(content, Mapping):
+        raise ConfigurationError(
+            f"{path}: lines are missing that begin with {': or '.join(SETTINGS)}:, and below them what belongs to them."
+        )
+    if "plugins" in content:
+        ours = (content["plugins"] or {}).get(PLUGIN)
+        return ours if isinstance(ours, Mapping) else {}, True
+    return content, False
+
+
+def _source(
+    entry: Mapping[str, Any],
+    place: str,
+    path: Path,
+    taken: set[str],
+    never: tuple[str, ...],
+    known: Sequence[SourceConfig],
+) -> SourceConfig:
+    location = _location(entry, place, path)
+    same = next((source for source in known if source.location == location), None)
+    kind = entry.get("kind") or (same.kind if same else _recognized(location))
+    options = {key: value for key, value in entry.items() if key not in _SOURCE_KEYS}
+    if kind:
+        _check_options(kind, options, place)
+    name = _name(entry.get("name"), place, taken)
+    if name is None and same is not None and same.name not in taken:
+        name = same.name
+    return SourceConfig(
+        name=name or new_name(kind, location, taken),
+        kind=kind,
+        location=location,
+        # As the sidecar keeps them, so that they can be compared: a YAML date is a string.
+        options=json.loads(json.dumps(options, default=str)),
+        never=tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")])),
+        include_trashed=_flag(entry.get("include_trashed", False), f"{place}: include_trashed"),
+        config_file=str(path.resolve()),
+    )
+
+
+def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
+    kind, location = entry.get("kind"), entry.get("location")
+    if kind is not None and kind not in names():
+        raise ConfigurationError(
+            f"{place}: there is no kind of source called {kind!r}. {did_you_mean(str(kind), names())}"
+        )
+    if location is not None:
+        return absolute(str(location), path.resolve().parent)
+    try:
+        return str(get_kind(kind).default_location())  # type: ignore[union-attr]
+    except (AttributeError, SourceError):
+        raise ConfigurationError(f'{place}: it needs a "location".') from None
+
+
+def _recognized(location: str) -> str:
+    """The kind that reads a location; "" if none does now: it may lie on a drive that isn't there today."""
+    try:
+        return kind_of(location)
+    except SourceError:
+        return ""
+
+
+def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
+    try:
+        allowed, required = _options(get_kind(kind))
+    except SourceError as error:
+        raise ConfigurationError(f"{place}: {error}") from None
+    if allowed is not None:
+        _check_keys(options, allowed, place, [*_SOURCE_KEYS, *allowed])
+    if missing := [name for name in required if name not in options]:
+        raise ConfigurationError(f"{place}: a source of the kind {kind} needs {missing[0]!r}.")
+
+
+def _options(kind: type) -> tuple[list[str] | None, list[str]]:
+    """The options that a kind takes, None for any, and those that it can't do without."""
+    options: dict[str, inspect.Parameter] = {}
+    for cls in kind.__mro__:
+        if cls is object or "__init__" not in vars(cls):
+            continue
+        # Without self and the location.
+        parameters = list(inspect.signature(vars(cls)["__init__"]).parameters.values())[2:]
+        options = {parameter.name: parameter for parameter in parameters} | options
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            break  # what the class doesn't take, it doesn't hand on to the one that it is made from
+    else:
+        return None, []
+    named = [
+        parameter
+        for parameter in options.values()
+        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name != "name"
+    ]
+    return (
+        [parameter.name for parameter in named],
+        [parameter.name for parameter in named if parameter.default is parameter.empty],
+    )
+
+
+def _name(name: Any, place: str, taken: set[str]) -> str | None:
+    if name is None:
+        return None
+    name = str(name)
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{place}: a name is made of letters, digits, '-', '_' and '.', so that it can be typed after source:"
+        )
+    if name.lower() in {other.lower() for other in taken}:
+        raise ConfigurationError(f"{place}: there is another source with this name above.")
+    return name
+
+
+def _tags(value: Any, place: str) -> tuple[str, ...]:
+    value = [] if value is None else value
+    if not isinstance(value, list) or not all(isinstance(tag, str) and tag for tag in value):
+        raise ConfigurationError(
+            f'{place} has to be a list of tags, such as ["#private"]. In YAML, a # outside quotation marks begins a '
+            "comment."
+        )
+    return tuple(value)
+
+
+def _flag(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{place} has to be true or false, not {value!r}.")
+    return value
+
+
+def _check_keys(
+    found: Iterable[str], allowed: Iterable[str], place: str, known: Iterable[str] | None = None
+) -> None:
+    allowed = list(allowed)
+    for key in found:
+        if key not in allowed:
+            question = did_you_mean(str(key), known or allowed)
+            raise ConfigurationError(f"{place}: there is no setting {key!r} here. {question}")
+
+
+# Which sources a run of ``bear-index`` reads, and which leave the index: by command line, configuration and index.
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a run does."""
+
+    read: tuple[SourceConfig, ...]
+    remove: tuple[str, ...] = ()  # names
+
+
+def select(
+    known: Sequence[SourceConfig],
+    configuration: Configuration | None,
+    *,
+    paths: Sequence[str] = (),
+    only: Sequence[str] = (),
+    everything: bool = False,
+) -> Selection:
+    """The sources to read: those at ``paths`` or called as in ``only``, else all that are configured or known.
+
+    :param known: the sources that the sidecar has
+    :param everything: read the others, too, even if there are paths
+    :raises ConfigurationError: if there is no source of a name
+    :raises SourceError: if nothing reads a path
+    """
+    configured = configuration.sources if configuration and configuration.sources else ()
+    gone = _no_longer_configured(known, configuration)
+    taken = {source.name.lower() for source in configured}
+    others = [
+        _as_asked_now(source, configuration)
+        for source in known
+        if source.name.lower() not in taken and source.name not in gone
+    ]
+    sources = [*configured, *others]
+    if only:
+        return Selection(tuple(_named(name, sources) for name in dict.fromkeys(only)))
+    given: list[SourceConfig] = []
+    for path in paths:
+        location = absolute(path)
+        at_path = [source for source in [*sources, *given] if source.location == location]
+        given.extend(
+            at_path or [_new(location, {s.name for s in [*sources, *given]}, configuration)]
+        )
+    if given and not everything:
+        return Selection(_unique(given))
+    read = _unique([*sources, *given])
+    if not read and not gone:
+        read = (_bears_own(configuration),)
+    return Selection(read, gone)
+
+
+def find(names: Sequence[str], sources: Sequence[SourceConfig]) -> tuple[str, ...]:
+    """The names of sources as the sidecar writes them.
+
+    :raises ConfigurationError: if there is no source of a name
+    """
+    return tuple(_named(name, sources).name for name in names)
+
+
+def _no_longer_configured(
+    known: Sequence[SourceConfig], configuration: Configuration | None
+) -> tuple[str, ...]:
+    """Sources that came from this configuration file and aren't in it any more, or are under another name."""
+    if configuration is None or configuration.sources is None:
+        return ()
+    file = str(configuration.path.resolve())
+    names = {source.name for source in configuration.sources}
+    locations = {source.location for source in configuration.sources}
+    return tuple(
+        source.name
+        for source in known
+        if source.name not in names
+        and (
+            source.config_file == file or (not source.config_file and source.location in locations)
+        )
+    )
+
+
+def _as_asked_now(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
+    """A known source that this configuration doesn't name."""
+    if source.config_file is not None:
+        return source  # another file does
+    # What was asked for on the command line holds for one run.
+    source = replace(source, include_trashed=False)
+    return replace(source, never=configuration.never) if configuration else source
+
+
+def _named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
+    for source in sources:
+        if source.name.lower() == name.lower():
+            return source
+    if not sources:
+        raise ConfigurationError(f"There is no source called {name!r}, because there are none yet.")
+    raise ConfigurationError(
+        f"There is no source called {name!r}. {did_you_mean(name, [s.name for s in sources])}"
+    )
+
+
+def _new(location: str, taken: set[str], configuration: Configuration | None) -> SourceConfig:
+    kind = kind_of(location)
+    never = configuration.never if configuration else ()
+    return SourceConfig(new_name(kind, location, taken), kind, location, never=never)
+
+
+def _bears_own(configuration: Configuration | None) -> SourceConfig:
+    from ..sources.bear import default_location
+
+    never = configuration.never if configuration else ()
+    return SourceConfig("bear", "bear", str(default_location()), never=never)
+
+
+def _unique(sources: Sequence[SourceConfig]) -> tuple[SourceConfig, ...]:
+    return tuple({source.name: source for source in sources}.values())

@@ -1,0 +1,448 @@
+"""What was found out about a file, kept in memory for as long as the file stays as it is."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from ..embeddings.base import Embedder
+from ..sources import SourceError
+from ..sources.registry import SourceConfig
+from ..sqlite import sqlite3
+from . import changes, database, indexer
+from . import rows as stored_sources
+from .database import SidecarError, explained
+from .rows import StoredSource
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+# Some file systems' clocks tick every few milliseconds: what was written in this tick may be written again in it.
+TICK_NS = 20_000_000
+
+
+class WhileUnchanged(Generic[K, V]):
+    """Answers by file and question. What was found out before the file was written to is forgotten."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[tuple[int, int, int], dict[K, V]]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, file: str | os.PathLike[str]) -> dict[K, V]:
+        """What is known of a file, to look things up in and to add to; nothing is kept of a database in memory."""
+        path = os.fspath(file)
+        state = _state_of(path)
+        if state is None:
+            return {}
+        with self._lock:
+            if self._kept.get(path, (None, {}))[0] != state:
+                self._kept[path] = state, {}
+            return self._kept[path][1]
+
+    def get(self, file: str | os.PathLike[str], question: K, find: Callable[[], V]) -> V:
+        """The answer to a question, which is found only if it isn't known."""
+        known = self.of(file)
+        if question not in known:
+            known[question] = find()
+        return known[question]
+
+
+def _state_of(file: str) -> tuple[int, int, int] | None:
+    """What is another when a file is written to; None if it was just now, and if there is no file."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    if abs(time.time_ns() - found.st_mtime_ns) < TICK_NS:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+# How many notes changed since they were indexed: what a page can say without making anybody wait.
+#
+# The sources are asked in the background. A page waits a moment for the answer, and otherwise shows the one before.
+
+# A person who writes in Bear while searching changes the library all the time: it isn't read more often than this.
+SECONDS_BETWEEN_COUNTS = 30.0
+
+# A source of which only reading tells whether it changed.
+SECONDS_BETWEEN_BLIND_READS = 300.0
+
+# What a page waits at most. Asking a database whether it changed takes a thousandth of that.
+SECONDS_TO_WAIT = 0.2
+
+# Walking a folder of 40,000 files takes half a second: a check may take so much of a processor's time, not more.
+SHARE_OF_TIME = 0.05
+
+
+@dataclass(frozen=True)
+class _Count:
+    indexed_state: str
+    state: str
+    changes: int
+    at: float
+
+
+class _Checker:
+    """Counts the changes of one sidecar's sources, one count at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._next_check = 0.0
+        self._total = 0
+        self._counts: dict[str, _Count] = {}
+        self._sources: WhileUnchanged[str, list[StoredSource]] = WhileUnchanged()
+
+    def total(self) -> int:
+        with self._lock:
+            if self._thread is None and time.monotonic() >= self._next_check:
+                # A daemon: a server that is stopped must not wait for a folder on a slow drive.
+                self._thread = threading.Thread(target=self._check, daemon=True)
+                self._thread.start()
+            thread = self._thread
+        if thread is not None:
+            thread.join(SECONDS_TO_WAIT)
+        return self._total
+
+    def _check(self) -> None:
+        started = time.monotonic()
+        try:
+            self._total = self._count()
+        except (database.SidecarError, sqlite3.Error):
+            pass  # whoever searches in it finds out
+        finally:
+            took = time.monotonic() - started
+            with self._lock:
+                pause = min(took / SHARE_OF_TIME, SECONDS_BETWEEN_COUNTS)
+                self._next_check = time.monotonic() + pause
+                self._thread = None
+
+    def _count(self) -> int:
+        total = 0
+        for stored in self._sources.get(self._path, "all", self._read_sources):
+            try:
+                total += self._changes(stored)
+            except SourceError:
+                continue  # searching must not depend on it
+        return total
+
+    def _read_sources(self) -> list[StoredSource]:
+        with closing(database.connect(self._path)) as connection:
+            return stored_sources.all_sources(connection)
+
+    def _changes(self, stored: StoredSource) -> int:
+        source = changes.open_source(stored.config)
+        state = changes.current_state(source) or ""
+        if state and state == stored.state:
+            return 0
+        known = self._counts.get(stored.config.name)
+        if known and known.indexed_state == f"{stored.state}/{stored.read}":
+            age = time.monotonic() - known.at
+            pause = SECONDS_BETWEEN_COUNTS if state else SECONDS_BETWEEN_BLIND_READS
+            if (state and known.state == state) or age < pause:
+                return known.changes
+        with closing(database.connect(self._path)) as connection:
+            count = changes.count_changes(connection, stored)
+        self._counts[stored.config.name] = _Count(
+            f"{stored.state}/{stored.read}", state, count, time.monotonic()
+        )
+        return count
+
+
+_lock = threading.Lock()
+_checkers: dict[Path, _Checker] = {}
+
+
+def changes_since_indexing(path: str | Path) -> int:
+    """Notes that were added, changed or removed since the sidecar at ``path`` was written, as far as is known by now.
+
+    A source is read only if its state is another than when it was indexed, and not again and again. One that can't
+    be read counts as unchanged: searching must not depend on it.
+    """
+    path = Path(path)
+    with _lock:
+        checker = _checkers.setdefault(path, _Checker(path))
+    return checker.total()
+
+
+# ``bear-index --watch``: the index follows the sources within seconds.
+#
+# The system tells which files changed; a change is indexed when no other has followed for a moment. Where Bear or another
+# app keeps its notes in one file, that file is read every ten seconds at most, so as not to get in the way of a person who
+# is writing.
+
+# Milliseconds within which changes are taken for one: saving a file is often several steps.
+DEBOUNCE = 400
+
+# Seconds between two reads of a source: of one that is a file, and of one that is a folder.
+SECONDS_BETWEEN_READS = 10.0
+SECONDS_BETWEEN_FOLDER_READS = 2.0
+
+# Seconds after which every source is asked for its state, in case the system has forgotten to tell, and old words are
+# cleaned out of the word index, which takes longer than all the rest.
+SECONDS_BETWEEN_CHECKS = 300.0
+
+# Seconds after which what couldn't be watched or read is tried again.
+SECONDS_BETWEEN_TRIES = 30.0
+
+# Milliseconds between two looks where the system can't tell of changes.
+POLL_DELAY = 2000
+
+# Beside a database its journals change, and with them what it says.
+_JOURNALS = ("-wal", "-journal", "-shm")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where changes of a source show."""
+
+    source: str
+    folder: str
+    file: str | None  # None: anything in the folder counts
+
+    def concerns(self, path: str) -> bool:
+        """Whether a change of the file at ``path`` may be one of the source's."""
+        if self.file is not None:
+            return path in (self.file, *(self.file + suffix for suffix in _JOURNALS))
+        if path != self.folder and not path.startswith(self.folder + os.sep):
+            return False
+        # Apps keep their state in hidden folders, and write it all the time.
+        inside = path[len(self.folder) :].split(os.sep)
+        return not any(part.startswith(".") for part in inside if part)
+
+
+def place(config: SourceConfig) -> Place | None:
+    """Where changes of a source show; None if it isn't on this machine's disk."""
+    if "://" in config.location:
+        return None
+    location = os.path.realpath(config.location)
+    if os.path.isdir(location):
+        return Place(config.name, location, None)
+    return Place(config.name, os.path.dirname(location), location)
+
+
+class Watcher:
+    """Keeps the sidecar at ``path`` up to date with its sources until it is stopped."""
+
+    def __init__(
+        self,
+        path: Path,
+        configs: Sequence[SourceConfig],
+        embedder: Embedder | None,
+        *,
+        say: Callable[[str], None],
+        poll: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self._path = path
+        self._configs = {config.name: config for config in configs}
+        self._embedder = embedder
+        self._say = say
+        self._poll = poll
+        self._quiet = quiet
+        self._stop = threading.Event()
+        self._is_asked_to_end = False
+        self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()  # names of sources
+        self._due: dict[str, float] = {}  # name → when to read it
+        self._last_read: dict[str, float] = {}
+        self._tidied = time.monotonic()
+        self._told: dict[str, str] = {}  # source → what was said last of its failing
+
+    def run(self) -> None:
+        """Watch until Ctrl-C or the system's request to end."""
+        threads = [
+            threading.Thread(target=self._watch_place, args=[found], daemon=True)
+            for config in self._configs.values()
+            if (found := place(config))
+        ]
+        with _told_of_signals(self._end):
+            try:
+                for thread in threads:
+                    thread.start()
+                if self._embedder is not None:
+                    self._embedder.warm_up()
+                if not self._quiet:
+                    self._say(f"Watching {', '.join(self._configs)} (Ctrl-C stops)")
+                while not self._is_ending:
+                    self._wait()
+                    self._update_due()
+            except KeyboardInterrupt:
+                pass
+            self.stop()
+            for thread in threads:
+                thread.join(timeout=2)
+        if not self._quiet:
+            self._say("Stopped watching")
+
+    def stop(self) -> None:
+        """End :meth:`run`, from any thread, after what it is just doing."""
+        self._stop.set()
+        self._changed.put("")
+
+    def _end(self) -> None:
+        # Nothing that takes a lock: the thread that holds it may be the one that a signal came to.
+        self._is_asked_to_end = True
+        self._changed.put("")
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._is_asked_to_end or self._stop.is_set()
+
+    def _wait(self) -> None:
+        """Wait for a change, or until a source is due."""
+        now = time.monotonic()
+        for name in self._configs:
+            self._plan(name, now + SECONDS_BETWEEN_CHECKS)
+        try:
+            name = self._changed.get(timeout=max(0.0, min(self._due.values()) - now))
+        except queue.Empty:
+            return
+        if name in self._configs:
+            self._plan(name, self._earliest(name))
+
+    def _plan(self, name: str, when: float) -> None:
+        self._due[name] = min(when, self._due.get(name, when))
+
+    def _earliest(self, name: str) -> float:
+        found = place(self._configs[name])
+        is_file = found is not None and found.file is not None
+        pause = SECONDS_BETWEEN_READS if is_file else SECONDS_BETWEEN_FOLDER_READS
+        return max(time.monotonic(), self._last_read.get(name, -pause) + pause)
+
+    def _update_due(self) -> None:
+        now = time.monotonic()
+        due = [name for name, when in self._due.items() if when <= now]
+        if not due or self._is_ending:
+            return
+        for name in due:
+            del self._due[name]
+        try:
+            self._update(due)
+        except (indexer.IndexBusy, SidecarError, OSError) as error:
+            self._failed("", str(error))
+            self._try_again(due)
+        except sqlite3.Error as error:
+            self._failed("", explained(error))
+            self._try_again(due)
+
+    def _update(self, names: Sequence[str]) -> None:
+        started = time.perf_counter()
+        changed: list[str] = []
+
+        def on_read(config: SourceConfig, reading: indexer.Reading | None) -> None:
+            self._told.pop(config.name, None)
+            if reading is not None:
+                self._last_read[config.name] = time.monotonic()
+                changed.append(config.name)
+
+        tidy = time.monotonic() - self._tidied > SECONDS_BETWEEN_CHECKS
+        report = indexer.update(
+            self._path,
+            [self._configs[name] for name in names],
+            self._embedder,
+            tidy=tidy,
+            hooks=indexer.Hooks(on_read=on_read),
+        )
+        if tidy:
+            self._tidied = time.monotonic()
+        if (report.added or report.changed or report.removed) and not self._quiet:
+            self._report(
+                f"{', '.join(changed)}: {report.added:,} added, {report.changed:,} changed, "
+                f"{report.removed:,} removed ({time.perf_counter() - started:.1f} s)"
+            )
+        for failure in report.failures:
+            self._failed(failure.source, failure.message)
+        self._try_again([failure.source for failure in report.failures])
+        self._failed("", " ".join(report.notices))
+
+    def _try_again(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._plan(name, time.monotonic() + SECONDS_BETWEEN_TRIES)
+
+    def _failed(self, source: str, message: str) -> None:
+        """Say what is wrong with a source, or "" the index, once and not with every try."""
+        if message and message != self._told.get(source):
+            self._report(f"{source}: {message}" if source else message)
+        self._told[source] = message
+
+    def _report(self, message: str) -> None:
+        self._say(f"{time.strftime('%H:%M:%S')} {message}")
+
+    def _watch_place(self, found: Place) -> None:
+        """Tell of changes of one source, in a thread of its own, whatever happens to its folder."""
+        trouble = f"{found.source}, watching"
+        while not self._stop.is_set():
+            try:
+                folder = _identity(found.folder)
+                for number, changed in enumerate(self._looks(found)):
+                    if number == 0:
+                        self._told.pop(trouble, None)
+                    # What changed before the system was listening shows in a first check.
+                    if changed or number == 0:
+                        self._changed.put(found.source)
+                    if _identity(found.folder) != folder:
+                        break  # another drive has been mounted there: the system still listens to the old one
+            except (
+                Exception
+            ) as error:  # a folder that vanished, or more files than the system watches
+                self._failed(
+                    trouble,
+                    f"{found.folder} can't be watched now ({error}). It is tried again; if it stays so, use --poll.",
+                )
+                self._stop.wait(SECONDS_BETWEEN_TRIES)
+
+    def _looks(self, found: Place) -> Iterator[set]:
+        """What changed in a place, and nothing every second in which nothing did."""
+        import watchfiles
+
+        return watchfiles.watch(
+            found.folder,
+            watch_filter=lambda change, path: found.concerns(path),
+            debounce=DEBOUNCE * 4,
+            step=DEBOUNCE,
+            stop_event=self._stop,
+            rust_timeout=1000,
+            yield_on_timeout=True,
+            force_polling=self._poll or None,
+            poll_delay_ms=POLL_DELAY,
+            recursive=found.file is None,
+            ignore_permission_denied=True,
+            raise_interrupt=False,
+        )
+
+
+def _identity(folder: str) -> tuple[int, int]:
+    status = os.stat(folder)
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def _told_of_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end`` for Ctrl-C, and when launchd or systemd ask to end; then interrupt what is going on.
+
+    To interrupt is not enough: Python ignores what is raised while it cleans up an object, whatever it is.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number, frame) -> None:
+        end()
+        raise KeyboardInterrupt
+
+    previous = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in previous.items():
+            signal.signal(each, handler)

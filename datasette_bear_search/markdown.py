@@ -1,0 +1,114 @@
+"""Markdown → its words: markup is blanked, so that every word keeps its place.
+
+What is blanked becomes ``\\0``, which no note needs. Each expression reads its input once, whatever the input: no nested
+repeats that can match the same characters in two ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# All that str.strip() strips, too: a passage of nothing but that would end before it begins.
+_SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+EMPTY = "\0" + _SPACES
+QUOTED_BLANKS = " \t\r>"
+# Also inside of list items and quotes. `Backticks` after backticks are no fence.
+FENCE = re.compile(
+    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
+)
+
+
+# What a line can begin with. In this and the next expression a group holds what stays.
+_LINE_STARTS = re.compile(
+    r"""(\n)[ \t]*(?:
+        \#{1,6}(?=\s|$)                                                        # heading
+      | (?:\#(?:[^\s#]+\#?|[^\s#][^#\n]*[^\s#]\#)(?=\s|$)[ \t\r]*)+(?=\n|$)     # only tags
+      | [-*_=|:+][-*_=|:+\ \t]{2,}(?=\n|\r|$)                                  # rule
+      | (?=[>*+-])(?:>[> \t]*)?(?:\[![\w-]+\][+-]?)?                           # quote, callout,
+        (?:[-*+][ \t]+(?:\[[ xX]\](?=\s|$))?)?                                 # list item, todo
+    )""",
+    re.VERBOSE,
+)
+_BRACKETS = re.compile(
+    r"""(?=[<!\[])(?:
+        <!--[^<>]*-->                                          # Bear's <!-- {"width":388} -->
+      | !?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]              # [[note]], [[note|alias]]
+      | !?\[([^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*)\]        # [text](target), ![alt](target)
+        \([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)
+      | \[\^[^\[\]\s]+\]:?                                     # footnote
+    )""",
+    re.VERBOSE,
+)
+# Anything that the other expressions may find.
+_MARKUP = re.compile(r"[\[<*_=~`|\\]")
+# Marks that open before a word or close after one: not 2 * 3, 2**3 or snake_case.
+_EMPHASIS = re.compile(
+    r"""(?=[*_=~`\\])(?:
+        \\([^\w\s])                                                # \* is a star
+      | (?<![\w*_])[*_]+(?=[^\s*_])
+      | (?<=[^\s*_])[*_]+(?![\w*_])
+      | (?<!\w)(?:==|~~)(?=\S)
+      | (?<=\S)(?:==|~~)(?!\w)
+      | (?<![\w~])~([^\s~](?:[^~\n]*[^\s~])?)~(?![\w~])              # Bear's underline
+      | `+
+    )""",
+    re.VERBOSE,
+)
+
+
+def plain_text(markdown: str) -> str:
+    """The words of a stretch of Markdown, for people: without markup, its lines kept."""
+    return words_of(blanked(markdown))
+
+
+def blanked(text: str) -> str:
+    """Prose with its markup and the targets of its links blanked."""
+    return blanked_inside(_LINE_STARTS.sub(_blank, "\n" + text)[1:])
+
+
+def blanked_inside(text: str) -> str:
+    if not _MARKUP.search(text):
+        return text
+    text = _BRACKETS.sub(_blank, text)
+    if "](" in text:  # an image inside of a link
+        text = _BRACKETS.sub(_blank, text)
+    text = _EMPHASIS.sub(_blank, text)
+    if "\n|" in text or text.lstrip()[:1] == "|":  # a table
+        text = text.replace("|", " ")
+    return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    stays = match.lastindex
+    if stays is None:
+        return "\0" * len(match[0])
+    before, after = match.start(stays) - match.start(), match.end() - match.end(stays)
+    return "\0" * before + match[stays] + "\0" * after
+
+
+def blanked_fence(text: str) -> str:
+    """A code fence with its marks blanked; the name of the language stays."""
+    opening = FENCE.match(text)
+    marks = opening.end() if opening else 0
+    code, newline, last = text[marks:].rpartition("\n")
+    if not last.strip("`~" + QUOTED_BLANKS):
+        last = "\0" * len(last)
+    return "\0" * marks + code + newline + last
+
+
+def words_of(blanked: str) -> str:
+    """What is left of blanked prose, with single spaces and without empty lines."""
+    text = blanked.replace("\0", "").strip()
+    if "\n" not in text:
+        return " ".join(text.split())
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+
+
+WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+
+
+def wiki_links(text: str) -> Iterator[str]:
+    """What the wiki links of a text name: ``Title/Heading`` of ``[[Title/Heading|label]]``."""
+    for match in WIKI_LINK.finditer(text):
+        yield match[1].partition("|")[0].strip()

@@ -1,0 +1,358 @@
+"""What completes the text of the search box at the cursor: operators, their values, titles of notes. Needs no model.
+
+What is offered is read from the operators themselves, and only what the scanner reads back as it was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+
+from ..notes import fold_tag
+from ..sqlite import sqlite3
+from .filters import Filters
+from .lexer import QUOTES, Piece, scan
+from .operators import CHOICES, DATES, TAKES, read_operator
+from .query import MAX_CHARACTERS
+
+MAX_VALUES = 8
+# Titles stand above results that show the same notes: a few, so as not to cover them.
+MAX_TITLES = 3
+
+# A single letter begins too much to be a help, and "is" and "in" are words of a sentence before they are operators.
+SHORTEST_WORD = 2
+
+# Spans that people mean more often than they know how to write them. What they know, years and months, follows.
+SPANS = (
+    "today",
+    "yesterday",
+    "this-week",
+    "last-week",
+    "this-month",
+    "last-month",
+    "this-year",
+    "last-year",
+    "7d",
+    "30d",
+    "12m",
+)
+
+# The same note from a second source is found only once.
+_COPIES = "select id from notes where copy_of is not null"
+
+# Values of an operator, each with the number of notes that have it, or None where that isn't counted.
+Values = Iterable[tuple[str, int | None]]
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One way to go on."""
+
+    kind: str  # "operator", the name of the operator whose value it is, or "note"
+    label: str  # for people
+    detail: str = ""  # how many notes have it, what an operator takes, or that it is a note
+    insert: str | None = None  # what takes the place of what was typed …
+    note_id: int | None = None  # … or the note that it opens
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What may take the place of the text from ``start`` to before ``end``; the best come first."""
+
+    start: int
+    end: int
+    found: tuple[Suggestion, ...] = ()
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What is being typed at the cursor: a word, or the value of an operator."""
+
+    value: str
+    start: int  # in the text, without the minus before it
+    end: int
+    name: str = ""  # of the operator
+    is_hash: bool = False  # a tag typed as #tag
+
+
+def suggest(
+    connection: sqlite3.Connection, text: str, cursor: int, now: datetime | None = None
+) -> Suggestions:
+    """What completes ``text`` where the cursor stands: before the character with that number.
+
+    :param now: what "today" is reckoned from
+    """
+    typed = typed_at(text, cursor) if len(text) <= MAX_CHARACTERS else None
+    if typed is None:
+        return Suggestions(cursor, cursor)
+    if typed.name:
+        values = _VALUES.get(typed.name, _choices)(connection, typed, now)
+        found = islice(_written(typed, values, text[typed.end :]), MAX_VALUES)
+    else:
+        found = [*operators(typed), *_titles(connection, text)]
+    return Suggestions(typed.start, typed.end, tuple(found))
+
+
+def typed_at(text: str, cursor: int) -> Typed | None:
+    """What is being typed at the cursor; None in a phrase and where there is nothing to complete."""
+    before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
+    # The quotation mark that is still to come.
+    closed = before + '"' * (before.count('"') % 2)
+    pieces = scan(closed).pieces
+    if not pieces or pieces[-1].end < len(before):
+        return Typed("", cursor, cursor)
+    start = pieces[-1].start
+    start += before.startswith("-", start)
+    typed, rest = before[start:], text[cursor:]
+    rest_of_word = len(re.match(r'"|[^\s()"]*', rest)[0])
+    if typed.startswith("#"):
+        return Typed(typed[1:], start, cursor + rest_of_word, "tag", is_hash=True)
+    name, colon, value = typed.partition(":")
+    if colon and name.lower() in TAKES:
+        value = value.removeprefix('"')
+        return Typed(value, start, cursor + rest_of_word, name.lower())
+    if pieces[-1].kind != "word" or rest_of_word:
+        return None
+    return Typed(typed, start, cursor)
+
+
+def operators(typed: Typed) -> list[Suggestion]:
+    """The operators whose names begin so; all of them if nothing is typed."""
+    beginning = typed.value.lower()
+    return [
+        Suggestion("operator", f"{name}:", detail=takes, insert=f"{name}:")
+        for name, takes in TAKES.items()
+        if not beginning
+        or (
+            len(beginning) >= SHORTEST_WORD
+            and name.startswith(beginning)
+            and len(name) > SHORTEST_WORD
+        )
+    ]
+
+
+# Values of operators
+
+
+def _choices(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+    value = typed.value.lower()
+    return [(choice, None) for choice in CHOICES[typed.name] if choice.startswith(value)]
+
+
+def _tags(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+    """Tags that begin so, or of which a part does; then those that have it anywhere."""
+    folded = fold_tag(typed.value)
+    if typed.value.endswith("/"):
+        folded += "/"  # only what is nested in it
+    return connection.execute(
+        f"""
+        select
+          name,
+          (
+            select count(distinct note_tags.note_id)
+            from tags as nested
+            join note_tags on note_tags.tag_id = nested.id
+            where note_tags.note_id not in ({_COPIES})
+              and (
+                nested.folded = found.folded
+                or (nested.folded >= found.folded || '/' and nested.folded < found.folded || '0')
+              )
+          )
+        from (
+          select
+            min(name) as name,
+            folded,
+            instr(folded, :typed) = 1 as begins,
+            instr('/' || folded, '/' || :typed) > 0 as has_part
+          from tags
+          where instr(folded, :typed)
+            and (has_part or length(:typed) > 2)
+          group by folded
+          order by
+            begins desc,
+            has_part desc,
+            -- Exact enough for the order: most notes have the tags above theirs, too.
+            (select count(*) from note_tags where tag_id = tags.id) desc,
+            folded
+          -- More than are shown, because not every name can be typed.
+          limit {2 * MAX_VALUES}
+        ) as found
+        """,
+        {"typed": folded},
+    ).fetchall()
+
+
+def _sources(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+    rows = connection.execute(
+        "select source, count(*) as notes from notes group by source order by notes desc, source"
+    )
+    typed_name = typed.value.lower()
+    return [(source, notes) for source, notes in rows if source.lower().startswith(typed_name)]
+
+
+def _dates(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+    """Spans, years and, once a year is typed, its months; none in which there is no note."""
+    # 2024.. and >= stay as they are: what follows them is a date again.
+    lead = re.match(r".*\.\.|[<>]=?|", typed.value)[0]
+    beginning = typed.value[len(lead) :].lower().replace(" ", "-")
+    years, months = _calendar(connection, typed.name)
+    dates = [*years, *SPANS] if lead else [*SPANS, *years]
+    if len(beginning) >= len("2024"):
+        dates.extend(months)
+    for date in dates:
+        if not date.startswith(beginning):
+            continue
+        try:
+            demanded = read_operator(typed.name, lead + date, now)
+        except ValueError:
+            continue  # a range that would end before it begins
+        if notes := _count(connection, demanded):
+            yield lead + date, notes
+
+
+def _calendar(connection: sqlite3.Connection, name: str) -> tuple[list[str], list[str]]:
+    """The years and months from the first note's to the last's, the latest first."""
+    column = "created" if name == "created" else "modified"
+    first, last = connection.execute(
+        f"select (select min({column}) from notes), (select max({column}) from notes)"
+    ).fetchone()
+    if first is None:
+        return [], []
+    years = [f"{year:04}" for year in range(int(last[:4]), int(first[:4]) - 1, -1)]
+    return years, [f"{year}-{month:02}" for year in years for month in range(12, 0, -1)]
+
+
+def _count(connection: sqlite3.Connection, filters: Filters) -> int:
+    conditions, parameters = replace(filters, folded=True).conditions()
+    where = " and ".join(conditions)
+    return connection.execute(f"select count(*) from notes where {where}", parameters).fetchone()[0]
+
+
+_MOST_LINKED = f"""
+  select target_id
+  from links
+  where target_id is not null
+  group by target_id
+  order by count(*) desc
+  limit {MAX_VALUES}
+"""
+
+
+def _linked_titles(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+    """Titles of notes to which others link."""
+    condition, parameters = _titled(typed.value.split())
+    return connection.execute(
+        f"""
+        select
+          title,
+          (
+            select count(distinct note_id)
+            from links
+            where target_id = notes.id and note_id not in ({_COPIES})
+          ) as linking
+        from notes
+        where {condition}
+          -- Counting for all notes takes too long.
+          and (:beginning != '%' or id in ({_MOST_LINKED}))
+          and linking
+        order by title like :beginning escape '^' desc, linking desc, title
+        limit {MAX_VALUES}
+        """,
+        parameters,
+    ).fetchall()
+
+
+_VALUES: dict[str, Callable[[sqlite3.Connection, Typed, datetime | None], Values]] = {
+    "tag": _tags,
+    "source": _sources,
+    **dict.fromkeys(DATES, _dates),
+    "linked-to": _linked_titles,
+}
+
+
+def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:
+    """The values as one would have to type them; without those that can't be typed."""
+    for value, notes in values:
+        form = _form(typed, value)
+        if form is not None:
+            space = "" if following.startswith((" ", ")")) else " "
+            detail = "" if notes is None else f"{notes:,} note{'' if notes == 1 else 's'}"
+            yield Suggestion(typed.name, value, detail, form + space)
+
+
+def _form(typed: Typed, value: str) -> str | None:
+    """The shortest way to type an operator with this value, in the manner in which it was begun."""
+    forms = [f"{typed.name}:{value}", f'{typed.name}:"{value}"']
+    if typed.is_hash:
+        forms = [f"#{value}", f"#{value}#", *forms]
+    for form in forms:
+        pieces = scan(form).pieces
+        if len(pieces) == 1 and _reads_as(pieces[0], typed.name, value):
+            return form
+    return None
+
+
+def _reads_as(piece: Piece, name: str, value: str) -> bool:
+    return (piece.kind, piece.name, piece.text) == ("operator", name, value)
+
+
+# Titles
+
+
+def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
+    """Notes with all of these words in their titles, if the text is nothing but words."""
+    pieces = scan(" ".join(text.split())).pieces
+    if not all(piece.kind == "word" and not piece.minus for piece in pieces):
+        return []
+    words = [piece.bare for piece in pieces if piece.bare]
+    letters = "".join(words)
+    if len(letters) < SHORTEST_WORD and letters.isascii():
+        return []
+    condition, parameters = _titled(words)
+    rows = connection.execute(
+        f"""
+        select id, title
+        from notes
+        where {condition}
+          and id not in ({_COPIES})
+        order by title like :beginning escape '^' desc, length(title), title
+        limit {MAX_TITLES}
+        """,
+        parameters,
+    )
+    return [Suggestion("note", title, "note", note_id=note_id) for note_id, title in rows]
+
+
+def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The condition for titles in which each of these begins a word, and its parameters.
+
+    It asks for nothing but the title, so that SQLite reads the index of titles instead of the notes.
+    """
+    parameters: dict[str, str] = {}
+    conditions = ["title != ''"]
+    for word in words:
+        ways = []
+        for pattern in _patterns(word):
+            name = f"pattern_{len(parameters)}"
+            parameters[name] = pattern
+            ways.append(f"' ' || title like :{name} escape '^'")
+        conditions.append(f"({' or '.join(ways)})")
+    parameters["beginning"] = f"{_literal(' '.join(words))}%"
+    return " and ".join(conditions), parameters
+
+
+def _patterns(word: str) -> list[str]:
+    """Patterns of LIKE for a word that begins so."""
+    if word.isascii():
+        return [f"% {_literal(word)}%"]
+    # Not every script has spaces between its words, and beyond ASCII, SQLite tells upper from lower case.
+    cases = dict.fromkeys([word.lower(), word.capitalize(), word.upper()])
+    return [f"%{_literal(case)}%" for case in cases]
+
+
+def _literal(text: str) -> str:
+    """The text as LIKE finds it, with nothing in it that stands for something else."""
+    return re.sub(r"[%_^]", r"^\g<0>", text)

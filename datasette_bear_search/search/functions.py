@@ -1,0 +1,355 @@
+"""The SQL functions: ``rrf``, ``rrf_weighted`` and ``decay`` on every connection, ``embed`` on sidecars."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any
+
+from ..embeddings import registry
+from ..embeddings.base import ModelUnavailable
+from ..embeddings.registry import get_embedder
+from ..index import database, precision
+from ..index import vectors as nearest
+from ..markdown import plain_text
+from ..query.query import parse
+from ..sqlite import sqlite3
+from . import redaction, similar
+from . import request as readiness
+from .planner import Plan, plan
+from .request import read_note_id, read_ranking
+from .results import PAGE_SIZE, Hit, search
+from .sql import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS
+
+# Reciprocal Rank Fusion's constant: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
+# individual Rank Learning Methods", SIGIR 2009.
+RRF_K = 60
+
+
+def rrf(*ranks: Any) -> float | None:
+    """Reciprocal Rank Fusion: the sum of 1/(60 + rank) over the 1-based ranks that aren't NULL; NULL if all are."""
+    return rrf_weighted(RRF_K, *(argument for rank in ranks for argument in (1, rank)))
+
+
+def rrf_weighted(k: Any = RRF_K, *weights_and_ranks: Any) -> float | None:
+    """The sum of weight/(k + rank) over pairs of weight and 1-based rank; pairs with a NULL don't count.
+
+    What isn't a number, and a rank below 1, counts as NULL: a function in a query must not end the query.
+    """
+    constant = _number(k)
+    if constant is None:
+        return None
+    total = None
+    for weight, rank in zip(weights_and_ranks[::2], weights_and_ranks[1::2]):
+        weight, rank = _number(weight), _number(rank)
+        if weight is not None and rank is not None and rank >= 1 and constant + rank > 0:
+            total = (total or 0.0) + weight / (constant + rank)
+    return total
+
+
+def decay(timestamp: Any, half_life_days: Any) -> float | None:
+    """0.5 ^ (age / half-life): 1 for now or later, 0.5 after one half-life. NULL if either argument makes no sense.
+
+    :param timestamp: ISO 8601; without a time zone it is UTC
+    """
+    half_life = _number(half_life_days)
+    if half_life is None or half_life <= 0 or not isinstance(timestamp, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(timestamp.strip().replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    age = (datetime.now(timezone.utc) - moment).total_seconds() / 86400
+    return 0.5 ** (max(age, 0.0) / half_life)
+
+
+class MeanVector:
+    """The weighted mean of vectors: float32 BLOBs of one length. NULL if there are none; a NULL doesn't count."""
+
+    def __init__(self) -> None:
+        self._vectors: list[Any] = []
+        self._weights: list[float] = []
+
+    def step(self, vector: Any, weight: Any) -> None:
+        weight = _number(weight)
+        if isinstance(vector, bytes) and weight is not None:
+            self._vectors.append(vector)
+            self._weights.append(weight)
+
+    def finalize(self) -> bytes | None:
+        if not self._vectors or len(set(map(len, self._vectors))) > 1 or not sum(self._weights):
+            return None
+        import numpy
+
+        rows = numpy.frombuffer(b"".join(self._vectors), "<f4").reshape(len(self._vectors), -1)
+        weights = numpy.array(self._weights)
+        return (weights @ rows / weights.sum()).astype("<f4").tobytes()
+
+
+# Rows that each other row's score may follow, and of how many rows all are compared with all.
+NEIGHBOURS = 5
+COMPARED_AT_MOST = 1000
+
+
+class ScoresAround:
+    """For each row the mean score of the NEIGHBOURS other rows whose vectors are most like its own: JSON, by the rows' ids.
+
+    They count by their squared cosine similarity; those at a right angle or beyond don't. Rows without a vector or a score
+    have no part. NULL for more than COMPARED_AT_MOST rows, or vectors that can't be compared. This is the local score
+    regularization of Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005.
+    """
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        self._vectors: list[bytes] = []
+        self._scores: list[float] = []
+
+    def step(self, row_id: Any, vector: Any, score: Any) -> None:
+        score = _number(score)
+        if isinstance(vector, bytes) and score is not None and len(self._ids) <= COMPARED_AT_MOST:
+            self._ids.append(row_id)
+            self._vectors.append(vector)
+            self._scores.append(score)
+
+    def finalize(self) -> str | None:
+        rows = len(self._ids)
+        sizes = set(map(len, self._vectors))
+        if not 1 < rows <= COMPARED_AT_MOST or len(sizes) > 1 or sizes.pop() % 4:
+            return None
+        import numpy
+
+        vectors = numpy.frombuffer(b"".join(self._vectors), "<f4").reshape(rows, -1)
+        lengths = numpy.linalg.norm(vectors, axis=1)
+        # Not by @, whose threads take longer to wake up than this takes.
+        cosines = numpy.einsum("in,jn->ij", vectors, vectors) / numpy.maximum(
+            numpy.outer(lengths, lengths), 1e-12
+        )
+        numpy.fill_diagonal(cosines, -1)
+        cosines = numpy.clip(cosines, 0, None)
+        nearest = numpy.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
+        weights = numpy.take_along_axis(cosines, nearest, axis=1) ** 2
+        totals = weights.sum(axis=1)
+        sums = (weights * numpy.array(self._scores)[nearest]).sum(axis=1)
+        return json.dumps(
+            {
+                str(row_id): float(sum_of / total)
+                for row_id, sum_of, total in zip(self._ids, sums, totals)
+                if total > 0
+            }
+        )
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Give a connection the functions that need no sidecar."""
+    connection.create_function("rrf", -1, rrf, deterministic=True)
+    connection.create_function("rrf_weighted", -1, rrf_weighted, deterministic=True)
+    connection.create_function("decay", 2, decay)
+
+
+def register_embed(connection: sqlite3.Connection) -> None:
+    """Give a connection to a sidecar ``embed(text)``, which answers with a vector of the sidecar's own model."""
+
+    def embed(text: Any) -> bytes | None:
+        """The float32 vector of a text, of unit length, as sqlite-vec reads it; NULL for NULL and without a model."""
+        if text is None:
+            return None
+        model = database.get_meta(connection, "model")
+        if model is None:
+            return None
+        if _is_over_time(connection):
+            connection.interrupt()
+            return None
+        try:
+            return get_embedder(model).embed_query(str(text))
+        except ModelUnavailable as error:
+            # SQLite would only say that a function raised something. NULL and a line in the log say more.
+            print(error, file=sys.stderr)
+            return None
+
+    nearest.register(connection)
+    precision.register(connection)
+    connection.create_aggregate("mean_vector", 2, MeanVector)
+    connection.create_aggregate("scores_around", 3, ScoresAround)
+    # Deterministic, or SQLite would call it once a row.
+    connection.create_function("embed", 1, embed, deterministic=True)
+
+
+# Datasette looks at the clock once in 1,000 of SQLite's instructions, of which a row takes twenty: a query that embeds each row
+# would embed fifty more after its time is up. This has some thousand instructions, and takes a small part of a millisecond.
+_LOOK_AT_THE_CLOCK = """
+with recursive counted(number) as (
+  select 1
+  union all
+  select number + 1 from counted limit 80
+)
+select count(*) from counted
+"""
+
+
+def _is_over_time(connection: sqlite3.Connection) -> bool:
+    """Whether the time is up for the query that is running on this connection."""
+    try:
+        connection.execute(_LOOK_AT_THE_CLOCK).fetchone()
+    except sqlite3.OperationalError:
+        return True
+    return False
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if number == number else None
+
+
+# The SQL functions ``bear_search`` and ``bear_similar``: what the pages find, as JSON for ``json_each()``.
+#
+# They plan and rank as the pages do, on the connection that asks, so that a query can join what is found with anything.
+
+MAX_SIZE = 100
+
+LOADING = f"{readiness.BY_WORDS} The model is still loading: run the query again in a few seconds."
+
+Connection = sqlite3.Connection
+Rows = list[dict[str, Any]]
+
+
+def register_search(connection: Connection, *, redact: bool = False) -> None:
+    """Give a connection to a sidecar the functions ``bear_search(text, …)`` and ``bear_similar(id, …)``.
+
+    :param redact: whether secrets are masked in what they answer
+    """
+    for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
+        find = partial(find, redact=redact)
+        function = _as_json(connection, name, find)
+        for arguments in (1, 2):
+            # Deterministic, or SQLite might call it once a row.
+            connection.create_function(name, arguments, function, deterministic=True)
+
+
+def found_notes(
+    connection: Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
+) -> Rows:
+    """What the search page finds for a text, in its order; what the page would say beside it stands in the first row.
+
+    Never waits for the model, because a query that takes longer than Datasette allows is ended: until it is loaded,
+    notes are found by their words.
+    """
+    planned = plan(connection, parse(str(text)))
+    state = database.read_state(connection)
+    obstacle = _obstacle(connection, state, planned)
+    is_semantic = obstacle is None and state.has_vectors and readiness.wants_meaning(planned.query)
+    results = search(
+        connection, planned, semantic=is_semantic, ranking=read_ranking({}), size=_size(size)
+    )
+    if redact:
+        results = redaction.results(connection, results)
+    rows = [_found(hit) for hit in results.hits]
+    corrections = [
+        f"Searched for {found} instead of {typed}." for typed, found in planned.corrections
+    ]
+    notices = [obstacle, readiness.incomplete(state), *corrections, *results.notices]
+    if rows:
+        rows[0]["notice"] = " ".join(notice for notice in notices if notice) or None
+    return rows
+
+
+def similar_notes(
+    connection: Connection, note_id: Any, size: Any = similar.SIZE, *, redact: bool = False
+) -> Rows:
+    """The notes most like the one with that id, as the page "More like this" has them; none if there is no such note."""
+    known_as = read_note_id(str(note_id).strip())
+    if known_as is None:
+        return []
+    found = similar.similar(connection, known_as, size=_size(size))
+    if found and redact:
+        found = redaction.similar_notes(connection, found)
+    rows: Rows = [
+        {
+            "id": note.id,
+            "reasons": " · ".join(note.reasons),
+            "similarity": note.similarity,
+            "score": note.score,
+            "notice": None,
+        }
+        for note in (found.notes if found else ())
+    ]
+    if rows and found:
+        rows[0]["notice"] = " ".join(found.notices) or None
+    return rows
+
+
+def _as_json(connection: Connection, name: str, find: Callable[..., Rows]) -> Callable[..., Any]:
+    """What SQLite calls: the rows as JSON, NULL for NULL."""
+
+    def function(asked: Any, *options: Any) -> str | None:
+        if asked is None:
+            return None
+        try:
+            return json.dumps(find(connection, asked, *options), ensure_ascii=False)
+        except sqlite3.DatabaseError as error:
+            if "interrupted" in str(error):
+                # The time limit holds for the query as a whole, and whoever runs it must hear that it was reached. SQLite
+                # looks for an interruption when it goes on to a second row, so there are two.
+                connection.interrupt()
+                return "[null, null]"
+            # Not its words, which may be those of the query or of a note.
+            problem = f"{name}() failed: {type(error).__name__}"
+        # SQLite would only say that a function raised something.
+        print(problem, file=sys.stderr)
+        # Datasette logs an error with the values of all variables: what was asked is none of the log's business.
+        asked, options = None, ()
+        raise sqlite3.DatabaseError(problem)
+
+    return function
+
+
+def _obstacle(connection: Connection, state: database.State, planned: Plan) -> str | None:
+    """What keeps the search from going by meaning right now; None if nothing does, or nobody wants it."""
+    if not readiness.wants_meaning(planned.query):
+        return None
+    obstacle = readiness.obstacle(state, database.has_vector_extension(connection))
+    if obstacle or state.model is None or not state.has_vectors:
+        return obstacle
+    embedder = registry.get_embedder(state.model)
+    if not embedder.ready:
+        embedder.warm_up()
+        return f"{readiness.BY_WORDS} {embedder.failure}" if embedder.failure else LOADING
+    return readiness.embed_query(state, embedder, planned.query)
+
+
+def _found(hit: Hit) -> dict[str, Any]:
+    return {
+        "id": hit.id,
+        "text": _text(hit),
+        "heading": hit.passage.heading if hit.passage else None,
+        "keyword_rank": hit.keyword_rank,
+        "semantic_rank": hit.semantic_rank,
+        "similarity": hit.similarity,
+        "score": hit.score,
+        "notice": None,
+    }
+
+
+def _text(hit: Hit) -> str:
+    """Some words of the note: those that were found, or if they are only in the title, those that begin the passage."""
+    snippet = hit.snippet.replace(MARK, "").replace(END_MARK, "")
+    words = plain_text(snippet).split()
+    if snippet == hit.title and hit.passage:
+        words = plain_text(hit.passage.text).split()
+        words[SNIPPET_TOKENS:] = [ELLIPSIS] if len(words) > SNIPPET_TOKENS else []
+    return " ".join(words)
+
+
+def _size(asked: Any) -> int:
+    """How many rows are wanted; what makes no sense is as many as there can be."""
+    try:
+        return min(max(int(asked), 1), MAX_SIZE)
+    except (TypeError, ValueError, OverflowError):
+        return MAX_SIZE

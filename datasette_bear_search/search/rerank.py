@@ -1,0 +1,242 @@
+"""Puts the first results in a better order, in little time, and leaves the rest as it is.
+
+The first stage's order isn't thrown away: the nearer to the top it has a note, the more its score counts beside the
+reranker's, so that a reranker that errs can't push what is plainly right off the page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from ..embeddings.base import ModelUnavailable
+from ..embeddings.registry import get_embedder
+from ..embeddings.rerankers import Reranker, get_reranker
+from .results import Hit, Ranking, Results
+
+# Results that are reranked: a page of them. Twenty passages of 100 words that MaxSim hasn't met fit into the time below on
+# two cores that have nothing else to do.
+TOP = 20
+
+# Seconds that reranking may take; what has no score by then follows in its own order.
+SECONDS = 1.0
+
+# Passages that are scored between two looks at the clock, and at first, when the reranker's pace isn't known.
+BATCH = 8
+FIRST_BATCH = 2
+
+# The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after. From QMD (github.com/tobi/qmd).
+FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (TOP, 0.40))
+
+# Searches whose scores are kept, so that their further pages follow from the first one.
+REMEMBERED = 256
+
+NOT_RERANKED = "These notes weren't reranked."
+LOADING = f"{NOT_RERANKED} The reranker is still loading. Search again in a few seconds."
+
+
+@dataclass(frozen=True)
+class Reranked:
+    """Hits in their new order."""
+
+    hits: tuple[Hit, ...]
+    notice: str | None = None  # what a person should know about it
+
+
+def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
+    """The reranker that takes part; None without one, and where the order isn't one of relevance.
+
+    :param model: the index's embedding model
+    :param cross_encoder: the one that ``cross-encoder`` stands for, if it isn't ours
+    """
+    if ranking.rerank is None or ranking.sort != "relevance":
+        return None
+    name = ranking.rerank
+    if name == "cross-encoder" and cross_encoder:
+        name = f"{name}:{cross_encoder}"
+    return get_reranker(name, get_embedder(model) if model else None)
+
+
+def first_stage(size: int, offset: int) -> tuple[int, int]:
+    """Size and offset of what has to be searched for, to show a page of that size at that offset.
+
+    The first TOP hits are reranked as a whole, whichever of them a page shows: so pages neither repeat nor miss a note.
+    """
+    return (max(TOP, offset + size), 0) if offset < TOP else (size, offset)
+
+
+def page(
+    results: Results,
+    reranker: Reranker,
+    size: int,
+    offset: int,
+    *,
+    wait: bool = False,
+    seconds: float = SECONDS,
+) -> Results:
+    """The page of that size at that offset, made of what :func:`first_stage` asked for.
+
+    :param wait: whether to wait for the model if it isn't loaded, however long that takes
+    """
+    if offset >= TOP or not results.legs:
+        return results
+    reranked = rerank(
+        results.hits,
+        results.query.meaning,
+        reranker,
+        wait=wait,
+        seconds=seconds,
+        go_on=offset == 0,
+    )
+    end = offset + size
+    return replace(
+        results,
+        hits=reranked.hits[offset:end],
+        notices=(*results.notices, *([reranked.notice] if reranked.notice else [])),
+        next_offset=end if end < results.total else None,
+    )
+
+
+def rerank(
+    hits: Sequence[Hit],
+    query: str,
+    reranker: Reranker,
+    *,
+    wait: bool = False,
+    seconds: float = SECONDS,
+    go_on: bool = True,
+) -> Reranked:
+    """The first stage's hits, the first TOP of them reranked; exact ones stay where they are.
+
+    :param go_on: False shows again what the same search was given before, True tries to get further
+    """
+    candidates = [hit for hit in hits[:TOP] if not hit.is_exact]
+    passages = [_text(hit) for hit in candidates]
+    if not passages:
+        return Reranked(tuple(hits))
+    search = _identity(reranker.name, query, *passages)
+    scores = _remembered(search)
+    notice = None
+    if scores is None or (go_on and len(scores) < len(passages)):
+        scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
+        _remember(search, scores)
+    if notice is None and len(scores) < len(passages):
+        notice = (
+            f"Of the first {len(passages)} notes {len(scores)} were reranked in the time there is; the others follow in "
+            "their own order."
+            if scores
+            else NOT_RERANKED
+        )
+    return Reranked(tuple(blended(hits, scores)), notice)
+
+
+def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+    """The hits with the reranker's scores, in the order of both stages' scores.
+
+    :param scores: of the first hits that aren't exact, which come before all others; hits without one come last
+    """
+    exact = sum(hit.is_exact for hit in hits[:TOP])
+    end = exact + len(scores)
+    scored = [replace(hit, rerank_score=score) for hit, score in zip(hits[exact:end], scores)]
+    first_stage_scores = _scaled([hit.score or 0.0 for hit in scored])
+    blends = []
+    for rank, first, second in zip(count(exact + 1), first_stage_scores, _scaled(scores)):
+        share = _first_stage_share(rank)
+        blends.append(share * first + (1 - share) * second)
+    order = sorted(range(len(scored)), key=lambda place: -blends[place])  # stable
+    return [*hits[:exact], *(scored[place] for place in order), *hits[end:]]
+
+
+def _first_stage_share(rank: int) -> float:
+    return next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
+
+
+def _scaled(scores: Sequence[float]) -> list[float]:
+    """The scores stretched to 0 … 1."""
+    lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
+    if highest == lowest:
+        return [1.0] * len(scores)
+    return [(score - lowest) / (highest - lowest) for score in scores]
+
+
+def _text(hit: Hit) -> str:
+    """What the reranker reads of a note."""
+    return f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title
+
+
+def _scores(
+    reranker: Reranker,
+    query: str,
+    passages: Sequence[str],
+    known: Sequence[float],
+    wait: bool,
+    seconds: float,
+) -> tuple[tuple[float, ...], str | None]:
+    """The scores of as many passages as there is time for, from the first on; and why there are none if so."""
+    started = time.monotonic()
+    if not reranker.load_within(None if wait else seconds):
+        return tuple(known), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else LOADING
+    if wait:
+        started = time.monotonic()  # the wait for the model isn't what the time is meant for
+    try:
+        return _scored_in_time(reranker, query, passages, known, started + seconds), None
+    except ModelUnavailable as error:
+        return tuple(known), f"{NOT_RERANKED} {error}"
+
+
+def _scored_in_time(
+    reranker: Reranker, query: str, passages: Sequence[str], known: Sequence[float], end: float
+) -> tuple[float, ...]:
+    scores = list(known)
+    started, size = time.monotonic(), FIRST_BATCH
+    while len(scores) < len(passages) and size:
+        batch = passages[len(scores) : len(scores) + size]
+        scores += _checked(reranker, query, batch)
+        now = time.monotonic()
+        pace = (now - started) / (len(scores) - len(known))
+        # None is begun that would not be done in time.
+        size = max(0, min(BATCH, int((end - now) / max(pace, 1e-6))))
+    return tuple(scores)
+
+
+def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
+    """:raises ModelUnavailable: for whatever else goes wrong in a reranker"""
+    what_happened = f"The reranker {reranker.name} failed"
+    try:
+        scores = [float(score) for score in reranker.score(query, passages)]
+    except Exception as error:
+        raise ModelUnavailable(reranker.in_plain_words(error, what_happened)) from error
+    if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
+        raise ModelUnavailable(f"{what_happened}: not every note got a score. {reranker.advice}")
+    return scores
+
+
+_memory: OrderedDict[bytes, tuple[float, ...]] = OrderedDict()
+_memory_lock = threading.Lock()
+
+
+def _identity(*parts: str) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part.encode(errors="replace") + b"\0")
+    return digest.digest()
+
+
+def _remembered(search: bytes) -> tuple[float, ...] | None:
+    with _memory_lock:
+        if search in _memory:
+            _memory.move_to_end(search)
+        return _memory.get(search)
+
+
+def _remember(search: bytes, scores: tuple[float, ...]) -> None:
+    with _memory_lock:
+        _memory[search] = scores
+        while len(_memory) > REMEMBERED:
+            _memory.popitem(last=False)

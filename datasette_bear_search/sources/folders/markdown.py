@@ -1,0 +1,110 @@
+"""The notes in a folder of Markdown, plain text and HTML files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from ... import notes
+from .. import SourceError, html, markdown_facts
+from . import NoteFolder, Parts, front_matter, has_files
+from .files import File
+
+MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
+HTML = (".html", ".htm", ".xhtml")
+PLAIN_TEXT = (".txt", ".text")
+
+
+class MarkdownFolder(NoteFolder):
+    """A folder of Markdown, plain text or HTML files, such as a git repository of TILs."""
+
+    def __init__(
+        self,
+        location: str | os.PathLike[str],
+        name: str = "markdown",
+        *,
+        suffixes: str | Sequence[str] = (*MARKDOWN, *HTML, *PLAIN_TEXT),
+        url: str = "",
+        app: str = "",
+        folder_tags: bool = True,
+        **options: Any,
+    ) -> None:
+        """
+        :param suffixes: of the files to read; what has none of Markdown's or HTML's is plain text
+        :param url: where a note opens, with ``{path}`` (below the folder) or ``{absolute}`` for its file, such as
+            ``https://github.com/me/til/blob/main/{path}`` or ``vscode://file{absolute}``
+        :param app: what opens it, for the words "Open in …"
+        :param options: those of NoteFolder
+        """
+        super().__init__(location, name, folder_tags=folder_tags, **options)
+        self.suffixes = _checked_suffixes(suffixes)
+        self.url = _checked_url(url)
+        self.app = str(app)
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return has_files(location, (*MARKDOWN, *HTML, *PLAIN_TEXT))
+
+    def _reading(self) -> tuple[object, ...]:
+        return (*super()._reading(), self.suffixes, self.url)
+
+    def _parts(self, file: File, text: str) -> Parts:
+        if file.suffix in HTML:
+            page = html.page(text)
+            return Parts(
+                page.title or file.name, page.markdown, (), page.created or file.day, page.modified
+            )
+        if file.suffix not in MARKDOWN:
+            return Parts(file.name, notes.without_title_line(text, file.name), created=file.day)
+        properties, below, problem = front_matter.split(text)
+        title, body = _title(properties, below, file.name)
+        return Parts(
+            title,
+            body if problem else front_matter.as_list(properties) + body,
+            front_matter.tags(properties),
+            front_matter.date(properties, front_matter.CREATED) or file.day,
+            front_matter.date(properties, front_matter.MODIFIED),
+            problem and f"{problem}; it is searched as text",
+        )
+
+    def _url(self, file: File) -> str | None:
+        if not self.url:
+            return None
+        absolute = os.path.abspath(file.path).replace(os.sep, "/")
+        return self.url.replace("{path}", quote(file.key)).replace("{absolute}", quote(absolute))
+
+
+def _title(properties: dict, text: str, file_name: str) -> tuple[str, str]:
+    """A note's title, and its text without the line that it comes from."""
+    heading, below = markdown_facts.leading_heading(text)
+    title = front_matter.first(properties, front_matter.TITLES)
+    if not title:
+        return (
+            (heading, below) if heading else (markdown_facts.first_heading(text) or file_name, text)
+        )
+    return title, below if heading.casefold() == title.casefold() else text
+
+
+def _checked_suffixes(suffixes: str | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(suffixes, str):
+        suffixes = [suffixes]
+    if (
+        not isinstance(suffixes, (list, tuple))
+        or not suffixes
+        or not all(isinstance(suffix, str) and suffix.strip(". ") for suffix in suffixes)
+    ):
+        raise SourceError(
+            "The option suffixes is a list of ends of file names, such as [.md, .rst]."
+        )
+    return tuple("." + suffix.strip(". ").lower() for suffix in suffixes)
+
+
+def _checked_url(url: str) -> str:
+    if url and (not isinstance(url, str) or not ("{path}" in url or "{absolute}" in url)):
+        raise SourceError(
+            "The option url has {path} or {absolute} where the path of a note's file belongs, such as "
+            "https://github.com/me/til/blob/main/{path}."
+        )
+    return url

@@ -1,0 +1,111 @@
+"""A page of HTML → its words as Markdown."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING
+
+from .markdown_facts import leading_heading
+from .text import timestamp
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
+# Characters that are left without scripts and pictures. Each million takes ten seconds; of more, only the words are kept.
+LARGEST = 1_000_000
+
+# What a page has besides its words.
+_NOT_WORDS = "head title meta link script style template noscript nav svg iframe object embed canvas button select"
+
+# Where programs that export notes, and blogs, say when a page was written.
+_CREATED = "created date dcterms.created article:published_time creation-date".split()
+_MODIFIED = "updated modified dcterms.modified article:modified_time last-modified".split()
+
+# Most of a saved page, and quicker to find than to parse.
+_SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
+_SCRIPT_END = {
+    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "svg")
+}
+_DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
+_TAG = re.compile(r"<[^<>]*>")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page says."""
+
+    title: str
+    markdown: str
+    created: str | None = None  # ISO 8601
+    modified: str | None = None
+
+
+def page(html: str) -> Page:
+    """A page's title, words and dates. The title's line isn't in the Markdown again."""
+    html = _without_scripts(_DATA.sub("", html))
+    try:
+        return _parsed(html) if len(html) <= LARGEST else Page("", _bare_words(html))
+    except RecursionError:  # thousands of elements in each other
+        return Page("", _bare_words(html))
+
+
+def to_markdown(html: str) -> str:
+    """The words of a page, or a part of one, as Markdown."""
+    found = page(html)
+    return f"# {found.title}\n\n{found.markdown}" if found.title else found.markdown
+
+
+def _parsed(html: str) -> Page:
+    # Both take 100 ms to import together, and few folders need them.
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about texts that look like an address, or like XML
+        soup = BeautifulSoup(html, "html.parser")
+    title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    created, modified = _date(soup, _CREATED), _date(soup, _MODIFIED)
+    for element in soup.find_all(_NOT_WORDS.split()):
+        element.decompose()
+    for box in soup.find_all("input", type="checkbox"):
+        box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
+    # Escapes would come between the words and whoever searches for "snake_case" as it stands.
+    converter = MarkdownConverter(
+        heading_style="ATX", bullets="-", escape_asterisks=False, escape_underscores=False
+    )
+    text = _BLANK_LINES.sub("\n\n", converter.convert_soup(soup.body or soup)).strip()
+    heading, below = leading_heading(text)
+    if heading and title in ("", heading):
+        title, text = heading, below
+    return Page(title, text, created, modified)
+
+
+def _date(soup: BeautifulSoup, names: list[str]) -> str | None:
+    found = {}
+    for element in soup.find_all("meta", content=True):
+        name = element.get("name") or element.get("property") or element.get("itemprop") or ""
+        found.setdefault(str(name).lower(), element["content"])
+    for name in names:
+        if moment := timestamp(found.get(name)):
+            return moment
+    return None
+
+
+def _without_scripts(html: str) -> str:
+    kept, position = [], 0
+    while start := _SCRIPT.search(html, position):
+        end = _SCRIPT_END[start[1].lower()].search(html, start.end())
+        if end is None:
+            break
+        kept.append(html[position : start.start()])
+        position = end.end()
+    return "".join([*kept, html[position:]]) if kept else html[position:]
+
+
+def _bare_words(html: str) -> str:
+    lines = unescape(_TAG.sub(" ", html)).split("\n")
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))

@@ -1,0 +1,189 @@
+"""The buttons below a result that say whether it is the note that was looked for: where they are, what they do.
+
+Nothing else of ours writes while a Datasette serves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from datasette import Forbidden, NotFound, Response
+from datasette.utils.asgi import BadRequest
+
+from ..evaluation import judgments
+from ..query import suggest as suggestions
+from ..search import redaction
+from ..sqlite import sqlite3, time_limit
+from .site import (
+    NO_SIDECAR,
+    NOTE_PATH,
+    SEARCH_PATH,
+    allowed,
+    json_error,
+    json_response,
+    judging_is_on,
+    redacts,
+    sidecar_database,
+    unreadable,
+)
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette
+    from datasette.database import Database
+
+
+JUDGE_PATH = f"{SEARCH_PATH}/judge"
+
+BUTTONS = ((judgments.THIS_WAS_IT, "This was it"), (judgments.NOT_IT, "Not it"))
+
+# What a pressed button sends instead of its grade: pressing it again takes the judgment back.
+TAKE_BACK = "none"
+GRADES = {**{str(grade): grade for grade, _ in BUTTONS}, TAKE_BACK: None}
+
+OFF = "Results can't be judged here. They can where the setting judgments is on, and with: datasette bear-serve"
+NO_QUERY = "There is no query for which this note could be judged. Search for something first."
+NOT_A_GRADE = f"grade must be one of {', '.join(GRADES)}"
+NOTE_IS_GONE = "This note is no longer in the index. Search again to see which notes are."
+CROSS_ORIGIN = "This was sent from another website, so nothing was stored."
+NOT_STORED = (
+    "The judgment was not stored: the index can't be written just now. If datasette bear-index is at work, go back and "
+    "try again when it has finished."
+)
+
+
+async def grades(
+    datasette: Datasette, database: Database, query: str
+) -> dict[tuple[str, str], int] | None:
+    """How the results of a query were judged: (source, key) → grade; None where they can't be judged."""
+    if not judgments.normalized(query) or not judging_is_on(datasette, database):
+        return None
+    try:
+        return await database.execute_fn(lambda connection: judgments.grades(connection, query))
+    except sqlite3.DatabaseError:
+        return None  # an index that an earlier version made has no room for judgments
+
+
+async def judge(datasette: Datasette, request) -> Response:
+    """Store or take back a judgment, then go back to the results."""
+    database = await sidecar_database(datasette)
+    if database is None or not judging_is_on(datasette, database):
+        raise NotFound(OFF)
+    if not await allowed(datasette, request.actor, "view-database", database):
+        raise Forbidden("You do not have permission to search these notes")
+    if request.method != "POST":
+        return Response.text(
+            "Only the buttons of the search page do something here.",
+            status=405,
+            headers={"allow": "POST"},
+        )
+    if _is_cross_origin(request):
+        raise Forbidden(CROSS_ORIGIN)
+    form = _pairs((await request.post_body()).decode(errors="replace"))
+    search = _pairs(form.get("search", ""))
+    query, source, key = search.get("q", ""), form.get("source", ""), form.get("key", "")
+    if not judgments.normalized(query):
+        raise BadRequest(NO_QUERY)
+    if form.get("grade") not in GRADES:
+        raise BadRequest(NOT_A_GRADE)
+    grade = GRADES[form["grade"]]
+
+    def write(connection: sqlite3.Connection) -> int | None:
+        found = connection.execute(
+            "select id from notes where source = ? and key = ?", [source, key]
+        ).fetchone()
+        if found is None:
+            return None
+        # What is taken back leaves no trace in the file, as with notes.
+        connection.execute("pragma secure_delete = on")
+        with connection:
+            if grade is None:
+                judgments.forget(connection, query, source, key)
+            else:
+                judgments.store(connection, query, source, key, grade)
+        return found[0]
+
+    try:
+        note_id = await database.execute_write_fn(write)
+    except sqlite3.DatabaseError:
+        return Response.text(NOT_STORED, status=503)
+    if note_id is None:
+        raise NotFound(NOTE_IS_GONE)
+    # Put together here, whatever the form says: it can't lead to another site.
+    results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(_all_pairs(form['search']))}"
+    return Response.redirect(f"{results}#note-{note_id}", status=303)
+
+
+def _is_cross_origin(request) -> bool:
+    """Whether a page of another site sent this.
+
+    Datasette 1.0 refuses such requests itself. Datasette 0.65 does so only if the browser has cookies for it, and
+    where nobody logs in it may have none.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+
+
+def _pairs(encoded: str) -> dict[str, str]:
+    """The first value of each parameter, which is the one that the search page reads."""
+    return dict(reversed(_all_pairs(encoded)))
+
+
+def _all_pairs(encoded: str) -> list[tuple[str, str]]:
+    return parse_qsl(encoded, keep_blank_values=True)
+
+
+# Suggestions for the text of the search box, as JSON for the page's script.
+
+SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
+
+
+async def suggest(datasette: Datasette, request) -> Response:
+    """What completes the text ``q`` at the character ``cursor``, by default at its end."""
+    database = await sidecar_database(datasette)
+    if database is None:
+        return json_error(datasette, NO_SIDECAR, 404)
+    if not await allowed(datasette, request.actor, "view-database", database):
+        return json_error(datasette, "Permission denied", 403)
+    text = request.args.get("q") or ""
+    cursor = request.args.get("cursor") or str(len(text))
+    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:12]) <= len(text)):
+        message = f"cursor must be a number from 0 to {len(text)}, not {cursor!r}"
+        return json_error(datasette, message, 400)
+    limit_ms = datasette.setting("sql_time_limit_ms")
+
+    def run(connection: sqlite3.Connection) -> suggestions.Suggestions:
+        with time_limit(connection, limit_ms):
+            return suggestions.suggest(connection, text, int(cursor))
+
+    try:
+        suggested = await database.execute_fn(run)
+    except sqlite3.DatabaseError as error:
+        return json_error(datasette, unreadable(error), 503)
+    found = suggested.found
+    if redacts(datasette):
+        # What would be typed into the box can't be masked and still find anything.
+        found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
+    body = {
+        "ok": True,
+        "start": suggested.start,
+        "end": suggested.end,
+        "suggestions": [_row(datasette, suggestion) for suggestion in found],
+    }
+    return json_response(datasette, body)
+
+
+def _row(datasette: Datasette, suggestion: suggestions.Suggestion) -> dict[str, Any]:
+    url = None
+    if suggestion.note_id is not None:
+        url = datasette.urls.path(f"{NOTE_PATH}/{suggestion.note_id}")
+    return {
+        "kind": suggestion.kind,
+        "label": redaction.masked(suggestion.label) if redacts(datasette) else suggestion.label,
+        "detail": suggestion.detail,
+        "insert": suggestion.insert,
+        "url": url,
+    }

@@ -1,0 +1,708 @@
+"""How much markup of a note is read before the rest of it is shown as plain text.
+
+The parser's work grows with the square of some inputs: for each of a thousand brackets that nothing closes it looks through the
+rest of the paragraph, and a table of a thousand columns has as many cells in a row of one letter. No person writes such notes,
+but logs and broken exports are pasted. What is spent is counted, not timed, so that the same note always looks the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import table
+from markdown_it.rules_inline.state_inline import Delimiter
+from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+from .. import markdown as markup
+from ..markdown import WIKI_LINK
+from ..notes import fold_tag
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
+
+
+# What one note may cost, about two seconds. Of the longest that is shown, 200,000 characters, prose costs a fourth of that and
+# code nothing; a list of 13,000 to-dos of two words, or a table of 20,000 cells, costs nearly all of it.
+UNITS = 1_500_000
+
+# What the steps cost, as measured: a unit is about a microsecond.
+MARK = 8  # looking at one place in a line for whatever may begin there
+LOOK_AHEAD = 1  # passing a place that was looked at before
+BLOCK = 60
+CELL = 25
+
+# Characters that a rule of the parser passes in the time of a unit where it looks for an end.
+CHARACTERS = 10
+
+
+class Budget:
+    """What is left to spend on a note."""
+
+    def __init__(self, units: int) -> None:
+        self.units = units
+
+    @property
+    def is_spent(self) -> bool:
+        return self.units < 0
+
+    def spend(self, units: int) -> bool:
+        """Whether there was as much left."""
+        self.units -= units
+        return self.units >= 0
+
+
+def limit(markdown: MarkdownIt, budget: Budget) -> None:
+    """Let a parser, for one text, spend no more than that; what it then has not read stays as it is written.
+
+    Its tokens have the types "plain", within a line, and "plain_block".
+    """
+    skip = markdown.inline.skipToken
+
+    def skip_token(state: StateInline) -> None:
+        if budget.spend(LOOK_AHEAD):
+            skip(state)
+        else:
+            state.pos = state.posMax
+
+    def inline(state: StateInline, silent: bool) -> bool:
+        if budget.spend(_cost_of_mark(state)):
+            return False
+        if not silent:
+            state.push("plain", "", 0).content = state.src[state.pos : state.posMax]
+        state.pos = state.posMax
+        return True
+
+    def block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        if budget.spend(BLOCK):
+            return False
+        if not silent:
+            token = state.push("plain_block", "", 0)
+            token.content = state.getLines(start, end, state.blkIndent, False).strip("\n")
+            token.map = [start, end]
+            state.line = end
+        return True
+
+    markdown.inline.skipToken = skip_token  # type: ignore[method-assign]
+    markdown.inline.ruler.before("text", "budget", inline)
+    markdown.block.ruler.before("table", "budget", block)
+
+
+def table_cost(state: StateBlock, start: int, end: int) -> int:
+    """What the table that begins on a line may cost; rows with too few cells are filled up."""
+    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
+    last = start + 2
+    while last < end and not state.isEmpty(last):
+        last += 1
+    return columns * (last - start) * CELL
+
+
+def _cost_of_mark(state: StateInline) -> int:
+    if not state.src.startswith("[^", state.pos):
+        return MARK
+    # A footnote's name is looked for up to its end, each time.
+    end = state.src.find("]", state.pos, state.posMax)
+    return MARK + ((end if end >= 0 else state.posMax) - state.pos) // CHARACTERS
+
+
+# What may stand on a page that shows a note: tags, attributes, classes and addresses. Everything else is taken out.
+
+SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
+# Never allowed, whoever asks for them: they run what is in the address, or show it as a page of this site.
+UNSAFE_SCHEMES = frozenset(
+    "javascript vbscript livescript mocha data blob file filesystem about view-source feed jar mhtml".split()
+)
+
+_TAGS = frozenset(
+    "a blockquote br code div em h2 h3 h4 h5 h6 hr input li mark ol p pre s section span strong sup "
+    "table tbody td th thead tr u ul".split()
+)
+_ATTRIBUTES = {
+    "*": {"dir", "id"},
+    "a": {"href"},
+    "div": {"tabindex", "role", "aria-label"},
+    "input": {"type", "disabled", "checked", "aria-label"},
+    "ol": {"start"},
+    "pre": {"tabindex"},
+    "span": {"title"},
+}
+_CLASSES = {
+    "a": {"bear-image", "bear-tag", "footnote-backref"},
+    "div": {"bear-table"},
+    "hr": {"footnotes-sep"},
+    "li": {"bear-task", "footnote-item"},
+    "mark": {"bear-highlight"},
+    "ol": {"footnotes-list"},
+    "pre": {"bear-front-matter"},
+    "section": {"footnotes"},
+    "span": {"bear-file", "bear-missing"},
+    "sup": {"footnote-ref"},
+    "td": {"bear-left", "bear-center", "bear-right"},
+    "th": {"bear-left", "bear-center", "bear-right"},
+}
+for _tag in "p pre span tr h2 h3 h4 h5 h6".split():
+    _CLASSES.setdefault(_tag, set()).add("bear-match")
+
+
+def sanitized(html: str, own_url: str | None) -> str:
+    """The HTML without anything that isn't allowed below; ``own_url`` is the note's own."""
+    return nh3.clean(
+        html,
+        tags=set(_TAGS),
+        clean_content_tags={"script", "style"},
+        attributes=_ATTRIBUTES,
+        allowed_classes=_CLASSES,
+        url_schemes=set(allowed_schemes(own_url)),
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def allowed_schemes(own_url: str | None) -> frozenset[str]:
+    """The schemes that links in a note may have: those that we know, and that of the note's own address."""
+    scheme = scheme_of(own_url or "")
+    return (SCHEMES | {scheme}) - UNSAFE_SCHEMES if scheme else SCHEMES
+
+
+def is_safe_to_open(url: str | None) -> bool:
+    """Whether an address that a source gives for a note can be a link. Notes of a folder may be files."""
+    scheme = scheme_of(url or "")
+    return scheme is not None and scheme not in UNSAFE_SCHEMES - {"file"}
+
+
+def scheme_of(address: str) -> str | None:
+    """The scheme of an address, in lower case; None for one within this site, and for what browsers read otherwise."""
+    match = _SCHEME.match(address)
+    return match[1].lower() if match else None
+
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+
+
+# Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear and Obsidian add.
+#
+# What is here says what stands in a text, as tokens of markdown-it. How these are shown is the matter of ``rendering``.
+# Every rule of ours reads its input once, whatever the input; those of the parser don't, and so have a budget.
+
+
+# Bear 1: [image:2F0C…/roof.png]
+_ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
+_CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
+_OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
+_TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
+
+# ==highlight==, ::highlight:: and ~underline~. Bear 1 had /italic/, too, which nobody can tell from a path.
+_PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
+
+# Stands for "|" inside of [[Title|label]] while a table is cut into cells.
+_PIPE = "\x1f"
+
+
+def parser(renderer: type[RendererHTML], allowance: Budget) -> MarkdownIt:
+    """A parser of this dialect, for one text; it takes a millisecond to make.
+
+    ``env["tags"]`` has the note's tags, folded: only they are tags, whatever else begins with ``#``.
+
+    :param allowance: what the text may cost; what is beyond it becomes tokens "plain" and "plain_block"
+    """
+    # A single line break is one, as in Bear and Obsidian. HTML is read only to be shown as what it is: text.
+    options = {"breaks": True, "html": True, "linkify": True}
+    markdown = MarkdownIt("commonmark", options, renderer_cls=renderer)
+    markdown.enable(["table", "strikethrough", "linkify"])
+    # In Bear a line of dashes below a text is a rule, not a heading, and so it is for our passages.
+    markdown.disable(["html_block", "lheading"])
+    # Which links are safe is decided where they are shown: a rejected image would be left as its source.
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    assert markdown.linkify is not None
+    markdown.linkify.set({"fuzzy_link": False})  # notes.md is a file, not a site
+    for scheme in ("bear:", "obsidian:"):
+        markdown.linkify.add(scheme, "http:")
+    markdown.use(footnote_plugin).use(front_matter_plugin)
+    markdown.block.ruler.at("table", _table(allowance), {"alt": ["paragraph", "reference"]})
+    markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
+    markdown.inline.ruler.before("link", "attachment", _attachment)
+    markdown.inline.ruler.before("link", "tag", _tag)
+    markdown.inline.ruler.after("strikethrough", "pair", _pair)
+    markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
+    markdown.core.ruler.after("inline", "task", _tasks)
+    limit(markdown, allowance)
+    return markdown
+
+
+def _table(allowance: Budget) -> Callable[[StateBlock, int, int, bool], bool]:
+    """The rule for a table that can be paid, in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
+
+    def rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        source = state.src
+        if "cells" not in state.env:
+            state.env["cells"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
+        tokens_before = len(state.tokens)
+        state.src = state.env["cells"]
+        try:
+            is_table = table(state, start, end, True)
+            if silent or not is_table:
+                return is_table
+            is_paid = allowance.spend(table_cost(state, start, end))
+            return is_paid and table(state, start, end, False)
+        finally:
+            state.src = source
+            for token in state.tokens[tokens_before:]:
+                token.content = token.content.replace(_PIPE, "|")
+
+    return rule
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """``[[Title]]``, ``[[Title/Heading|label]]``, and Obsidian's ``![[Title]]``."""
+    if not state.src.startswith(("[[", "![["), state.pos):
+        return False
+    match = WIKI_LINK.match(state.src, state.pos, state.posMax)
+    if not match:
+        return False
+    if not silent:
+        token = state.push("wiki_link", "", 0)
+        target, _, label = match[1].partition("|")
+        token.content = label.strip() or target.strip().lstrip("/#")
+        token.meta = {"target": target.strip()}
+    state.pos = match.end()
+    return True
+
+
+def _attachment(state: StateInline, silent: bool) -> bool:
+    match = _ATTACHMENT.match(state.src, state.pos, state.posMax)
+    if not match:
+        return False
+    if not silent:
+        state.push("attachment", "", 0).content = match[1]
+    state.pos = match.end()
+    return True
+
+
+def _tag(state: StateInline, silent: bool) -> bool:
+    """``#tag`` and ``#two words#``, if the note has that tag."""
+    source, start = state.src, state.pos
+    if source[start] != "#" or (start and not source[start - 1].isspace()):
+        return False
+    for pattern in (_CLOSED_TAG, _OPEN_TAG):
+        match = pattern.match(source, start, state.posMax)
+        if match and (folded := fold_tag(match[1])) in state.env.get("tags", ()):
+            if not silent:
+                token = state.push("tag", "", 0)
+                token.content = match[0]
+                token.meta = {"tag": folded}
+            state.pos = match.end()
+            return True
+    return False
+
+
+def _pair(state: StateInline, silent: bool) -> bool:
+    """One of two marks that stand around a stretch of text."""
+    start, marker = state.pos, state.src[state.pos]
+    if silent or marker not in _PAIRS or (start and state.src[start - 1] == marker):
+        return False
+    width, _ = _PAIRS[marker]
+    scanned = state.scanDelims(start, False)
+    if scanned.length != width:
+        return False
+    state.push("text", "", 0).content = marker * width
+    # Below zero, so that no ~ is taken for the other half of a ~~.
+    state.delimiters.append(
+        Delimiter(
+            marker=-ord(marker),
+            length=0,
+            token=len(state.tokens) - 1,
+            end=-1,
+            open=scanned.can_open,
+            close=scanned.can_close,
+        )
+    )
+    state.pos += width
+    return True
+
+
+def _paired(state: StateInline) -> None:
+    """Turn the marks that found their other half into tags."""
+    nested = (meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)
+    for delimiters in (state.delimiters, *nested):
+        for opening in delimiters:
+            if opening.marker >= 0 or opening.end < 0:
+                continue
+            _, tag = _PAIRS[chr(-opening.marker)]
+            closing = delimiters[opening.end]
+            for token, nesting in (
+                (state.tokens[opening.token], 1),
+                (state.tokens[closing.token], -1),
+            ):
+                token.type = f"{tag}_{'open' if nesting == 1 else 'close'}"
+                token.tag, token.nesting, token.content = tag, nesting, ""  # type: ignore[assignment]
+
+
+def _tasks(state: StateCore) -> None:
+    """Put a token ``task`` in the place of ``[ ]`` and ``[x]`` at the beginning of a list item."""
+    for item, inline in _item_texts(state.tokens):
+        children = inline.children
+        if not children or children[0].type != "text":
+            continue
+        if match := _TASK.match(children[0].content):
+            children[0].content = children[0].content[match.end() :]
+            task = Token("task", "", 0)
+            task.meta = {"is_done": match[1] != " "}
+            children.insert(0, task)
+            item.attrJoin("class", "bear-task")
+
+
+def _item_texts(tokens: list[Token]) -> Iterable[tuple[Token, Token]]:
+    """The list items that begin with a paragraph, with its text."""
+    for item, paragraph, inline in zip(tokens, tokens[1:], tokens[2:]):
+        if item.type == "list_item_open" and paragraph.type == "paragraph_open":
+            yield item, inline
+
+
+# A note's Markdown → HTML that is safe to show, with its outline, a marked passage and marked words.
+#
+# Notes hold what people paste into them, and so anything. Three walls stand between that and the browser: HTML in a note is
+# shown as text, an address becomes a link only if its scheme is allowed, and what comes out is sanitized.
+
+# Characters. Longer notes are shown in part: markdown-it reads about 300,000 a second.
+MAX_CHARACTERS = 200_000
+
+PASSAGE_ANCHOR = "passage"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a note, as its outline has it."""
+
+    level: int  # 1 to 6, as written
+    text: str
+    line: int  # of the body, the first is 1
+    anchor: str  # the id that it has on the page
+
+
+@dataclass(frozen=True)
+class References:
+    """Where the things lead that a note's text names."""
+
+    tags: Mapping[str, str] = field(default_factory=dict)  # folded name → address
+    note: Callable[[str], str | None] = lambda target: None  # what a link names → address
+    own_url: str | None = None  # the note's own, whose scheme is allowed in links
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A note as HTML."""
+
+    html: str  # safe to put into a page as it is
+    outline: tuple[Heading, ...]
+    has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
+    is_cut: bool  # whether only a part of the note is there
+    is_partly_plain: (
+        bool  # whether it has more markup than was read, so that some is shown as it is written
+    )
+
+
+def render(
+    body: str,
+    references: References,
+    *,
+    passage: tuple[int, int] | None = None,
+    words: frozenset[str] = frozenset(),
+) -> Rendered:
+    """A note's body as HTML.
+
+    :param passage: offsets in the body of what is marked, as a block, and has the id PASSAGE_ANCHOR
+    :param words: the words that are marked wherever they stand, without case
+    """
+    start, end = _shown(body, passage)
+    text = body[start:end]
+    lines_above = _line(body, start)
+    allowance = Budget(UNITS)
+    markdown = parser(_Renderer, allowance)
+    env = {"tags": references.tags, "page": _Page(references, words)}
+    tokens = markdown.parse(text, env)
+    headings = _with_anchors(tokens, lines_above)
+    has_passage = False
+    if passage and passage[0] < passage[1]:
+        first, last = (_line(body, offset) - lines_above for offset in (passage[0], passage[1] - 1))
+        has_passage = _mark_blocks(tokens, first, last)
+    html = markdown.renderer.render(tokens, markdown.options, env)
+    return Rendered(
+        html=sanitized(html, references.own_url),
+        outline=headings,
+        has_passage=has_passage,
+        is_cut=end - start < len(body),
+        is_partly_plain=allowance.is_spent,
+    )
+
+
+def outline(body: str) -> tuple[Heading, ...]:
+    """The headings of a whole note, however long, without a look at what is between them."""
+    markdown = parser(_Renderer, Budget(UNITS))
+    markdown.core.ruler.enableOnly(["normalize", "block"])
+    return _with_anchors(markdown.parse(body), 0)
+
+
+def marked(text: str, words: frozenset[str]) -> str:
+    """Text as HTML, its marked words inside of ``<mark>``."""
+    if not words:
+        return escape(text)
+    pieces, position = [], 0
+    for match in _WORD.finditer(text):
+        if match[0].casefold() in words:
+            pieces += [escape(text[position : match.start()]), f"<mark>{escape(match[0])}</mark>"]
+            position = match.end()
+    return "".join([*pieces, escape(text[position:])])
+
+
+def heading_anchor(heading: str) -> str:
+    """The id of the first heading with that text."""
+    slug = "-".join(_WORD.findall(heading.casefold()))
+    return f"h-{slug or 'section'}"
+
+
+_WORD = re.compile(r"[^\W_]+")
+_LINE_BREAK = re.compile(r"\r\n?|\n")
+
+
+def _line(text: str, offset: int) -> int:
+    return sum(1 for _ in _LINE_BREAK.finditer(text, 0, offset))
+
+
+def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
+    """What is shown of a body: all of it, or a stretch of whole paragraphs with the passage in it."""
+    if len(body) <= MAX_CHARACTERS:
+        return 0, len(body)
+    quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: some have none
+    start = max(0, (passage[0] if passage else 0) - quarter)
+    paragraph = body.rfind("\n\n", max(0, start - quarter), start)
+    if start and paragraph >= 0:
+        start = paragraph + 2
+    end = start + MAX_CHARACTERS
+    if end >= len(body):
+        return start, len(body)
+    paragraph = body.rfind("\n\n", end - quarter, end)
+    return start, paragraph if paragraph >= 0 else end
+
+
+def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
+    """The headings among the tokens, which get ids, and levels below that of the title."""
+    opening = [
+        (token, tokens[index + 1], tokens[index + 2])
+        for index, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+    shift = 1 if any(token.tag == "h1" for token, _, _ in opening) else 0
+    headings: list[Heading] = []
+    taken: dict[str, int] = {}  # anchor → the last number behind it
+    for token, inline, closing in opening:
+        level = int(token.tag[1])
+        text = " ".join(markup.plain_text(inline.content).split())
+        anchor = first = heading_anchor(text)
+        while anchor in taken:
+            taken[first] += 1
+            anchor = f"{first}-{taken[first]}"
+        taken[anchor] = 1
+        token.attrSet("id", anchor)
+        token.tag = closing.tag = f"h{min(6, level + shift)}"
+        headings.append(Heading(level, text, lines_above + token.map[0] + 1, anchor))
+    return tuple(headings)
+
+
+# What stands on lines of its own, and holds nothing that does.
+_LEAVES = frozenset(
+    ["paragraph_open", "heading_open", "fence", "code_block", "tr_open", "plain_block"]
+)
+
+
+def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Mark what stands on the lines from ``first`` to ``last``; whether there is anything."""
+    found = False
+    for index, token in enumerate(tokens):
+        if (
+            token.type not in _LEAVES
+            or not token.map
+            or token.map[0] > last
+            or token.map[1] <= first
+        ):
+            continue
+        if token.hidden:  # the text of an item in a tight list, which is no paragraph
+            closing = tokens[index + 2]
+            token.hidden = closing.hidden = False
+            token.tag = closing.tag = "span"
+        token.attrJoin("class", "bear-match")
+        if not found and token.attrGet("id"):  # a heading, which keeps its own
+            tokens[index + 1].children.insert(0, Token("anchor", "", 0))
+        elif not found:
+            token.attrSet("id", PASSAGE_ANCHOR)
+        found = True
+    return found
+
+
+# HTML
+
+
+@dataclass
+class _Page:
+    """What the rules below need to know, and what they keep in mind."""
+
+    references: References
+    words: frozenset[str]
+    open_links: list[str] = field(default_factory=list)  # the tags that stand for them
+
+    def address(self, target: str) -> str | None:
+        """Where a link leads that a note's author wrote; None if that is nowhere, or unsafe."""
+        scheme = scheme_of(target)
+        if scheme is None:
+            return None if target.startswith("//") else self.references.note(unquote(target))
+        return target if scheme in allowed_schemes(self.references.own_url) else None
+
+
+class _Renderer(RendererHTML):
+    """One method a kind of token; those that are not here are as in CommonMark."""
+
+    def text(self, tokens, index, options, env) -> str:
+        return marked(tokens[index].content, env["page"].words)
+
+    def plain(self, tokens, index, options, env) -> str:
+        return marked(tokens[index].content, env["page"].words).replace("\n", "<br>\n")
+
+    def plain_block(self, tokens, index, options, env) -> str:
+        return (
+            f"<p{self.renderAttrs(tokens[index])}>{self.plain(tokens, index, options, env)}</p>\n"
+        )
+
+    def code_inline(self, tokens, index, options, env) -> str:
+        return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"
+
+    def fence(self, tokens, index, options, env) -> str:
+        # Keyboards can scroll what they can reach.
+        attributes = self.renderAttrs(tokens[index])
+        code = marked(tokens[index].content, env["page"].words)
+        return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
+
+    code_block = fence
+
+    def front_matter(self, tokens, index, options, env) -> str:
+        return (
+            f'<pre tabindex="0" class="bear-front-matter">{escape(tokens[index].content)}</pre>\n'
+        )
+
+    def html_inline(self, tokens, index, options, env) -> str:
+        content = tokens[index].content
+        if content.startswith("<!--"):  # Bear keeps the sizes of images in comments
+            return ""
+        return "<br>" if _BREAK.fullmatch(content) else escape(content)
+
+    html_block = html_inline
+
+    def link_open(self, tokens, index, options, env) -> str:
+        page = env["page"]
+        target = str(tokens[index].attrGet("href") or "")
+        address = page.address(target)
+        if address and "a" not in page.open_links:
+            page.open_links.append("a")
+            return f'<a href="{escape(address)}">'
+        page.open_links.append("span")
+        return "<span>" if address or scheme_of(target) else '<span class="bear-file">'
+
+    def link_close(self, tokens, index, options, env) -> str:
+        return f"</{env['page'].open_links.pop()}>"
+
+    def image(self, tokens, index, options, env) -> str:
+        page, token = env["page"], tokens[index]
+        source = token.attrGet("src") or ""
+        alt = self.renderInlineAsText(token.children, options, env)
+        if scheme_of(source) in ("http", "https"):
+            name = f"image from {urlsplit(source).hostname or 'another site'}"
+            return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
+        if scheme_of(source):
+            name = "image inside of the note"
+        else:
+            name = unquote(source).rsplit("/", 1)[-1] or "image"
+        return _file(f"{alt} ({name})" if alt and alt != name else name)
+
+    def attachment(self, tokens, index, options, env) -> str:
+        return _file(tokens[index].content.rsplit("/", 1)[-1])
+
+    def wiki_link(self, tokens, index, options, env) -> str:
+        page, token = env["page"], tokens[index]
+        target = token.meta["target"]
+        if target.startswith(("/", "#")):  # a heading of this note
+            address: str | None = "#" + heading_anchor(target[1:])
+        else:
+            address = page.references.note(target)
+        if address:
+            return _link(address, token.content, page)
+        label = marked(token.content, page.words)
+        return (
+            f'<span class="bear-missing" title="No note in the index has this title">{label}</span>'
+        )
+
+    def tag(self, tokens, index, options, env) -> str:
+        page, token = env["page"], tokens[index]
+        return _link(page.references.tags[token.meta["tag"]], token.content, page, "bear-tag")
+
+    def task(self, tokens, index, options, env) -> str:
+        is_done = tokens[index].meta["is_done"]
+        state = 'checked aria-label="done"' if is_done else 'aria-label="to do"'
+        return f'<input type="checkbox" disabled {state}> '
+
+    def anchor(self, tokens, index, options, env) -> str:
+        return f'<span id="{PASSAGE_ANCHOR}"></span>'
+
+    def mark_open(self, tokens, index, options, env) -> str:
+        return '<mark class="bear-highlight">'
+
+    def table_open(self, tokens, index, options, env) -> str:
+        return '<div class="bear-table" tabindex="0" role="group" aria-label="Table"><table>\n'
+
+    def table_close(self, tokens, index, options, env) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens, index, options, env) -> str:
+        return self._cell(tokens[index])
+
+    def td_open(self, tokens, index, options, env) -> str:
+        return self._cell(tokens[index])
+
+    def _cell(self, token: Token) -> str:
+        side = str(token.attrGet("style") or "").removeprefix("text-align:")
+        return f'<{token.tag} dir="auto"' + (f' class="bear-{side}">' if side else ">")
+
+    def renderToken(self, tokens, index, options, env) -> str:
+        token = tokens[index]
+        if token.type in _DIRECTED:
+            token.attrSet("dir", "auto")
+        return super().renderToken(tokens, index, options, env)
+
+
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Blocks that are written from left to right or from right to left, each by itself.
+_DIRECTED = frozenset(
+    ["paragraph_open", "heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open"]
+)
+
+
+def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
+    """A link; inside of another one, which can't hold it, its label."""
+    if "a" in page.open_links:
+        return marked(label, page.words)
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f'<a{attribute} href="{escape(address)}">{marked(label, page.words)}</a>'
+
+
+def _file(name: str) -> str:
+    """What stands for an image or file that only the note's own app can show."""
+    return f'<span class="bear-file">{escape(name)}</span>'

@@ -1,0 +1,155 @@
+"""The tools for agents over HTTP, inside Datasette. Everything here runs on both of its versions."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from datasette.app import Datasette
+from mcp import Client
+
+from datasette_bear_search.agents.tools import TOOLS
+from datasette_bear_search.demo.library import BearNote
+from tests.support.agents import serving
+from tests.support.bear_libraries import day
+
+pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+
+PATH = "/-/bear-search/mcp"
+NOTES = [
+    BearNote("# Cabin roof\n\nThe roof leaks.", tags=("cabin",), created=day(1)),
+    BearNote("# Diary\n\nOf the roof.", tags=("private",), created=day(2)),
+]
+HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+LIST_TOOLS = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}'
+
+
+@pytest.fixture
+def datasette(index_notes):
+    """Index the notes and open them in Datasette: ``datasette(setting=…)`` with settings of the plugin."""
+    sidecar_path = index_notes(NOTES)
+
+    def open_datasette(*, allow=None, settings=None, **plugin_settings) -> Datasette:
+        metadata: dict = {"plugins": {"datasette-bear-search": plugin_settings}}
+        if allow is not None:
+            metadata["databases"] = {sidecar_path.stem: {"allow": allow}}
+        return Datasette([str(sidecar_path)], metadata=metadata, settings=settings or {})
+
+    return open_datasette
+
+
+async def post(datasette, status=200, path=PATH, content=LIST_TOOLS, **headers):
+    response = await datasette.client.post(
+        path,
+        content=content,
+        headers={**HEADERS, **{name.replace("_", "-"): value for name, value in headers.items()}},
+    )
+    assert response.status_code == status, response.text
+    return response
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_official_client_searches_in_both_eras_of_the_protocol(datasette, mode):
+    with serving(datasette()) as address:
+        async with Client(address + PATH, mode=mode) as client:
+            assert len((await client.list_tools()).tools) == len(TOOLS)
+            result = await client.call_tool("search_notes", {"query": "roof leaks"})
+    assert result.structured_content["notes"][0]["title"] == "Cabin roof"
+
+
+async def test_it_is_reached_below_a_base_url(datasette):
+    with serving(datasette(settings={"base_url": "/notes/"})) as address:
+        async with Client(f"{address}/notes{PATH}") as client:
+            assert (await client.list_tools()).tools
+
+
+async def test_tags_are_hidden_by_the_setting(datasette):
+    with serving(datasette(hidden_tags=["private"])) as address:
+        async with Client(address + PATH) as client:
+            tags = await client.call_tool("list_tags", {})
+            found = await client.call_tool("search_notes", {"query": "roof"})
+    assert [node["tag"] for node in tags.structured_content["tags"]] == ["cabin"]
+    assert [note["title"] for note in found.structured_content["notes"]] == ["Cabin roof"]
+
+
+async def test_a_client_without_cookies_needs_no_token(datasette):
+    assert (await post(datasette())).json()["result"]["tools"]
+
+
+async def test_who_may_not_view_the_database_may_not_ask(datasette):
+    response = await post(datasette(allow={"id": "anna"}), 403)
+    assert "API token" in response.json()["error"]
+    assert "tools" not in response.text
+
+
+async def test_who_may_view_the_database_may_ask(datasette):
+    restricted = datasette(allow={"id": "anna"})
+    cookie = restricted.sign({"a": {"id": "anna"}}, "actor")
+    assert "tools" in (await post(restricted, cookie=f"ds_actor={cookie}")).text
+    other = restricted.sign({"a": {"id": "berta"}}, "actor")
+    await post(restricted, 403, cookie=f"ds_actor={other}")
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8001", "127.0.0.1:8001", "[::1]:8001"])
+async def test_this_machine_is_answered(datasette, host):
+    await post(datasette(), host=host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8001", "localhost.evil.example", "127.0.0.1.evil.example"],
+)
+async def test_another_name_of_this_machine_is_refused(datasette, host):
+    response = await post(datasette(), 421, host=host)
+    assert "mcp_hosts" in response.json()["error"]
+
+
+async def test_a_name_in_the_setting_is_answered(datasette):
+    named = datasette(mcp_hosts=["notes.example.com"])
+    await post(named, host="notes.example.com", origin="http://notes.example.com")
+    await post(named, 421, host="evil.example")
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost.evil.example"]
+)
+async def test_a_page_of_another_site_is_refused(datasette, origin):
+    await post(datasette(), 403, origin=origin)
+
+
+async def test_a_form_of_another_site_is_refused(datasette):
+    # What a browser sends without asking: no JSON, and an origin only in newer ones.
+    await post(datasette(), 400, content_type="text/plain")
+
+
+async def test_without_an_index_it_says_which_command_makes_one():
+    response = await post(Datasette(memory=True), 404)
+    assert "datasette bear-index" in response.json()["error"]
+
+
+@pytest.mark.parametrize("method", ["get", "delete"])
+async def test_only_post_is_answered(datasette, method):
+    response = await getattr(datasette().client, method)(PATH)
+    assert response.status_code == 405
+    assert response.headers["allow"] == "POST"
+
+
+async def test_without_the_sdk_it_says_how_to_install_it(datasette, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    response = await post(datasette(), 404)
+    assert "pip install 'datasette-bear-search[mcp]'" in response.json()["error"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"jsonrpc": "2.0"}', "\x00", "[" * 10_000])
+async def test_what_is_no_message_is_an_answer_all_the_same(datasette, content):
+    response = await datasette().client.post(PATH, content=content, headers=HEADERS)
+    assert 200 <= response.status_code < 500
+
+
+async def test_other_forms_are_still_protected(datasette):
+    from datasette_bear_search.agents.http import is_mcp_request
+
+    served = datasette(settings={"base_url": "/notes/"})
+    assert is_mcp_request(served, {"path": "/notes" + PATH})
+    assert not is_mcp_request(served, {"path": "/notes/-/bear-search/judge"})
+    assert not is_mcp_request(served, {"path": PATH + "/more"})

@@ -1,0 +1,196 @@
+"""``datasette bear-doctor``: what is wrong, and what mends it."""
+
+import json
+import sqlite3 as standard_sqlite3
+from contextlib import closing
+
+import filelock
+import pytest
+from click.testing import CliRunner
+from datasette.cli import cli
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.embeddings.base import ModelUnavailable
+from datasette_bear_search.index import config, database
+from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_libraries import edit, folder_state
+
+NOTE = BearNote("# Garden\n\nPrune the old apple tree.")
+
+
+@pytest.fixture
+def doctor(sidecar_path):
+    """Run the command; gives its exit status and what it found, by name."""
+
+    def run(*options: str) -> tuple[int, dict[str, dict]]:
+        command = ["bear-doctor", "--json", "--sidecar", str(sidecar_path), *options]
+        result = CliRunner().invoke(cli, command)
+        assert result.exit_code in (0, 1), result.output
+        answer = json.loads(result.output)
+        assert answer["ok"] == (result.exit_code == 0)
+        for finding in answer["findings"]:
+            if finding["ok"] is False:
+                assert finding["mend"], finding
+        return result.exit_code, {finding["name"]: finding for finding in answer["findings"]}
+
+    return run
+
+
+@pytest.fixture
+def indexed(write, bear_index):
+    write(NOTE)
+    bear_index()
+
+
+def change(path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        database.load_vector_extension(db)
+        for statement in statements:
+            db.execute(statement)
+
+
+def test_nothing_is_wrong_after_indexing(indexed, doctor):
+    status, found = doctor("--model-check")
+    assert status == 0
+    assert {name for name, finding in found.items() if finding["ok"] is None} == set()
+    assert "1 note" in found["bear"]["says"]
+    assert "All have a vector of test/tiny" in found["vectors"]["says"]
+    assert "64 numbers" in found["model"]["says"]
+
+
+def test_it_changes_nothing(indexed, doctor, sidecar_path, library):
+    before = folder_state(sidecar_path.parent), folder_state(library.parent)
+    doctor("--model-check")
+    assert (folder_state(sidecar_path.parent), folder_state(library.parent)) == before
+
+
+def test_on_a_terminal_it_has_marks_and_elsewhere_words(indexed, sidecar_path):
+    command = ["bear-doctor", "--sidecar", str(sidecar_path)]
+    output = CliRunner().invoke(cli, command).output
+    assert "  ok      Only you may open it" in output
+    assert output.endswith("All is well.\n")
+    assert "✓" not in output
+
+
+def test_without_an_index_it_says_how_to_begin(doctor):
+    status, found = doctor()
+    assert status == 1
+    assert found["file"]["mend"] == "datasette bear-index"
+
+
+def test_a_source_that_vanished_is_a_problem(indexed, doctor, library):
+    library.unlink()
+    status, found = doctor()
+    assert status == 1
+    assert str(library) in found["bear"]["says"]
+    assert "--remove bear" in found["bear"]["mend"]
+
+
+def test_what_changed_since_is_no_problem(indexed, doctor, library):
+    edit(library, "update ZSFNOTE set ZPINNED = 1")
+    status, found = doctor()
+    assert status == 0
+    assert "1 note changed since" in found["bear"]["says"]
+    assert found["bear"]["mend"] == "datasette bear-index --only bear"
+
+
+@pytest.mark.parametrize(
+    ("statements", "name", "mend"),
+    [
+        (["delete from _sqlite_migrations where name = '_0004_sources'"], "schema", "bear-index"),
+        (["insert into _sqlite_migrations select 99, migration_set, 'x', '' from _sqlite_migrations limit 1"],
+         "schema", "pip install -U"),
+        (["update passages set embedded = 0"], "vectors", "datasette bear-index"),
+        (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "datasette bear-index"),
+        (["drop trigger notes_au", "update notes set body = 'changed behind its back'"], "words", "--rebuild"),
+    ],
+    ids=["older", "newer", "pending", "stale", "words"],
+)  # fmt: skip
+def test_what_is_wrong_with_the_index_is_found(
+    indexed, doctor, sidecar_path, statements, name, mend
+):
+    change(sidecar_path, *statements)
+    status, found = doctor()
+    assert status == 1
+    assert found[name]["ok"] is False
+    assert mend in found[name]["mend"]
+
+
+def test_a_damaged_file_is_found(indexed, doctor, sidecar_path):
+    data = bytearray(sidecar_path.read_bytes())
+    middle = len(data) // 2 // 4096 * 4096
+    data[middle : middle + 40960] = b"\xff" * 40960
+    sidecar_path.write_bytes(data)
+    status, found = doctor()
+    assert status == 1
+    assert [name for name, finding in found.items() if finding["ok"] is False]
+
+
+def test_a_file_that_is_no_index_is_left_alone(doctor, sidecar_path):
+    sidecar_path.parent.mkdir()
+    sidecar_path.write_text("Dear diary")
+    status, found = doctor()
+    assert status == 1
+    assert "is not an index" in found["file"]["says"]
+
+
+def test_a_file_that_others_may_open_is_a_problem(indexed, doctor, sidecar_path):
+    sidecar_path.chmod(0o644)
+    status, found = doctor()
+    assert status == 1
+    assert found["permissions"]["mend"] == f"chmod 600 '{sidecar_path}'"
+
+
+def test_a_run_at_work_is_said(indexed, doctor, sidecar_path):
+    with filelock.FileLock(f"{sidecar_path}.lock"):
+        status, found = doctor()
+    assert status == 0
+    assert "at work" in found["busy"]["says"]
+
+
+def test_a_broken_configuration_is_a_problem(indexed, doctor, tmp_path, monkeypatch):
+    path = tmp_path / "c.yaml"
+    path.write_text("sauces: []")
+    monkeypatch.setenv(config.ENVIRONMENT_VARIABLE, str(path))
+    status, found = doctor()
+    assert status == 1
+    assert "Did you mean sources?" in found["configuration"]["says"]
+
+
+def test_a_python_that_cannot_load_extensions_is_a_problem(indexed, doctor, monkeypatch):
+    monkeypatch.setattr(database, "load_vector_extension", lambda connection: False)
+    status, found = doctor()
+    assert status == 1
+    assert found["sqlite_vec"]["mend"] == "pip install pysqlite3"
+
+
+def test_without_model_check_no_model_is_loaded(indexed, doctor, monkeypatch):
+    from datasette_bear_search.embeddings import registry
+    from tests.conftest import TINY
+    from tests.support.tiny_embedder import TinyEmbedder
+
+    monkeypatch.setattr(TinyEmbedder, "open_model", lambda self: pytest.fail("loaded"))
+    registry.register(TINY, lambda: TinyEmbedder(TINY))
+    assert doctor()[1]["model"]["ok"]
+
+
+def test_a_model_that_cannot_be_loaded_is_a_problem(indexed, doctor):
+    from datasette_bear_search.embeddings import registry
+    from tests.conftest import TINY
+    from tests.support.tiny_embedder import TinyEmbedder
+
+    class Missing(TinyEmbedder):
+        def open_model(self):
+            raise ModelUnavailable("The model can't be had.")
+
+    registry.register(TINY, lambda: Missing(TINY))
+    status, found = doctor("--model-check")
+    assert status == 1
+    assert found["model"]["says"] == "The model can't be had."
+
+
+def test_the_word_index_is_looked_at_without_a_lock_on_the_file(indexed, doctor, sidecar_path):
+    with closing(standard_sqlite3.connect(sidecar_path, isolation_level=None)) as reader:
+        reader.execute("begin")
+        reader.execute("select count(*) from meta").fetchone()
+        assert doctor()[1]["words"]["ok"]

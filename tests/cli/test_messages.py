@@ -1,0 +1,270 @@
+"""What goes wrong in ordinary life, through the commands: each fault ends with a message that says what to do.
+
+Damaged and foreign files, newer indexes, full disks and two runs at once are in test_crashes, Bear's own file in
+test_bear_library_errors, configuration files in test_configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import schema
+from datasette_bear_search.sqlite import sqlite3
+from tests.index.test_older_sidecars import older_sidecar
+from tests.stress.commands import Commands, Ended
+from tests.stress.damage import NOBODY
+from tests.support.bear_libraries import bear_library
+
+NOTES = [BearNote(f"# Note {number}\n\nAn apple tree. {number * 'word '}") for number in range(40)]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What somebody types, and what has to be in the answer: how it is mended."""
+
+    command: str
+    remedy: str
+    status: int = 1
+
+
+FAULTS = {
+    "no library": Fault("bear-index {folder}/no/database.sqlite", "give the PATH"),
+    "no folder": Fault("bear-index {folder}/no", "Check the PATH"),
+    "no index to search": Fault("bear-search apple --sidecar {new}", "datasette bear-index --sidecar {new}", 2),
+    "no index to serve": Fault("bear-serve --no-open --sidecar {new}", "datasette bear-index"),
+    "no index to measure": Fault("bear-eval --sidecar {new}", "datasette bear-index"),
+    "nothing to search for": Fault("bear-search --sidecar {index}", "Give words, a question or a filter", 2),
+    "a date": Fault("bear-search apple --modified-after soon --sidecar {index}", "such as 2024", 2),
+    "a mode": Fault("bear-search apple --mode fast --sidecar {index}", "'keyword'", 2),
+    "an option": Fault("bear-search apple --limt 3 --sidecar {index}", "Did you mean", 2),
+    "a number": Fault("bear-search apple --balance 7 --sidecar {index}", "from 0 to 1", 2),
+    "a reranker": Fault("bear-search apple --rerank best --sidecar {index}", "one of cross-encoder", 2),
+    "a note": Fault("bear-search --similar 999 --sidecar {index}", "Each result of a search has its id", 2),
+    "a source": Fault("bear-index --only bare --sidecar {index}", "Did you mean bear?"),
+    "a place for the index": Fault("bear-index {library} --sidecar /proc/no/notes.db", "Choose another place with --sidecar"),
+    "a place for sample notes": Fault("bear-demo --no-serve --directory /proc/no", "Choose another folder with --directory"),
+    "somebody's library in the place": Fault("bear-demo --no-serve --directory {foreign}", "Choose another folder, or move it"),
+    "no configuration": Fault("bear-index --config {folder}/no.yaml --sidecar {index}", "Check --config"),
+    "no YAML": Fault("bear-index --config {folder}/bad.yaml --sidecar {index}", "Check the indentation"),
+    "no UTF-8": Fault("bear-index --config {folder}/latin.yaml --sidecar {index}", "Save it so in your editor"),
+    "a port": Fault("bear-serve --no-open --port {port} --sidecar {index}", "Choose another with --port"),
+    "no model": Fault("bear-index --model {folder}/no --sidecar {index}", "Give --model the path of one"),
+    "a broken model": Fault("bear-index --model {folder}/broken --sidecar {index}", "choose another one with --model"),
+    "no internet": Fault("bear-index --model a/model --sidecar {index}", "pip install 'datasette-bear-search[bundled]'"),
+    "an older index to search": Fault("bear-search apple --sidecar {older}", "bring it up to date", 2),
+    "an older index to serve": Fault("bear-serve --no-open --sidecar {older}", "bring it up to date"),
+    "an older index to measure": Fault("bear-eval --sidecar {older}", "datasette bear-index"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    with pytest.MonkeyPatch.context() as patch:
+        # Where nobody listens: what a computer without internet meets.
+        patch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+        with Commands() as commands:
+            yield commands
+
+
+@pytest.fixture(scope="module")
+def places(commands) -> Iterator[dict[str, object]]:
+    """What the commands are about; in a folder that every user may enter."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "bear").mkdir()
+    (folder / "foreign").mkdir()
+    (folder / "broken").mkdir()
+    (folder / "foreign" / "database.sqlite").write_text("Dear diary")
+    (folder / "broken" / "config.json").write_text("{")
+    (folder / "bad.yaml").write_text("sources:\n- location: [\n")
+    (folder / "latin.yaml").write_bytes("sources: [caf\xe9]".encode("latin-1"))
+    library = bear_library(folder / "bear" / "database.sqlite", NOTES)
+    index = folder / "notes.db"
+    assert commands.run("bear-index", library, "--sidecar", index).status == 0
+    older_sidecar(folder / "older.db", migrations=3, library=library)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield {
+            "folder": folder,
+            "foreign": folder / "foreign",
+            "library": library,
+            "index": index,
+            "new": folder / "new.db",
+            "older": folder / "older.db",
+            "port": taken.getsockname()[1],
+        }
+    shutil.rmtree(folder)
+
+
+def assert_is_clear(ended: Ended, remedy: str, status: int = 1) -> None:
+    said = " ".join(ended.output.split())
+    assert ended.status == status, ended
+    assert "Traceback" not in said
+    assert remedy.lower() in said.lower(), said
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_says_what_mends_it(commands, places, fault):
+    words = fault.command.split()
+    ended = commands.run(*(word.format(**places) for word in words))
+    assert_is_clear(ended, fault.remedy.format(**places), fault.status)
+    assert not places["new"].exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize("name", ["library", "index"])
+def test_a_file_that_may_not_be_read_is_named(commands, places, name, tmp_path_factory):
+    path, mode = places[name], places[name].stat().st_mode
+    path.chmod(0)
+    command = {
+        "library": ("bear-index", path, "--sidecar", "/tmp/nobodys-notes.db"),
+        "index": ("bear-search", "apple", "--sidecar", path),
+    }[name]
+    try:
+        ended = commands.run(*command, user=NOBODY)
+    finally:
+        path.chmod(mode)
+        for left in Path("/tmp").glob("nobodys-notes.db*"):
+            left.unlink()
+    assert_is_clear(ended, "permissions", 1 if name == "library" else 2)
+
+
+@pytest.mark.parametrize("bytes_left", [4096, 50_000])
+@pytest.mark.parametrize(
+    "command",
+    ["bear-index {library} --sidecar {new}", "bear-demo --no-serve --directory {folder}/demo"],
+)
+def test_no_space_is_named(commands, places, command, bytes_left):
+    words = [word.format(**places) for word in command.split()]
+    ended = commands.run(*words, largest_file=bytes_left)
+    places["new"].unlink(missing_ok=True)
+    assert_is_clear(ended, "free some space")
+
+
+def test_a_model_that_cannot_be_had_leaves_the_vectors_of_the_other(commands, places):
+    ended = commands.run(
+        "bear-index", "--model", places["folder"] / "no", "--sidecar", places["index"]
+    )
+    assert "Until then, the index keeps the model test/tiny." in ended.output
+    found = commands.run("bear-search", "apple", "--sidecar", places["index"])
+    assert "by their words only" not in found.output
+
+
+def test_an_assistant_hears_that_the_index_is_older(places):
+    from datasette_bear_search.agents.context import Library, ToolError
+
+    with (
+        pytest.raises(ToolError, match=r"Bring it up to date.*datasette bear-index"),
+        Library(places["older"]).open(),
+    ):
+        pass
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "page",
+    ["", ".json", "/similar/1", "/similar/1.json", "/suggest.json"],
+)
+async def test_the_pages_of_an_older_index_say_what_to_run(places, page):
+    response = await Datasette([str(places["older"])]).client.get(f"/-/bear-search{page}?q=apple")
+    assert response.status_code == 503
+    assert "an earlier version of datasette-bear-search made it" in response.text
+    assert "datasette bear-index" in response.text
+
+
+@pytest.mark.parametrize("command", ["bear-index", "bear-serve"])
+def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
+    with closing(sqlite3.connect(places["index"])) as connection:
+        assert schema.is_current(connection)
+    index = shutil.copy(places["index"], tmp_path / "notes.db")
+    # As a shell starts it: other programs may have told their children to ignore the signal.
+    script = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from tests.support import slow_model; from datasette.cli import cli; cli(sys.argv[1:])"
+    )
+    arguments = {
+        "bear-index": ["bear-index", str(places["library"]), "--rebuild", "--model", "slow"],
+        "bear-serve": ["bear-serve", "--no-open", "--port", "0"],
+    }[command]
+    begun = {"bear-index": "Making vectors", "bear-serve": "Search your notes"}[command]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", script, *arguments, "--sidecar", index],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as running:
+        said = ""
+        while begun not in said:
+            line = running.stdout.readline()
+            assert line, said
+            said += line
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        said += running.stdout.read()
+    assert "Traceback" not in said
+    if command == "bear-index":
+        assert running.returncode == 1
+        assert "for the rest run datasette bear-index again" in said
+    else:
+        assert running.returncode == 0
+        assert said.endswith("Stopped\n")
+
+
+def test_ctrl_c_that_python_ignores_while_the_server_starts_ends_it(places):
+    script = """
+import signal, sys
+from contextlib import suppress
+import uvicorn
+from datasette.cli import cli
+
+def load(config):
+    with suppress(KeyboardInterrupt):  # as while it cleans up after an import
+        signal.raise_signal(signal.SIGINT)
+    sys.exit("went on")
+
+uvicorn.Config.load = load
+signal.signal(signal.SIGINT, signal.default_int_handler)
+cli(["bear-serve", "--no-open", "--port", "0", "--sidecar", sys.argv[1]])
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script, str(places["index"])],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert ended.stdout.splitlines()[1:] == ["Stopped"]
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("call", ["bear_search('velvet tugboat')", "bear_similar(1)"])
+def test_a_log_says_what_failed_and_nothing_of_notes_or_queries(call, monkeypatch, capfd):
+    from datasette_bear_search.search import functions
+
+    def fail(*_: object, **__: object) -> None:
+        raise sqlite3.DatabaseError('fts5: syntax error near "velvet tugboat"')
+
+    monkeypatch.setattr(functions, "found_notes", fail)
+    monkeypatch.setattr(functions, "similar_notes", fail)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        functions.register_search(connection)
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute(f"select {call}")
+    said = capfd.readouterr().err
+    assert f"{call.split('(')[0]}() failed: DatabaseError" in said
+    assert "velvet" not in said

@@ -1,0 +1,307 @@
+"""Models that were made light: they make the library's vectors, without the library, or stand aside."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy
+import pytest
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.embeddings import files as model_files
+from datasette_bear_search.embeddings import onnx
+from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
+from datasette_bear_search.search.snippets import closest_sentences
+from tests.embeddings.test_minilm import KINDS_OF_TEXT
+from tests.support.small_models import write_static_model, write_transformer
+
+pytestmark = pytest.mark.skipif(
+    not (onnx.is_installed() and find_spec("onnx") and find_spec("sentence_transformers")),
+    reason="needs pip install 'datasette-bear-search[onnx]'",
+)
+
+TEXTS = [
+    "how do i keep mice out of the cabin",
+    "",
+    " \n ",
+    "roof",
+    "The GARDEN fence,\nthe apple tree and a plan to repair the roof in winter. " * 20,
+    "東京は日本の首都です。",
+    "👨‍👩‍👧 🟢 ❤️",
+    "password [SEP] router [MASK]",
+]
+
+
+def cosines(one, other) -> numpy.ndarray:
+    one, other = numpy.asarray(one, dtype="float64"), numpy.asarray(other, dtype="float64")
+    lengths = numpy.linalg.norm(one, axis=1) * numpy.linalg.norm(other, axis=1)
+    return (one * other).sum(axis=1) / lengths
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("models")
+    prompts = {"query": "how do i ", "document": ""}
+    return {
+        "mean": write_transformer(folder / "mean"),
+        "cls": write_transformer(folder / "cls", pooling="cls"),
+        "prompts": write_transformer(folder / "prompts", prompts=prompts),
+        "static": write_static_model(folder / "static"),
+        "max": write_transformer(folder / "max", pooling="max"),
+    }
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    """What was kept of each kind of model: an export takes seconds."""
+    return tmp_path_factory.mktemp("exported")
+
+
+@pytest.fixture
+def library_and_light(exported) -> Callable[..., tuple[SentenceTransformerEmbedder, ...]]:
+    """Two embedders of a model: ``library_and_light(folder)``, or of one that is a copy of the kind ``"mean"``."""
+
+    def load(folder: Path | str, kind: str | None = None):
+        library = SentenceTransformerEmbedder(str(folder))
+        before = exported / (kind or Path(folder).name)
+        kept = onnx.place(library.name, model_files.folder_of(library.name))
+        if before.exists():
+            onnx.cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.copytree(before, kept)
+        else:
+            assert library.become_light()
+            shutil.copytree(kept, before)
+        light = SentenceTransformerEmbedder(str(folder))
+        light.load()
+        assert light._light is not None
+        with pytest.MonkeyPatch.context() as patch:  # as if it had been loaded before
+            patch.setattr(onnx, "open_kept", lambda name, folder: None)
+            library.load()
+        return library, light
+
+    return load
+
+
+@pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
+@pytest.mark.parametrize("is_query", [True, False], ids=["query", "document"])
+def test_a_light_model_makes_the_vectors_of_the_library(library_and_light, models, kind, is_query):
+    library, light = library_and_light(models[kind])
+    texts = [text for text in TEXTS if text.strip() or kind != "static"]
+    vectors = [embedder.encode(texts, is_query=is_query) for embedder in (library, light)]
+    assert cosines(*vectors).min() >= 0.9999
+
+
+@pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
+def test_its_vectors_can_be_searched_with_the_library_and_the_other_way_round(
+    library_and_light, models, kind
+):
+    library, light = library_and_light(models[kind])
+    assert light.fingerprint == library.fingerprint
+    assert light.max_tokens == library.max_tokens
+
+
+def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_light, models):
+    library, light = library_and_light(models["static"])
+    assert library.embed_documents([""]) == light.embed_documents([""]) == [None]
+
+
+def test_maxsim_and_the_closest_sentence_need_no_library(library_and_light, models):
+    library, light = library_and_light(models["mean"])
+    for theirs, ours in zip(library.token_vectors(TEXTS), light.token_vectors(TEXTS)):
+        assert theirs.shape == ours.shape
+        # The library's may be in bfloat16.
+        assert len(ours) == 0 or cosines(theirs, ours).min() > 0.999
+    passage = "A plan to repair the fence in winter. Soup of lentil and water. Keep mice out of the cabin."
+    [theirs] = closest_sentences("how do i keep mice out", [passage], library)
+    [ours] = closest_sentences("how do i keep mice out", [passage], light)
+    assert passage[slice(*ours)] == passage[slice(*theirs)]
+    assert light._model is None
+
+
+def test_no_other_user_can_read_it(models):
+    assert SentenceTransformerEmbedder(str(models["static"])).become_light()
+    for folder in [onnx.cache_folder(), *onnx.cache_folder().iterdir()]:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_query_imports_neither_torch_nor_transformers(library_and_light, models):
+    library_and_light(models["mean"])
+    code = (
+        "import sys; from pathlib import Path; from datasette_bear_search.embeddings import onnx, registry; "
+        f"onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r}); "
+        f"embedder = registry.get_embedder({str(models['mean'])!r}); "
+        "embedder.embed_query('roof'); embedder.token_vectors(['roof']); embedder.pieces(['roof']); "
+        "print([name for name in ('datasette', 'torch', 'transformers', 'sentence_transformers') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.stdout.strip(), result.stderr) == ("[]", "")
+
+
+# When it stands aside
+
+
+@pytest.fixture
+def own_model(models, tmp_path) -> Path:
+    """A model whose files a test may change."""
+    return Path(shutil.copytree(models["mean"], tmp_path / "own"))
+
+
+def kept() -> list[Path]:
+    return list(onnx.cache_folder().iterdir())
+
+
+def test_a_model_whose_files_changed_is_made_light_anew(library_and_light, own_model):
+    library_and_light(own_model, "mean")
+    [before] = kept()
+    os.utime(own_model / "model.safetensors", ns=(1, 1))
+    changed = SentenceTransformerEmbedder(str(own_model))
+    changed.load()
+    assert changed._light is None
+    assert changed.can_become_light()
+    assert changed.become_light()
+    [after] = kept()
+    assert after != before
+
+
+def test_it_is_made_once(library_and_light, own_model):
+    library, light = library_and_light(own_model, "mean")
+    assert not library.can_become_light()
+    assert not light.can_become_light()
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "weights.bin", "about.json", "pieces.npy"])
+def test_a_damaged_one_is_not_used_and_made_anew(library_and_light, own_model, caplog, file):
+    library, _ = library_and_light(own_model, "mean")
+    [folder] = kept()
+    (folder / file).write_bytes(b"damaged")
+    embedder = SentenceTransformerEmbedder(str(own_model))
+    vector = embedder.embed_query("roof")
+    assert vector == library.embed_query("roof")
+    assert "can't be used" in caplog.text
+    assert embedder.can_become_light()
+
+
+def test_one_that_fails_at_work_is_replaced_by_the_library(
+    library_and_light, own_model, caplog, monkeypatch
+):
+    library, light = library_and_light(own_model, "mean")
+    monkeypatch.setattr(light._light, "encode", lambda *arguments, **options: 1 / 0)
+    assert light.embed_query("roof") == library.embed_query("roof")
+    assert "division by zero" in caplog.text
+
+
+def test_a_model_that_is_made_otherwise_stays_with_the_library_and_is_not_tried_again(
+    models, caplog
+):
+    caplog.set_level(logging.INFO)
+    embedder = SentenceTransformerEmbedder(str(models["max"]))
+    assert not embedder.become_light()
+    assert "pooled by max" in caplog.text
+    again = SentenceTransformerEmbedder(str(models["max"]))
+    assert not again.can_become_light()
+    again.load()
+    assert again._light is None
+
+
+def test_one_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
+    monkeypatch.setattr(
+        "datasette_bear_search.embeddings.onnx._prompt", lambda model, kind: "apple "
+    )
+    assert not SentenceTransformerEmbedder(str(own_model)).become_light()
+
+
+def test_without_the_extra_nothing_is_kept_or_used(library_and_light, own_model, monkeypatch):
+    library_and_light(own_model, "mean")
+    monkeypatch.setattr(onnx, "is_installed", lambda: False)
+    embedder = SentenceTransformerEmbedder(str(own_model))
+    embedder.load()
+    assert embedder._light is None
+    assert not embedder.can_become_light()
+
+
+def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
+    abandoned = onnx.cache_folder() / ".new-abc"
+    abandoned.mkdir(parents=True)
+    os.utime(abandoned, (1, 1))
+    assert SentenceTransformerEmbedder(str(own_model)).become_light()
+    assert not abandoned.exists()
+
+
+# Many documents
+
+
+def test_many_documents_are_left_to_the_library_where_it_is_faster(
+    library_and_light, models, monkeypatch
+):
+    library, light = library_and_light(models["mean"])
+    monkeypatch.setattr(
+        "datasette_bear_search.embeddings.sentence_transformers._computes_bfloat16", lambda: True
+    )
+    light.expect(10)
+    light.embed_documents(TEXTS)
+    assert light._model is None
+    light.expect(10_000)
+    vectors = light.encode(TEXTS, is_query=False)
+    assert light._model is not None
+    assert cosines(vectors, library.encode(TEXTS, is_query=False)).min() > 0.999
+
+
+# In use
+
+
+def test_bear_index_makes_the_model_light_once(bear_index, write, models):
+    write(BearNote("# Roof\nA plan to repair the roof"))
+    model = ["--model", str(models["mean"])]
+    assert "Preparing" in bear_index(*model).output
+    assert len(kept()) == 1
+    assert "Preparing" not in bear_index(*model).output
+
+
+def test_a_server_has_no_torch_before_and_after_it_is_asked(
+    bear_index, write, models, sidecar_path
+):
+    write(BearNote("# Roof\nA plan to repair the roof"), BearNote("# Soup\nLentil soup"))
+    bear_index("--model", str(models["mean"]))
+    code = f"""
+import asyncio, json, sys
+from pathlib import Path
+from datasette.app import Datasette
+from datasette_bear_search.embeddings import onnx
+onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r})
+
+async def main():
+    server = Datasette([{str(sidecar_path)!r}])
+    await server.invoke_startup()
+    heavy = []
+    for path in ("/", "/-/bear-search.json?q=roof&mode=keyword", "/-/bear-search.json?q=roof&mode=semantic"):
+        answer = await server.client.get(path)
+        heavy.append([answer.status_code, *(name for name in ("torch", "transformers") if name in sys.modules)])
+    print(json.dumps([heavy, answer.json()["query"]["legs"]]))
+
+asyncio.run(main())
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert json.loads(result.stdout) == [[[200], [200], [200]], ["semantic"]], result.stderr
+
+
+# The real model
+
+
+@pytest.mark.skipif(not find_spec(BUNDLED_PACKAGE), reason="the bundled model is not installed")
+def test_the_bundled_model_agrees_on_texts_of_all_kinds(library_and_light):
+    library, light = library_and_light(BUNDLED)
+    assert light.fingerprint == "427339dd71cd033b"
+    texts = [*TEXTS, *KINDS_OF_TEXT.values(), *(text * 60 for text in KINDS_OF_TEXT.values())]
+    vectors = [embedder.encode(texts, is_query=False) for embedder in (library, light)]
+    assert cosines(*vectors).min() >= 0.9999
+    assert model_files.folder_of(BUNDLED) == model_files.bundled_folder()

@@ -1,0 +1,41 @@
+"""Static models, which only look words up: indexed and searched like any other, a hundred times as fast."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+
+import pytest
+from click.testing import CliRunner
+from datasette.cli import cli
+
+from datasette_bear_search.demo.library import BearNote
+from tests.support.small_models import write_static_model
+
+pytestmark = pytest.mark.skipif(
+    not find_spec("sentence_transformers"), reason="needs sentence-transformers"
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_static_model(tmp_path_factory.mktemp("models") / "static")
+
+
+def test_notes_are_indexed_and_found_with_a_static_model(bear_index, write, model, sidecar_path):
+    write(BearNote("# Fence\nRepair the garden fence"), BearNote("# Bread\nBread in the oven"))
+    output = bear_index("--model", str(model)).output
+    assert "2 passages embedded" in output
+    result = CliRunner().invoke(
+        cli,
+        [
+            "bear-search", "garden fence", "--sidecar", str(sidecar_path), "--mode", "semantic", "--json",
+        ],
+    )  # fmt: skip
+    [first, *_] = json.loads(result.output)["rows"]
+    assert (first["title"], first["semantic_rank"]) == ("Fence", 1)
+
+
+def test_its_vectors_can_be_shortened(bear_index, write, model, sidecar_path):
+    write(BearNote("# Fence\nRepair the garden fence"))
+    assert "1 passage embedded" in bear_index("--model", str(model), "--dimensions", "24").output

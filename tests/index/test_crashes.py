@@ -1,0 +1,154 @@
+"""Killed runs, full disks, damaged and foreign files. What takes minutes is in tests/stress/kill.py, damage.py, searchers.py."""
+
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+from datasette.app import Datasette
+from datasette.cli import cli
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import database
+from tests.stress import damage, searchers
+from tests.stress.commands import Commands, is_hot
+from tests.stress.kill import SCENARIOS, Moment, Place, rounds
+
+FRESH, INCREMENTAL, REBUILD = SCENARIOS[:3]
+NEXT_COMMIT = Moment(0.0, in_commit=True)
+
+
+@pytest.fixture(scope="module")
+def commands():
+    with Commands() as commands:
+        yield commands
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, commands) -> Place:
+    return Place(tmp_path_factory.mktemp("place"), commands, notes=30)
+
+
+def kill_in_a_commit(place, scenario) -> None:
+    """Leave an index that the next who opens it has to mend."""
+    place.set_up(scenario)
+    for attempt in range(20):
+        place.run(scenario, Moment(0.01 * attempt, in_commit=True))
+        if is_hot(place.journal):
+            return
+        place.set_up(scenario)
+    pytest.fail("no commit was hit")
+
+
+def test_runs_that_are_killed_at_any_moment_lose_nothing(place):
+    seed = 8
+    outcomes = rounds(place, kills=8, seed=seed)
+    assert [line for outcome in outcomes.values() for line in outcome.failures] == []
+
+
+@pytest.mark.parametrize("scenario", [INCREMENTAL, REBUILD], ids=lambda scenario: scenario.name)
+def test_a_run_killed_in_a_commit_keeps_nobody_from_searching(place, scenario):
+    kill_in_a_commit(place, scenario)
+    assert place.problems_after_kill() == []
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_run_killed_in_a_commit_keeps_no_server_from_searching(place):
+    kill_in_a_commit(place, INCREMENTAL)
+    started_then = Datasette([str(place.sidecar)])
+    response = await started_then.client.get("/-/bear-search.json?q=garden")
+    assert response.status_code == 200, response.text
+    assert response.json()["rows"]
+    # One that had the file open before.
+    place.set_up(INCREMENTAL)
+    started_before = Datasette([str(place.sidecar)])
+    assert (await started_before.client.get("/-/bear-search")).status_code == 200
+    for attempt in range(20):
+        place.index(("--rebuild",), Moment(0.02 * attempt, in_commit=True))
+        if is_hot(place.journal):
+            break
+    assert is_hot(place.journal)
+    assert (await started_before.client.get("/-/bear-search?q=garden")).status_code == 200
+
+
+def test_a_rebuild_that_dies_at_once_still_knows_its_sources(write, bear_index, sidecar_path):
+    write(BearNote("# Garden\n\nApples."))
+    bear_index()
+    with database.open_for_writing(sidecar_path) as connection:
+        database.reset(connection)
+    result = CliRunner().invoke(cli, ["bear-index", "--sidecar", str(sidecar_path)])
+    assert result.exit_code == 0, result.output
+    with closing(database.connect(sidecar_path)) as connection:
+        assert connection.execute("select title from notes").fetchall() == [("Garden",)]
+
+
+def test_a_schema_is_made_whole_or_not_at_all(sidecar_path, monkeypatch):
+    sidecar_path.parent.mkdir()
+    migrations = database.schema.MIGRATIONS
+
+    def dies(db) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(database.schema, "MIGRATIONS", [*migrations[:1], dies])
+    with pytest.raises(KeyboardInterrupt), database.open_for_writing(sidecar_path):
+        pass
+    monkeypatch.setattr(database.schema, "MIGRATIONS", migrations)
+    assert not database.is_made(sidecar_path)
+    with database.open_for_writing(sidecar_path) as connection:
+        assert database.schema.is_current(connection)
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_meaning_is_not_searched_in_an_index_without_notes(sidecar_path):
+    with database.open_for_writing(sidecar_path):
+        pass
+    response = await Datasette([str(sidecar_path)]).client.get(
+        "/-/bear-search.json?q=garden&mode=semantic"
+    )
+    assert (response.status_code, response.json()["rows"]) == (200, [])
+
+
+def test_an_index_that_was_cut_off_is_called_damaged(place):
+    assert damage.check_truncated(place, lengths=8) == []
+
+
+def test_an_index_that_was_overwritten_is_called_damaged(place):
+    assert damage.check_overwritten(place, files=3) == []
+
+
+def test_the_sources_of_a_damaged_index_are_not_said_to_be_none(place):
+    place.set_up(INCREMENTAL)
+    damage.truncate(5000)(place.sidecar)
+    for command in damage.WRITING:
+        assert "is damaged" in place.command(*command).output
+
+
+def test_somebody_elses_file_is_never_changed(place):
+    assert damage.check_foreign(place) == []
+
+
+def test_an_index_of_a_newer_version_is_left_alone_and_said_so(place):
+    assert damage.check_newer(place) == []
+
+
+@pytest.mark.skipif(not damage.can_mount(), reason="only root may make a small disk")
+def test_a_full_disk_takes_nothing_and_is_named(place):
+    assert damage.check_full_disk(place, sizes=3) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_can_be_searched(place):
+    assert damage.check_read_only(place) == []
+
+
+def test_of_two_runs_at_once_one_does_the_work(place):
+    with Commands() as other:
+        assert damage.check_two_at_once(place, other) == []
+
+
+@pytest.mark.datasette
+def test_searching_while_the_index_is_written_meets_no_error_and_no_half_note(place):
+    seen, runs = searchers.check(place, seconds=5)
+    assert runs
+    assert seen.milliseconds
+    assert seen.failures == []

@@ -1,0 +1,503 @@
+"""Several sources in one index: added, read again each by itself, folded, and taken out."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner, Result
+from datasette import hookimpl
+from datasette.app import Datasette
+from datasette.cli import cli
+from datasette.plugins import pm
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import database, watch
+from datasette_bear_search.notes import Note, Tag
+from datasette_bear_search.sources import SourceError, Unchanged, registry
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from tests.support.bear_libraries import bear_library, day, edit
+
+README = Path(__file__).parents[2] / "README.md"
+
+GARDEN = BearNote("# Garden\n\nPrune the old apple tree.", id="A" * 8 + "-AAAA-4AAA-8AAA-" + "A" * 12,
+                  created=day(1))  # fmt: skip
+
+
+class Journal:
+    """A journal: a file whose name ends in .journal, with a JSON object a line."""
+
+    app = "Journal"
+    heading_link = ""
+    read_whole: list[str] = []  # noqa: RUF012 - what the tests look at
+    read_lines: list[str] = []  # noqa: RUF012
+
+    def __init__(self, location: str, name: str = "journal", *, shout: bool = False) -> None:
+        self.location, self.name, self.shout = location, name, shout
+        self.skipped: list[str] = []
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return location.endswith(".journal")
+
+    def state(self) -> str:
+        return str(Path(self.location).stat().st_mtime_ns)
+
+    def read(self, *, include_trashed: bool = False):
+        Journal.read_whole.append(self.name)
+        return self._notes({})
+
+    def read_changed(self, known, *, include_trashed: bool = False):
+        return self._notes(known)
+
+    def _notes(self, known):
+        self.skipped = []
+        for line in Path(self.location).read_text().splitlines():
+            if line == "broken":
+                raise SourceError("The journal is wet. Dry it.")
+            if line == "bug":
+                raise ZeroDivisionError("oops")
+            entry = json.loads(line)
+            if "skip" in entry:
+                self.skipped.append(f"{entry['key']}: {entry['skip']}")
+            elif known.get(entry["key"]) == line:
+                yield Unchanged(entry["key"])
+            else:
+                Journal.read_lines.append(entry["key"])
+                tags = tuple(Tag(tag) for tag in entry.pop("tags", ()))
+                body = entry.pop("body", "")
+                body = body.upper() if self.shout else body
+                yield Note(**entry, body=body, tags=tags, stamp=line)
+
+
+class JournalPlugin:
+    __name__ = "journals"  # as a module has, which a plugin usually is
+
+    @hookimpl
+    def register_note_sources(self):
+        return {"journal": Journal}
+
+
+@pytest.fixture(autouse=True)
+def journals():
+    Journal.read_whole, Journal.read_lines = [], []
+    plugin = JournalPlugin()
+    pm.register(plugin, name="journals")
+    yield
+    pm.unregister(plugin)
+
+
+@pytest.fixture
+def index(sidecar_path) -> Callable[..., Result]:
+    """Run ``datasette bear-index … --sidecar SIDECAR``; it must end well unless ``fails``."""
+
+    def run(*arguments: str | Path, fails: bool = False) -> Result:
+        command = ["bear-index", *map(str, arguments), "--sidecar", str(sidecar_path)]
+        result = CliRunner().invoke(cli, command)
+        assert result.exit_code == (1 if fails else 0), result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def journal(tmp_path) -> Callable[..., Path]:
+    """Write a journal: ``journal("name", entry, …)``; an entry is a dictionary or a line as it stands."""
+
+    def write(name: str, *entries: dict | str) -> Path:
+        path = tmp_path / f"{name}.journal"
+        lines = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
+        path.write_text("\n".join(lines))
+        return path
+
+    return write
+
+
+def note(title: str, body: str = "Something", **more) -> dict:
+    return {"key": title, "title": title, "body": body, **more}
+
+
+def rows(path: Path, sql: str) -> list[tuple]:
+    with closing(database.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def titles(path: Path) -> list[str]:
+    return [title for (title,) in rows(path, "select title from notes order by title")]
+
+
+def test_another_packages_source_is_recognized_and_indexed(index, journal, sidecar_path):
+    index(journal("mine", note("Monday", tags=["work"])))
+    assert rows(sidecar_path, "select title, source, tags from notes") == [
+        ("Monday", "journal", '["work"]')
+    ]
+    assert rows(sidecar_path, "select name, kind, app, notes from sources") == [
+        ("journal", "journal", "Journal", 1)
+    ]
+
+
+def test_the_example_in_the_readme_is_a_source(index, tmp_path, sidecar_path):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    [example] = [block for block in blocks if "register_note_sources" in block]
+    plugin = ModuleType("readme_example")
+    exec(example, vars(plugin))
+    pm.register(plugin, name="readme")
+    try:
+        file = tmp_path / "diary.jsonl"
+        file.write_text('{"id": "1", "title": "Rain", "text": "All day.", "tags": ["weather"]}\n')
+        index(file)
+        assert rows(sidecar_path, "select title, body, tags, source from notes") == [
+            ("Rain", "All day.", '["weather"]', "diary")
+        ]
+        file.write_text('{"id": "1", "title": "Sun", "text": "At last.", "tags": []}\n')
+        index()
+        assert titles(sidecar_path) == ["Sun"]
+        file.unlink()
+        assert str(file) in index(fails=True).output
+        assert titles(sidecar_path) == ["Sun"]
+    finally:
+        pm.unregister(plugin)
+
+
+def test_the_names_of_our_kinds_stay_ours():
+    class Other:
+        __name__ = "other"
+
+        @hookimpl
+        def register_note_sources(self):
+            return {"markdown": Journal}
+
+    other = Other()
+    pm.register(other)
+    try:
+        assert registry.names().count("markdown") == 1
+        assert registry.get_kind("markdown") is MarkdownFolder
+    finally:
+        pm.unregister(other)
+
+
+def test_every_kind_of_ours_can_be_imported_and_says_what_it_reads():
+    for kind in registry.OUR_KINDS:
+        assert registry.describe(kind) not in ("", "no description")
+
+
+def test_each_path_is_added_and_the_others_stay(index, journal, sidecar_path):
+    index(journal("one", note("Monday")))
+    index(journal("two", note("Tuesday")))
+    assert titles(sidecar_path) == ["Monday", "Tuesday"]
+    assert rows(sidecar_path, "select name from sources") == [("journal",), ("journal-2",)]
+
+
+def test_a_path_that_is_known_is_not_added_twice(index, journal, sidecar_path, monkeypatch):
+    path = journal("one", note("Monday"))
+    index(path)
+    monkeypatch.chdir(path.parent)
+    index(path.name)
+    assert rows(sidecar_path, "select name, location from sources") == [("journal", str(path))]
+
+
+def test_folders_are_named_after_themselves(index, tmp_path, sidecar_path):
+    folder = tmp_path / "My Recipes"
+    folder.mkdir()
+    (folder / "soup.md").write_text("# Soup\n\nLentils.")
+    index(folder)
+    assert rows(sidecar_path, "select name, kind from sources") == [("my-recipes", "markdown")]
+
+
+def test_what_nothing_reads_is_an_error_that_lists_the_kinds(index, tmp_path):
+    (tmp_path / "song.mp3").write_bytes(b"\0")
+    output = index(tmp_path / "song.mp3", fails=True).output
+    assert "journal: A journal: a file whose name ends in .journal" in output
+    assert "bear: Bear's own database" in output
+    assert "There is nothing at" in index(tmp_path / "nowhere", fails=True).output
+
+
+def test_a_source_that_did_not_change_is_not_read(index, journal):
+    index(journal("one", note("Monday")), journal("two", note("Tuesday")))
+    journal("two", note("Tuesday"), note("Wednesday"))
+    Journal.read_lines.clear()
+    output = index().output
+    assert "Nothing has changed in" in output
+    assert Journal.read_lines == ["Wednesday"]  # of the other one, only what is new
+    assert "Read 1 of 2 notes" in output
+    assert len(Journal.read_whole) == 2  # the first time
+
+
+def test_notes_that_were_touched_only_are_not_read_again(index, journal, sidecar_path):
+    index(journal("one", note("Monday", tags=[])))
+    journal("one", note("Monday"))  # the same note, from another line
+    assert "0 notes added, 0 changed, 0 removed" in index().output
+    journal("one", note("Monday"), note("Tuesday"))
+    Journal.read_lines.clear()
+    index()
+    assert Journal.read_lines == ["Tuesday"]
+
+
+@pytest.mark.parametrize("line", ["broken", "bug", "{not json"])
+def test_a_broken_source_harms_no_other_and_loses_nothing(index, journal, sidecar_path, line):
+    index(journal("one", note("Monday")), journal("two", note("Tuesday")))
+    journal("one", note("Sunday"), line)
+    journal("two", note("Tuesday"), note("Wednesday"))
+    output = index(fails=True).output
+    assert "journal: " in output
+    assert "1 source of 2 could not be read" in output
+    assert titles(sidecar_path) == ["Monday", "Tuesday", "Wednesday"]
+
+
+def test_a_source_that_breaks_at_first_leaves_no_index(index, journal, sidecar_path):
+    assert "The journal is wet" in index(journal("one", "broken"), fails=True).output
+    assert not sidecar_path.exists()
+
+
+def test_rebuilding_does_not_lose_a_source_that_cannot_be_read(index, journal, sidecar_path):
+    index(journal("one", note("Monday")), journal("two", note("Tuesday")))
+    journal("one", "broken")
+    assert "Nothing was rebuilt" in index("--rebuild", fails=True).output
+    assert titles(sidecar_path) == ["Monday", "Tuesday"]
+    index("--remove", "journal")
+    index("--rebuild")
+    assert titles(sidecar_path) == ["Tuesday"]
+
+
+def test_only_reads_one_source(index, journal, sidecar_path):
+    index(journal("one", note("Monday")), journal("two", note("Tuesday")))
+    journal("one", note("M"))
+    journal("two", note("T"))
+    index("--only", "journal-2")
+    assert titles(sidecar_path) == ["Monday", "T"]
+    assert "Did you mean journal-2?" in index("--only", "jurnal-2", fails=True).output
+
+
+def test_a_removed_source_leaves_the_file(index, journal, sidecar_path):
+    index(journal("one", note("Monday", "xylophonist")), journal("two", note("Tuesday")))
+    assert b"xylophonist" in sidecar_path.read_bytes()
+    index("--remove", "journal")
+    assert titles(sidecar_path) == ["Tuesday"]
+    assert b"xylophonist" not in sidecar_path.read_bytes()
+    assert "There is no source called 'journal'" in index("--remove", "journal", fails=True).output
+
+
+def test_the_list_tells_of_each_source_what_changed(index, journal):
+    assert "There are no sources" in index("--list").output
+    index(journal("one", note("Monday")), journal("two", {"key": "x", "skip": "too large"}))
+    journal("one", note("Monday"), note("Tuesday"))
+    lines = index("--list").output.splitlines()
+    assert re.match(r"journal +journal +1 +\S+ +1 +/.*one\.journal", lines[1])
+    assert re.match(r"journal-2 +journal +0 +\S+ +0 +/.*two\.journal", lines[2])
+    assert "x: too large" in lines[-1]
+    journal("two", "broken")
+    assert "can't be read" in index("--list").output
+
+
+def test_what_was_left_out_is_said(index, journal):
+    skipped = [{"key": f"n{number}", "skip": "too large"} for number in range(9)]
+    output = index(journal("one", *skipped)).output
+    assert "journal: left out 9:" in output
+    assert "n4: too large" in output
+    assert "… and 4 more" in output
+
+
+def test_two_notes_of_the_same_key_are_one_and_a_line(index, journal, sidecar_path):
+    output = index(journal("one", note("Monday", "a"), note("Monday", "b"))).output
+    assert "there is another note with this key" in output
+    assert rows(sidecar_path, "select body from notes") == [("a",)]
+
+
+def test_text_that_no_database_takes_is_made_storable(index, journal, sidecar_path):
+    index(journal("one", '{"key": "k", "title": "T\\u0000", "body": "half a \\ud83d pair"}'))
+    assert rows(sidecar_path, "select title, body from notes") == [("T", "half a ? pair")]
+
+
+def test_a_run_that_died_before_the_notes_were_written_is_done_again(
+    index, journal, sidecar_path, monkeypatch
+):
+    from datasette_bear_search.index import indexer
+
+    path = journal("one", note("Monday"))
+    with monkeypatch.context() as patch:
+        patch.setattr(indexer, "_write_notes", lambda *arguments: exec("raise KeyboardInterrupt"))
+        arguments = ["bear-index", str(path), "--sidecar", str(sidecar_path)]
+        assert CliRunner().invoke(cli, arguments).exit_code == 1
+    assert titles(sidecar_path) == []
+    index()
+    assert titles(sidecar_path) == ["Monday"]
+
+
+def test_an_index_of_the_version_before_is_brought_up_to_date(
+    write, bear_index, index, sidecar_path
+):
+    from datasette_bear_search.index import schema
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
+        sidecar_path.parent.mkdir()
+        library = write(GARDEN)
+        with database.open_for_writing(sidecar_path) as connection:
+            connection.execute(
+                "insert into sources (name, location, heading_link, state) values ('bear', ?, '', '')",
+                [str(library)],
+            )
+            connection.execute(
+                "insert into notes (id, source, key, title, body, tags) values (7, 'bear', 'k', 'A', 'b', '[]')"
+            )
+    index()
+    assert rows(sidecar_path, "select title from notes") == [("Garden",)]
+
+
+# The same note from two sources
+
+
+@pytest.fixture
+def two_libraries(index, tmp_path, sidecar_path) -> Callable[..., None]:
+    """Index a library as "bear" and another one as "bear-2"."""
+
+    def make(first: list[BearNote], second: list[BearNote]) -> None:
+        index(bear_library(tmp_path / "database.sqlite", first))
+        index(bear_library(tmp_path / "older.sqlite", second))
+
+    return make
+
+
+async def search(sidecar_path: Path, query: str) -> dict:
+    response = await Datasette([str(sidecar_path)]).client.get(f"/-/bear-search.json?{query}")
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "other",
+    [
+        BearNote("# Garden\n\nPrune the tree.", id=GARDEN.id, created=day(1)),
+        BearNote("# Garden\n\nPrune the  old apple tree.\n", id="other", created=day(1)),
+    ],
+    ids=["the same id", "the same text"],
+)
+async def test_the_same_note_from_two_sources_is_one_result_that_names_both(
+    two_libraries, sidecar_path, other
+):
+    two_libraries([GARDEN], [other, BearNote("# Tree\n\nAnother tree.", created=day(2))])
+    data = await search(sidecar_path, "q=tree")
+    found = {row["title"]: (row["source"], row["also_in"]) for row in data["rows"]}
+    assert found == {"Garden": ("bear", ["bear-2"]), "Tree": ("bear-2", [])}
+    assert data["total"] == 2
+    assert data["query"]["filters"] == {}
+    [row] = (await search(sidecar_path, "q=garden&source=bear-2"))["rows"][:1]
+    assert (row["source"], row["also_in"]) == ("bear-2", ["bear"])
+    titles = [row["title"] for row in (await search(sidecar_path, "q=garden+-source:bear"))["rows"]]
+    assert "Garden" in titles
+    assert (await search(sidecar_path, ""))["total"] == 2
+
+
+def test_the_copy_that_stands_for_all_is_the_newest(two_libraries, sidecar_path):
+    newer = BearNote("# Garden\n\nPruned.", id=GARDEN.id, created=day(1), modified=day(9))
+    two_libraries([GARDEN], [newer])
+    assert rows(
+        sidecar_path,
+        "select notes.source, original.source from notes join notes as original on original.id = notes.copy_of",
+    ) == [("bear", "bear-2")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (BearNote("# Ideas", id="1"), BearNote("# Ideas", id="2")),
+        (BearNote("# A\n\nx", id="notes/a.md"), BearNote("# B\n\ny", id="notes/a.md")),
+        (BearNote("# A", id="1", encrypted=True), BearNote("# A", id="2", encrypted=True)),
+    ],
+    ids=["two empty notes", "two paths", "two encrypted notes"],
+)
+def test_different_notes_stay_different(two_libraries, sidecar_path, one, other):
+    two_libraries([one], [other])
+    assert rows(sidecar_path, "select count(*) from notes where copy_of is not null") == [(0,)]
+
+
+def test_two_notes_that_say_the_same_in_one_source_are_two(write, bear_index, sidecar_path):
+    write(BearNote("# A\n\nSame", id="1"), BearNote("# A\n\nSame", id="2"))
+    bear_index()
+    assert rows(sidecar_path, "select count(*) from notes where copy_of is null") == [(2,)]
+
+
+def test_a_copy_stands_for_itself_when_the_other_goes(two_libraries, index, sidecar_path, tmp_path):
+    two_libraries([GARDEN], [GARDEN])
+    assert rows(sidecar_path, "select source from notes where copy_of is null") == [("bear",)]
+    edit(tmp_path / "database.sqlite", "update ZSFNOTE set ZTRASHED = 1")
+    index()
+    assert rows(sidecar_path, "select source, copy_of from notes") == [("bear-2", None)]
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_copy_is_not_like_the_note(two_libraries, sidecar_path):
+    two_libraries([GARDEN], [GARDEN, BearNote("# Garden tools\n\nPrune the old apple tree again.")])
+    for note_id in (1, 2):
+        response = await Datasette([str(sidecar_path)]).client.get(
+            f"/-/bear-search/similar/{note_id}.json"
+        )
+        assert [row["title"] for row in response.json()["rows"]] == ["Garden tools"]
+
+
+# Whether the index is behind
+
+
+def test_a_slow_source_keeps_no_page_waiting(index, journal, sidecar_path, monkeypatch):
+    index(journal("one", note("Monday")))
+    journal("one", note("Monday"), note("Tuesday"), note("Secret", tags=["private"]))
+    may_go_on = threading.Event()
+    state = Journal.state
+    monkeypatch.setattr(Journal, "state", lambda self: may_go_on.wait(30) and state(self))
+    started = time.monotonic()
+    assert watch.changes_since_indexing(sidecar_path) == 0  # nothing is known yet
+    assert time.monotonic() - started < 10
+    may_go_on.set()
+    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    assert watch.changes_since_indexing(sidecar_path) == 2
+
+
+def test_a_source_that_breaks_is_not_behind(index, journal, sidecar_path, monkeypatch):
+    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    index(journal("one", note("Monday")), journal("two", note("Tuesday")))
+    journal("one", "bug")
+    journal("two", note("Tuesday"), note("Wednesday"))
+    assert watch.changes_since_indexing(sidecar_path) == 1
+
+
+def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_path, monkeypatch):
+    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    index(journal("one", note("Monday")))
+    asked = []
+
+    def state(self):
+        asked.append(self.name)
+        time.sleep(0.5)
+        return "another"
+
+    monkeypatch.setattr(Journal, "state", state)
+    for _ in range(5):
+        watch.changes_since_indexing(sidecar_path)
+    assert len(asked) <= 2  # one check asks before it reads, and when it reads
+
+
+def test_the_index_is_opened_again_only_if_it_was_written_to(
+    index, journal, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    monkeypatch.setattr(watch, "SHARE_OF_TIME", 1000)  # no pause between two checks
+    monkeypatch.setattr(watch, "TICK_NS", 0)
+    opened = []
+    connect = database.connect
+    monkeypatch.setattr(database, "connect", lambda path: opened.append(path) or connect(path))
+    index(journal("one", note("Monday")))
+    opened.clear()
+    assert [watch.changes_since_indexing(sidecar_path) for _ in range(3)] == [0, 0, 0]
+    assert len(opened) == 1
+    index(journal("two", note("Tuesday")))
+    opened.clear()
+    journal("two", note("Tuesday"), note("Wednesday"))
+    assert watch.changes_since_indexing(sidecar_path) == 1

@@ -1,0 +1,136 @@
+"""Text into the index in batches: nothing is lost between them, whatever happens, and little is kept in memory."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import changes, database, indexer
+from datasette_bear_search.index import rows as stored_notes
+from datasette_bear_search.index.changes import ITEMS_PER_PACK, Packed
+from datasette_bear_search.notes import Note, Tag
+from datasette_bear_search.sources.registry import SourceConfig
+from tests.support.bear_libraries import bear_library, day, edit
+
+NUMBER = 7  # of notes: three batches and a bit
+
+
+@pytest.fixture
+def library(tmp_path):
+    return bear_library(
+        tmp_path / "library.sqlite",
+        [
+            BearNote(
+                f"# Note {number}\n\nWord{number} of [[Note {(number + 1) % NUMBER}]].\n\n## Part\n\nMore.",
+                tags=("all/of them", f"only/{number}"),
+                created=day(number + 1),
+            )
+            for number in range(NUMBER)
+        ],
+    )
+
+
+@pytest.fixture
+def config(library):
+    return SourceConfig("bear", "bear", str(library))
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", 2)
+
+
+def contents(path):
+    """All that is said of notes, without the numbers by which rows go."""
+    queries = {
+        "notes": "select title, body, tags, created, key, fingerprint from notes order by title",
+        "tags": """
+            select notes.title, tags.name, tags.folded, note_tags.pinned
+            from note_tags join notes on notes.id = note_id join tags on tags.id = tag_id
+            order by 1, 2
+        """,
+        "links": """
+            select origin.title, target.title, links.title
+            from links join notes as origin on origin.id = note_id join notes as target on target.id = target_id
+            order by 1
+        """,
+        "passages": """
+            select title, position, heading, start, length, content_hash, embedded
+            from passages join notes on notes.id = note_id order by 1, 2
+        """,
+        "found": "select count(*) from notes_fts where notes_fts match 'word3'",
+    }
+    with closing(database.connect(path)) as connection:
+        return {name: connection.execute(sql).fetchall() for name, sql in queries.items()}
+
+
+def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
+    indexer.update(tmp_path / "one.db", [config], None)
+    monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", 2)
+    report = indexer.update(tmp_path / "many.db", [config], None)
+    assert (report.notes, report.added) == (NUMBER, NUMBER)
+    one = contents(tmp_path / "one.db")
+    assert contents(tmp_path / "many.db") == one
+    assert len(one["links"]) == NUMBER
+    assert len(one["tags"]) == 4 * NUMBER  # with those above them
+    assert one["found"] == [(1,)]
+
+
+def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
+    monkeypatch.setattr(indexer, "CHARACTERS_PER_COMMIT", 1)
+    sizes = []
+    insert = stored_notes.insert
+    monkeypatch.setattr(
+        stored_notes,
+        "insert",
+        lambda connection, new: (sizes.append(len(new)), insert(connection, new)),
+    )
+    indexer.update(tmp_path / "notes.db", [config], None)
+    assert sizes == [1] * NUMBER
+
+
+@pytest.mark.parametrize("where", ["insert", "prepared"])
+def test_a_run_that_dies_between_batches_is_completed_by_the_next(
+    tmp_path, config, small_batches, monkeypatch, where
+):
+    path = tmp_path / "notes.db"
+    original, calls = getattr(stored_notes, where), []
+
+    def dies(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError("the disk is full")
+        return original(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stored_notes, where, dies)
+        with pytest.raises(OSError, match="the disk is full"):
+            indexer.update(path, [config], None)
+    report = indexer.update(path, [config], None)
+    assert report.notes == NUMBER
+    assert 0 < report.added < NUMBER
+    indexer.update(tmp_path / "whole.db", [config], None)
+    assert contents(path) == contents(tmp_path / "whole.db")
+
+
+def test_what_is_as_it_was_is_not_kept_in_memory(tmp_path, config, library):
+    path = tmp_path / "notes.db"
+    indexer.update(path, [config], None)
+    edit(library, "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' where ZTITLE = 'Note 3'")
+    with closing(database.connect(path)) as connection:
+        stored = changes.known_sources(connection)["bear"]
+        reading = changes.read_if_changed(connection, config, stored)
+    assert [note.title for note in reading.notes] == ["Note 3"]
+    assert reading.count == NUMBER
+    report = indexer.update(path, [config], None)
+    assert (report.added, report.changed, report.removed) == (0, 1, 0)
+
+
+def test_packed_notes_come_out_as_they_went_in():
+    notes = [Note(f"key {n}", f"Ä {n}", "🍅\n" * n, (Tag("a", True),)) for n in range(600)]
+    packed = Packed(notes)
+    assert len(packed) == len(notes) > 2 * ITEMS_PER_PACK
+    assert list(packed) == notes
+    assert list(packed) == notes  # as often as one likes

@@ -1,0 +1,214 @@
+"""``bear-index --watch``, as a process of its own and in this one."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.index import indexer
+from datasette_bear_search.index import watch as watching
+from datasette_bear_search.index.watch import Place, Watcher
+from datasette_bear_search.sources.registry import SourceConfig
+from tests.conftest import TINY
+from tests.index.test_sources import titles
+from tests.support.bear_libraries import edit, folder_state
+
+PATIENCE = 30.0  # seconds; on a busy machine everything takes long
+
+
+@pytest.fixture
+def vault(tmp_path) -> Path:
+    folder = tmp_path / "vault"
+    (folder / ".obsidian").mkdir(parents=True)
+    (folder / "a.md").write_text("# Roof\n\nIt leaks.")
+    return folder
+
+
+@pytest.fixture
+def watching_of(sidecar_path, monkeypatch):
+    """Watch sources in a thread; gives what it says, and stops it at the end."""
+    monkeypatch.setattr(watching, "SECONDS_BETWEEN_TRIES", 0.2)
+
+    @contextmanager
+    def watch(*configs: SourceConfig, **options) -> Iterator[list[str]]:
+        said: list[str] = []
+        embedder = registry.get_embedder(TINY)
+        indexer.update(sidecar_path, configs, embedder)
+        watcher = Watcher(sidecar_path, configs, embedder, say=said.append, **options)
+        thread = threading.Thread(target=watcher.run)
+        thread.start()
+        try:
+            yield said
+        finally:
+            watcher.stop()
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+    return watch
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.05)
+
+
+def test_a_change_is_indexed_and_said_in_one_line(vault, watching_of, sidecar_path):
+    with watching_of(SourceConfig("vault", "markdown", str(vault))) as said:
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+        wait_for(lambda: any("vault: 1 added, 0 changed, 0 removed" in line for line in said))
+        (vault / "a.md").unlink()
+        wait_for(lambda: titles(sidecar_path) == ["Soup"])
+    assert said[0] == "Watching vault (Ctrl-C stops)"
+    assert said[-1] == "Stopped watching"
+
+
+def test_polling_sees_changes_as_well(vault, watching_of, sidecar_path, monkeypatch):
+    monkeypatch.setattr(watching, "POLL_DELAY", 100)
+    with watching_of(SourceConfig("vault", "markdown", str(vault)), poll=True):
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+
+
+def test_bears_file_is_watched_and_its_folder_left_alone(write, library, watching_of, sidecar_path):
+    write(BearNote("# Garden\n\nApples."))
+    files = set(folder_state(library.parent))
+    with watching_of(SourceConfig("bear", "bear", str(library))):
+        edit(library, "update ZSFNOTE set ZTITLE = 'Orchard', ZTEXT = '# Orchard'")
+        wait_for(lambda: titles(sidecar_path) == ["Orchard"])
+    assert set(folder_state(library.parent)) == files
+
+
+def test_bears_file_is_read_now_and_then_only(write, library, watching_of, monkeypatch):
+    monkeypatch.setattr(watching, "SECONDS_BETWEEN_READS", 3600.0)
+    write(BearNote("# Garden\n\nApples."))
+    reads: list[str] = []
+    with watching_of(SourceConfig("bear", "bear", str(library))) as said:
+        update = indexer.update
+        monkeypatch.setattr(
+            indexer, "update", lambda *args, **kw: reads.append("x") or update(*args, **kw)
+        )
+        edit(library, "update ZSFNOTE set ZPINNED = 1")
+        wait_for(lambda: any("1 changed" in line for line in said))
+        count = len(reads)
+        for number in range(5):
+            edit(library, "update ZSFNOTE set ZTODOCOMPLETED = ?", number)
+            time.sleep(0.2)
+        time.sleep(1.5)
+        assert len(reads) == count
+
+
+def test_a_source_that_breaks_ends_nothing_and_is_tried_again(vault, watching_of, sidecar_path):
+    config = SourceConfig("vault", "markdown", str(vault))
+    away = vault.with_name("away")
+    with watching_of(config) as said:
+        wait_for(lambda: bool(said))
+        vault.rename(away)
+        wait_for(lambda: any(line for line in said if "vault" in line and "There is no" in line))
+        assert titles(sidecar_path) == ["Roof"]
+        shutil.copytree(
+            away, vault
+        )  # as a drive that is mounted again: another folder of the same name
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+        time.sleep(1.5)
+        (vault / "c.md").write_text("# Tea\n\nGreen.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup", "Tea"])
+        assert sum("There is no" in line for line in said) == 1  # not with every try
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_running_datasette_sees_it(vault, watching_of, sidecar_path):
+    with watching_of(SourceConfig("vault", "markdown", str(vault))):
+        datasette = Datasette([str(sidecar_path)])
+        response = await datasette.client.get("/-/bear-search.json?q=lentils&mode=keyword")
+        assert response.json()["rows"] == []
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+        response = await datasette.client.get("/-/bear-search.json?q=lentils&mode=keyword")
+        assert [row["title"] for row in response.json()["rows"]] == ["Soup"]
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_ends_well_when_it_is_asked_to(vault, sidecar_path, tmp_path, request_to_end):
+    command = [
+        *(sys.executable, "-m", "datasette", "bear-index", str(vault), "--watch", "--no-semantic"),
+        *("--sidecar", str(sidecar_path)),
+    ]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "XDG_CONFIG_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("Watching"):
+                break
+        process.send_signal(request_to_end)
+        output = process.stdout.read()
+        assert process.wait(PATIENCE) == 0, output
+    assert output == "Stopped watching\n"
+
+
+def test_a_request_to_end_that_python_ignores_ends_it_all_the_same(
+    vault, sidecar_path, monkeypatch
+):
+    waits, before = [], signal.getsignal(signal.SIGINT)
+
+    def wait(self) -> None:
+        waits.append(self)
+        assert len(waits) == 1
+        with suppress(KeyboardInterrupt):  # as while an object is cleaned up
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Watcher, "_wait", wait)
+    said: list[str] = []
+    Watcher(
+        sidecar_path, [SourceConfig("vault", "markdown", str(vault))], None, say=said.append
+    ).run()
+    assert said[-1] == "Stopped watching"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(
+    ("path", "concerns"),
+    [
+        ("/v/a.md", True),
+        ("/v/deep/er/a.md", True),
+        ("/v/.obsidian/workspace.json", False),
+        ("/v/.git/index.lock", False),
+        ("/vault/a.md", False),
+    ],
+)
+def test_hidden_folders_are_no_notes(path, concerns):
+    assert Place("v", "/v", None).concerns(path) == concerns
+
+
+@pytest.mark.parametrize(
+    ("path", "concerns"),
+    [
+        ("/b/database.sqlite", True),
+        ("/b/database.sqlite-wal", True),
+        ("/b/database.sqlite-journal", True),
+        ("/b/other.sqlite", False),
+    ],
+)
+def test_of_a_file_its_journals_count_too(path, concerns):
+    assert Place("b", "/b", "/b/database.sqlite").concerns(path) == concerns

@@ -1,0 +1,81 @@
+"""Any input at all: a little of what tests/stress/fuzz.py does for hours, and the faults that it found."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index.chunking import passages
+from datasette_bear_search.query.filters import read_filters
+from datasette_bear_search.search.results import marked_html
+from tests.stress.choices import Choices
+from tests.stress.fuzz_targets import TARGETS
+from tests.support.bear_libraries import bear_library, error_of, sqlite3
+
+
+@pytest.fixture(scope="module")
+def targets(tmp_path_factory):
+    """What is run with each input, by the name of the target."""
+    return {name: target.prepare(tmp_path_factory.mktemp(name)) for name, target in TARGETS.items()}
+
+
+@pytest.mark.datasette
+@pytest.mark.parametrize("name", TARGETS)
+def test_any_input_is_answered(targets, name):
+    run = targets[name]
+
+    @settings(
+        max_examples=10 if name == "http" else 40,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.binary(min_size=20, max_size=400))
+    def any_input(data):
+        run(Choices(data))
+
+    any_input()
+
+
+def test_a_damaged_library_whose_error_is_no_text_is_said_to_be_damaged(tmp_path):
+    """SQLite quotes the damaged part of the schema in its message."""
+    path = bear_library(tmp_path / "database.sqlite", [BearNote("# Note")])
+    schema = b"CREATE TABLE ZSFNOTETAG"
+    damaged = path.read_bytes().replace(schema, schema.replace(b"TABLE", b"T\xffBLE"))
+    path.write_bytes(damaged)
+    assert "damaged" in error_of(path)
+
+
+@pytest.mark.parametrize("name", ["tag", "source"])
+def test_half_a_surrogate_pair_can_be_asked_for(name):
+    """Programs send them, in JSON."""
+    conditions, parameters = read_filters({name: ["\ud83d", "a\udfff"]}).conditions()
+    with closing(sqlite3.connect(":memory:")) as db:
+        for value in parameters.values():
+            db.execute("select ?", [value])
+    assert conditions
+
+
+@pytest.mark.parametrize("sign", ["\x1f", "\x85", "\u2028", "\u3000"])
+def test_a_passage_of_signs_that_nobody_sees_does_not_end_before_it_begins(sign):
+    body = f"~~~\nprint\n{sign * 400}\nmore\n"
+    for passage in passages("Title", body, max_tokens=32):
+        assert 0 <= passage.start <= passage.end <= len(body)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a \x02b\x03 c", "a <mark>b</mark> c"),
+        ("\x02a \x02b\x03 c", "a <mark>b</mark> c"),
+        ("\x03\x02\x03a\x02", "<mark></mark>a"),
+        ("\x02<b>\x03", "<mark>&lt;b&gt;</mark>"),
+    ],
+)
+def test_a_note_cannot_mark_the_rest_of_the_page(text, expected):
+    assert marked_html(text) == expected

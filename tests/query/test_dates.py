@@ -1,0 +1,98 @@
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasette_bear_search.query.dates import period, span, utc
+
+NOW = datetime(2024, 3, 1, 15, 30)  # a Friday
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("2024", datetime(2024, 1, 1), datetime(2025, 1, 1)),
+        ("2024-05", datetime(2024, 5, 1), datetime(2024, 6, 1)),
+        ("2024-12", datetime(2024, 12, 1), datetime(2025, 1, 1)),
+        ("2024-02-29", datetime(2024, 2, 29), datetime(2024, 3, 1)),
+        ("today", datetime(2024, 3, 1), datetime(2024, 3, 2)),
+        ("Yesterday", datetime(2024, 2, 29), datetime(2024, 3, 1)),
+        ("this week", datetime(2024, 2, 26), datetime(2024, 3, 4)),
+        ("last week", datetime(2024, 2, 19), datetime(2024, 2, 26)),
+        ("last-week", datetime(2024, 2, 19), datetime(2024, 2, 26)),
+        ("This Month", datetime(2024, 3, 1), datetime(2024, 4, 1)),
+        ("last_month", datetime(2024, 2, 1), datetime(2024, 3, 1)),
+        ("this-year", datetime(2024, 1, 1), datetime(2025, 1, 1)),
+        ("last year", datetime(2023, 1, 1), datetime(2024, 1, 1)),
+        ("1 day ago", datetime(2024, 2, 29), datetime(2024, 3, 1)),
+        ("3 weeks ago", datetime(2024, 2, 5), datetime(2024, 2, 12)),
+        ("3-weeks-ago", datetime(2024, 2, 5), datetime(2024, 2, 12)),
+        ("14 months ago", datetime(2023, 1, 1), datetime(2023, 2, 1)),
+        ("2 years ago", datetime(2022, 1, 1), datetime(2023, 1, 1)),
+        ("7d", datetime(2024, 2, 23), datetime(2024, 3, 2)),
+        ("2w", datetime(2024, 2, 16), datetime(2024, 3, 2)),
+        ("last 7 days", datetime(2024, 2, 23), datetime(2024, 3, 2)),
+        ("3 months", datetime(2023, 12, 1), datetime(2024, 3, 2)),
+        ("1y", datetime(2023, 3, 1), datetime(2024, 3, 2)),
+        ("2024-05-01T10:30:00", datetime(2024, 5, 1, 10, 30), datetime(2024, 5, 1, 10, 30)),
+    ],
+)
+def test_a_date_means_the_span_that_it_names(text, start, end):
+    assert period(text, NOW) == (start, end)
+
+
+def test_a_month_back_from_its_last_day_is_the_last_day_of_a_shorter_one():
+    assert period("1m", datetime(2024, 3, 31))[0] == datetime(2024, 2, 29)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *"2024-02-30 2024-13 20240 soon 2024-5-5-5 0 9999 9999y last 7 ago week last-decade".split(),
+        *("", "3 weeks hence", "last 3 weeks ago", "0000-01"),
+    ],
+)
+def test_what_is_no_date_is_refused(text):
+    with pytest.raises(ValueError, match=r".+"):
+        period(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("2024-05", datetime(2024, 5, 1), datetime(2024, 6, 1)),
+        ("2024..2025-03", datetime(2024, 1, 1), datetime(2025, 4, 1)),
+        ("2024-05..", datetime(2024, 5, 1), None),
+        ("..2024", None, datetime(2025, 1, 1)),
+        ("last week..today", datetime(2024, 2, 19), datetime(2024, 3, 2)),
+        ("2024 .. 2025", datetime(2024, 1, 1), datetime(2026, 1, 1)),
+        (">2024-05", datetime(2024, 6, 1), None),
+        (">=2024-05", datetime(2024, 5, 1), None),
+        ("<2024", None, datetime(2024, 1, 1)),
+        ("<= 2024", None, datetime(2025, 1, 1)),
+        (">yesterday", datetime(2024, 3, 1), None),
+    ],
+)
+def test_a_range_includes_both_of_its_ends(text, start, end):
+    assert span(text, NOW) == (start, end)
+
+
+@pytest.mark.parametrize("text", ["..", "2025..2024", ">", "<=", "=2024", "2024..soon", "1..2..3"])
+def test_what_is_no_range_is_refused(text):
+    with pytest.raises(ValueError, match=r".+"):
+        span(text, NOW)
+
+
+def test_a_moment_is_written_as_the_sidecar_writes_it():
+    assert utc(datetime.fromisoformat("2024-05-01T10:30:00+02:00")) == "2024-05-01T08:30:00Z"
+
+
+@given(st.text() | st.from_regex(r"[<>]?=?[0-9]{1,5}(-[0-9]{1,3}){0,2}(\.\.)?[0-9a-z -]*"))
+def test_any_text_is_a_range_or_refused(text):
+    try:
+        start, end = span(text, NOW)
+        bounds = [utc(moment) for moment in (start, end) if moment]
+    except ValueError:
+        return
+    assert bounds == sorted(bounds)

@@ -1,0 +1,139 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasette_bear_search.index import database
+from datasette_bear_search.query.filters import (
+    HAS,
+    MAX_CONDITIONS,
+    STATES,
+    Filters,
+    InvalidParameter,
+    read_filters,
+)
+
+EVERYTHING = Filters(
+    tags=("work", "home"),
+    sources=("bear", "notes"),
+    created_after="2024-01-01T00:00:00Z",
+    created_before="2025-01-01T00:00:00Z",
+    modified_after="2024-01-01T00:00:00Z",
+    modified_before="2025-01-01T00:00:00Z",
+    states=tuple(STATES),
+    has=tuple(HAS),
+    linked_to=("Roof plan",),
+    excluded=("draft", "old plan", "temp*", "C++"),
+    required='{title} : ("roof")',
+    required_in_title=("roof",),
+)
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory):
+    with database.open_for_writing(tmp_path_factory.mktemp("sidecar") / "notes.db") as connection:
+        yield connection
+
+
+def found(connection, filters):
+    conditions, parameters = filters.conditions()
+    where = " and ".join(conditions) or "true"
+    return connection.execute(f"select id from notes where {where}", parameters).fetchall()
+
+
+def test_both_ends_of_a_range_are_included():
+    filters = read_filters({"created_after": ["2024-05"], "created_before": ["2024-05"]})
+    assert filters.created_after < filters.created_before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"created_after": ["2024-02-30"]}, "created_after must be a date"),
+        ({"modified_before": ["0001-01-01T00:00:00+23:00"]}, "modified_before must be a date"),
+        ({"pinned": ["perhaps"]}, "pinned must be 1 or 0"),
+        ({"has": ["wings"]}, "has must be one of todo, image, file, code, link"),
+        ({"tag": [str(n) for n in range(MAX_CONDITIONS + 1)]}, "tag can be given 100 times"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_named(parameters, message):
+    with pytest.raises(InvalidParameter, match=message):
+        read_filters(parameters)
+
+
+def test_empty_values_are_no_filters():
+    assert not read_filters({"tag": ["", "  "], "created_after": [""], "pinned": [""], "has": [""]})
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", {"states": ("pinned",)}), ("0", {"without": [{"states": ("pinned",)}]})])  # fmt: skip
+def test_a_flag_asks_for_notes_that_are_so_or_are_not(value, expected):
+    assert read_filters({"pinned": [value]}).values() == expected
+
+
+def test_a_tag_is_matched_in_lower_case_without_its_hash():
+    _, parameters = Filters(tags=("#Work/Projects",)).conditions()
+    assert parameters == {"tag": "work/projects"}
+
+
+def test_parameters_of_the_same_kind_have_names_of_their_own():
+    _, parameters = Filters(tags=("a", "b"), without=(Filters(tags=("c",)),)).conditions()
+    assert parameters == {"tag": "a", "tag_2": "b", "tag_3": "c"}
+
+
+def test_two_filters_together_demand_what_both_demand():
+    one = Filters(tags=("a",), created_after="2023", created_before="2025", excluded=("x",))
+    other = Filters(tags=("a", "b"), created_after="2024", created_before="2026", has=("code",))
+    assert one & other == Filters(
+        tags=("a", "b"),
+        created_after="2024",
+        created_before="2025",
+        has=("code",),
+        excluded=("x",),
+    )
+
+
+def test_what_is_demanded_is_told_without_what_is_not():
+    filters = Filters(tags=("a",), without=(Filters(has=("image",)),))
+    assert filters.values() == {"tags": ("a",), "without": [{"has": ("image",)}]}
+    assert json.dumps(filters.values())
+
+
+def test_a_word_that_fts5_takes_for_a_shorter_one_is_excluded_as_it_stands():
+    conditions, parameters = Filters(excluded=("C++",)).conditions()
+    assert parameters == {"excluded_text": "C++"}
+    assert "notes_fts" not in conditions[0]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [EVERYTHING, Filters(without=(EVERYTHING, Filters(tags=("x",)))), Filters(required_in_title=("🎉",))],
+    ids=["all", "none of all", "a title that fts5 can't find"],
+)  # fmt: skip
+def test_every_condition_runs_on_a_sidecar(connection, filters):
+    assert found(connection, filters) == []
+
+
+def test_as_many_conditions_as_a_person_can_type_run_on_a_sidecar(connection):
+    many = tuple(f"x{number}" for number in range(400))
+    assert found(connection, Filters(tags=many, excluded=many)) == []
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["created_after", "modified_before", "tag", "has", "source", "pinned"]),
+        st.lists(st.text()),
+    )
+)
+def test_any_value_is_read_or_refused(parameters):
+    try:
+        filters = read_filters(parameters)
+    except InvalidParameter:
+        return
+    conditions, values = filters.conditions()
+    assert all(f":{name}" in " ".join(conditions) for name in values)
+
+
+def test_every_kind_of_has_is_a_condition():
+    conditions, _ = Filters(has=tuple(HAS)).conditions()
+    assert len(conditions) == len(HAS)

@@ -1,0 +1,368 @@
+"""What the search box suggests while one types: for any text, and through Datasette."""
+
+from contextlib import closing
+from datetime import datetime, timezone
+from urllib.parse import urlencode
+
+import pytest
+from datasette.app import Datasette
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import database
+from datasette_bear_search.query.operators import CHOICES, DATES, TAKES, read_operator
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.query.suggest import SPANS, suggest, typed_at
+from tests.support.bear_libraries import day, edit
+
+NOTES = [
+    BearNote(
+        "# Cabin roof\n#cabin/repairs\n\nSee [[Roof plan]].",
+        tags=("cabin/repairs",),
+        created=day(1),
+    ),
+    BearNote("# Roof plan\n#cabin\n\nLeaks.", tags=("cabin",), created=day(2)),
+    BearNote(
+        "# Lentil soup, see [[Roof plan]]\n\n#recipes/soup#", tags=("recipes/soup",), created=day(3)
+    ),
+    BearNote(
+        "# Proof of work",
+        tags=("work/design system",),
+        created=datetime(2021, 3, 10, tzinfo=timezone.utc),
+    ),
+    BearNote("# 100% rye", tags=("recipes",), created=datetime(2023, 3, 10, tzinfo=timezone.utc)),
+    BearNote("# Évora in spring", tags=("c++", "2024 plans"), created=day(4)),
+    BearNote("# 京都のメモ", created=day(5)),
+    BearNote("# <img src=x onerror=alert(1)>", created=day(6)),
+]
+NOW = datetime(2024, 5, 20, 12)
+
+
+@pytest.fixture
+def connection(index_notes):
+    with closing(database.connect(index_notes(NOTES, "--no-semantic"))) as connection:
+        yield connection
+
+
+@pytest.fixture
+def labels(connection):
+    """What is suggested at the bar in a text, or at its end."""
+
+    def read(text: str) -> list[str]:
+        cursor = text.find("|") if "|" in text else len(text)
+        found = suggest(connection, text.replace("|", ""), cursor, NOW).found
+        return [suggestion.label for suggestion in found]
+
+    return read
+
+
+@pytest.fixture
+def choose(connection):
+    """The text after the first suggestion at the bar is chosen."""
+
+    def run(text: str) -> str:
+        cursor = text.find("|") if "|" in text else len(text)
+        text = text.replace("|", "")
+        suggested = suggest(connection, text, cursor, NOW)
+        return text[: suggested.start] + suggested.found[0].insert + text[suggested.end :]
+
+    return run
+
+
+# What is being typed
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("roof", "", "roof"),
+        ("old roof", "", "roof"),
+        ("tag:", "tag", ""),
+        ("TAG:Work", "tag", "Work"),
+        ("roof -tag:work/pro", "tag", "work/pro"),
+        ("(tag:wo", "tag", "wo"),
+        ("#", "tag", ""),
+        ("#work/", "tag", "work/"),
+        ("-#work", "tag", "work"),
+        ('linked-to:"Roof p', "linked-to", "Roof p"),
+        ("linked-to:“Roof p", "linked-to", "Roof p"),
+        ('5" nail', "", "nail"),
+        ("http:", "", "http:"),
+        ("roof ", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_what_is_typed_at_the_end_of_a_text(text, name, value):
+    typed = typed_at(text, len(text))
+    assert (typed.name, typed.value) == (name, value)
+
+
+@pytest.mark.parametrize("text", ['"old ro', '"old roof"', "ro|of", "roof OR ("])
+def test_nothing_is_completed_in_a_phrase_and_in_the_middle_of_a_word(text):
+    cursor = text.find("|") if "|" in text else len(text)
+    assert typed_at(text.replace("|", ""), cursor) is None
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.text(alphabet=st.sampled_from('abé #:"“-(/.<>= \t京tagcreatedlinked'), max_size=40),
+    st.data(),
+)
+def test_any_text_can_be_completed_anywhere(connection, text, data):
+    cursor = data.draw(st.integers(0, len(text)))
+    suggested = suggest(connection, text, cursor, NOW)
+    assert 0 <= suggested.start <= cursor <= suggested.end <= len(text)
+
+
+# Operators and their values
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ta", ["tag:"]),
+        ("tag", ["tag:"]),
+        ("roof crea", ["created:"]),
+        ("-sou", ["source:"]),
+        ("LIN", ["linked-to:"]),
+        ("t", []),
+        ("what is", []),
+        ("live in", []),
+        ("", [f"{name}:" for name in TAKES]),
+    ],
+)
+def test_operators_are_offered_by_their_beginnings(labels, text, expected):
+    assert [label for label in labels(text) if label.endswith(":")] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tag:ca", ["cabin", "cabin/repairs"]),
+        ("tag:cabin/", ["cabin/repairs"]),
+        ("tag:rep", ["cabin/repairs"]),
+        ("tag:CABIN/R", ["cabin/repairs"]),
+        ("#so", ["recipes/soup"]),
+        ("tag:oup", ["recipes/soup"]),
+        ("tag:up", []),
+        ("source:", ["bear"]),
+        ("source:B", ["bear"]),
+        ("is:un", ["untagged"]),
+        ("has:", list(CHOICES["has"])),
+        ("in:t", ["title", "trash"]),
+        ("linked-to:", ["Roof plan"]),
+        ('linked-to:"roof pl', ["Roof plan"]),
+        ("linked-to:cabin", []),
+    ],
+)
+def test_values_are_offered(labels, text, expected):
+    assert labels(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("created:20", ["2024", "2023", "2021"]),
+        ("created:2023", ["2023", "2023-03"]),
+        ("created:2023-0", ["2023-03"]),
+        ("created:this", ["this-month", "this-year"]),
+        ("created:last-y", ["last-year"]),
+        (
+            "created:2021..2023-0",
+            ["2021..2023-09", "2021..2023-08", "2021..2023-07", "2021..2023-06"],
+        ),
+        ("created:2023..20", ["2023..2024", "2023..2023"]),
+        ("created:>=202", [">=2024", ">=2023", ">=2022", ">=2021"]),
+        ("before:2023", ["2023", "2023-12", "2023-11", "2023-10"]),
+    ],
+)
+def test_dates_are_offered_at_which_there_are_notes(labels, text, expected):
+    assert labels(text)[:4] == expected
+
+
+def test_the_most_used_tags_come_first_each_with_the_number_of_notes_that_it_finds(connection):
+    found = suggest(connection, "tag:", 4, NOW).found
+    assert [(tag.label, tag.detail) for tag in found[:3]] == [
+        ("cabin", "2 notes"),
+        ("recipes", "2 notes"),
+        ("2024 plans", "1 note"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["tag:", "created:", "modified:20", "before:", "after:2023"])
+def test_the_count_of_a_value_is_that_of_its_search(connection, text):
+    found = suggest(connection, text, len(text), NOW).found
+    assert found
+    for value in found:
+        conditions, parameters = parse(value.insert, now=NOW).filters.conditions()
+        [count] = connection.execute(
+            f"select count(*) from notes where {' and '.join(conditions)}", parameters
+        ).fetchone()
+        assert value.detail == f"{count} note{'' if count == 1 else 's'}"
+
+
+def test_the_same_note_from_a_second_source_is_neither_offered_nor_counted(
+    connection, labels, sidecar_path
+):
+    edit(
+        sidecar_path,
+        "update notes set copy_of = (select id from notes where title = 'Roof plan') "
+        "where title = 'Cabin roof'",
+    )
+    assert labels("roof") == ["Roof plan"]
+    [cabin] = suggest(connection, "tag:cab", 7, NOW).found[:1]
+    assert cabin.detail == "1 note"
+    after = suggest(connection, "after:2021", 10, NOW).found[0]
+    assert after.detail == f"{len(NOTES) - 1} notes"
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("ta", "tag:"),
+        ("roof -ta", "roof -tag:"),
+        ("tag:cabin/", "tag:cabin/repairs "),
+        ("-#rep", "-#cabin/repairs "),
+        ("(tag:rep|)", "(tag:cabin/repairs)"),
+        ("tag:re|xyz roof", "tag:recipes roof"),
+        ("tag:des", 'tag:"work/design system" '),
+        ("#des", "#work/design system# "),
+        ("tag:c+", "tag:c++ "),
+        ("#c+", "#c++ "),
+        # A tag that begins with a digit is none behind a hash.
+        ("#2024", 'tag:"2024 plans" '),
+        ('linked-to:"ro|"', 'linked-to:"Roof plan" '),
+        ("roof   created:2023-0", "roof   created:2023-03 "),
+    ],
+)
+def test_a_value_is_written_as_one_has_to_type_it(choose, text, chosen):
+    assert choose(text) == chosen
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_whatever_is_offered_is_read_as_the_operator(connection, name):
+    text = f"{name}:"
+    found = suggest(connection, text, len(text)).found
+    assert found
+    for value in found:
+        [token] = parse(value.insert).understood
+        assert (token.kind, token.value) == (name, value.label)
+
+
+@pytest.mark.parametrize("name", DATES)
+@pytest.mark.parametrize("span", SPANS)
+def test_every_span_is_a_date(name, span):
+    assert read_operator(name, span)
+
+
+# Titles
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("roof", ["Roof plan", "Cabin roof"]),
+        ("ROOF pl", ["Roof plan"]),
+        ("plan roof", ["Roof plan"]),
+        ("oof", []),
+        ("r", []),
+        ("évo", ["Évora in spring"]),
+        ("ÉVO", ["Évora in spring"]),
+        ("都", ["京都のメモ"]),
+        ("100%", ["100% rye"]),
+        ("10%", []),
+        ("r__f", []),
+        ("tag:cabin roof", []),
+        ('"roof', []),
+        ("-roof", []),
+    ],
+)
+def test_titles_are_offered_in_which_all_words_begin_one(labels, text, expected):
+    assert labels(text) == expected
+
+
+def test_a_title_leads_to_its_note(connection):
+    [note] = suggest(connection, "cabin ro", 8).found
+    [title] = connection.execute("select title from notes where id = ?", [note.note_id]).fetchone()
+    assert (note.kind, note.insert, title) == ("note", None, "Cabin roof")
+
+
+# Through Datasette
+
+
+@pytest.fixture
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES, "--no-semantic"))])
+
+
+async def answer(datasette, status=200, **parameters) -> dict:
+    response = await datasette.client.get(f"/-/bear-search/suggest.json?{urlencode(parameters)}")
+    assert response.status_code == status, response.text
+    return response.json()
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_suggestions_are_json(datasette):
+    assert await answer(datasette, q="roof tag:rep", cursor=12) == {
+        "ok": True,
+        "start": 5,
+        "end": 12,
+        "suggestions": [
+            {
+                "kind": "tag",
+                "label": "cabin/repairs",
+                "detail": "1 note",
+                "insert": "tag:cabin/repairs ",
+                "url": None,
+            }
+        ],
+    }
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_the_cursor_counts_characters_and_stands_at_the_end_by_default(datasette):
+    data = await answer(datasette, q="🏡 tag:rep")
+    assert (data["start"], data["end"]) == (2, 9)
+    assert (await answer(datasette, q="🏡 tag:rep", cursor=6))["end"] == 9
+    assert (await answer(datasette))["suggestions"]
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_title_comes_with_the_address_of_its_page_under_the_base_url(
+    datasette, sidecar_path
+):
+    datasette = Datasette([str(sidecar_path)], settings={"base_url": "/my/"})
+    [note] = (await answer(datasette, q="cabin ro"))["suggestions"]
+    assert note["url"].startswith("/my/-/bear-search/note/")
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize("cursor", ["-1", "5", "x", "1e3", "9" * 5000])
+async def test_a_cursor_outside_the_text_is_an_error(datasette, cursor):
+    data = await answer(datasette, status=400, q="roof", cursor=cursor)
+    assert data["error"].startswith("cursor must be a number from 0 to 4")
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_who_may_not_see_the_notes_gets_no_suggestions(datasette, sidecar_path):
+    datasette = Datasette([str(sidecar_path)], metadata={"allow": {"id": "root"}})
+    data = await answer(datasette, status=403, q="roof")
+    assert data == {
+        "ok": False,
+        "error": "Permission denied",
+        "errors": ["Permission denied"],
+        "status": 403,
+    }
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_without_notes_nothing_is_suggested():
+    data = await answer(Datasette(memory=True), status=404, q="roof")
+    assert "datasette bear-index" in data["error"]

@@ -1,0 +1,99 @@
+"""What the search page asks for while somebody types: the first results by themselves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.web.search_page import BY_WORDS, FIRST_RESULTS, FIRST_RESULTS_HEADER
+
+pytestmark = pytest.mark.datasette
+
+
+@pytest.fixture
+def datasette(write, bear_index, sidecar_path) -> Datasette:
+    write(*(BearNote(f"# Roof {number}\n\nSlate tiles.", tags=("house",)) for number in range(25)))
+    bear_index()
+    return Datasette([str(sidecar_path)])
+
+
+async def ask(datasette: Datasette, query: str, *, first: bool = True, how: str = "meaning"):
+    headers = {FIRST_RESULTS_HEADER: how} if first else {}
+    response = await datasette.client.get(f"/-/bear-search?{query}", headers=headers)
+    assert response.status_code == 200
+    return response
+
+
+def cards(html: str) -> list[str]:
+    return re.findall(r'<li class="bear-card".*?</li>', html, re.DOTALL)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("query", ["q=roof+tiles&mode=keyword", "q=roof&tag=house", "sort=newest"])
+async def test_the_first_results_are_those_of_the_page(datasette, query):
+    first = (await ask(datasette, query)).text
+    page = (await ask(datasette, query, first=False)).text
+    assert len(cards(first)) == FIRST_RESULTS
+    assert cards(first) == cards(page)[:FIRST_RESULTS]
+    count = re.compile(r'<p class="bear-count">.*?</p>')
+    assert count.search(first)[0] == count.search(page)[0]
+    title = re.compile("<title>.*?</title>")
+    assert title.search(first)[0] == title.search(page)[0]
+
+
+@pytest.mark.asyncio
+async def test_they_come_without_what_the_page_has_already(datasette):
+    html = (await ask(datasette, "q=roof")).text
+    for unwanted in (
+        "<form",
+        "<header",
+        "<footer",
+        "<svg",
+        "bear-choice",
+        "bear-next",
+        "View as SQL",
+    ):
+        assert unwanted not in html
+
+
+@pytest.mark.asyncio
+async def test_what_there_is_to_say_comes_with_them(datasette):
+    assert "No note has this exact phrase" in (await ask(datasette, 'q="tiles+of+slate"')).text
+    assert "Remove" in (await ask(datasette, "q=roof&tag=house")).text
+    assert "Search for what I typed" in (await ask(datasette, "q=slatte&mode=keyword")).text
+
+
+@pytest.mark.asyncio
+async def test_a_part_of_a_page_is_never_kept_for_the_page(datasette):
+    part = await ask(datasette, "q=roof")
+    assert part.headers["cache-control"] == "no-store"
+    assert FIRST_RESULTS_HEADER in part.headers["vary"]
+    page = await ask(datasette, "q=roof", first=False)
+    assert "<!DOCTYPE html>" in page.text
+
+
+@pytest.mark.asyncio
+async def test_by_words_they_come_as_if_nothing_else_had_been_asked_for(datasette):
+    html = (await ask(datasette, "q=roof", how=BY_WORDS)).text
+    assert cards(html)
+    assert "meaning, " not in html
+    assert "mode=" not in html
+    assert "meaning, 1st" in (await ask(datasette, "q=roof&mode=semantic", how=BY_WORDS)).text
+
+
+@pytest.mark.asyncio
+async def test_what_went_wrong_is_said_on_a_page(datasette):
+    headers = {FIRST_RESULTS_HEADER: "1"}
+    response = await datasette.client.get("/-/bear-search?q=roof&_size=x", headers=headers)
+    assert response.status_code == 400
+    assert "message-error" in response.text
+
+
+@pytest.mark.asyncio
+async def test_a_program_is_given_as_many_as_ever(datasette):
+    headers = {FIRST_RESULTS_HEADER: "1"}
+    response = await datasette.client.get("/-/bear-search.json?q=roof", headers=headers)
+    assert len(response.json()["rows"]) > FIRST_RESULTS

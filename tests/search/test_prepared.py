@@ -1,0 +1,83 @@
+"""That SQLite prepares a statement once, however many others a connection has run: Datasette runs hundreds."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.search.engine import Parameters, ask, open_sidecar, read_question
+from datasette_bear_search.sqlite import execute, sqlite3
+
+SQL = "select upper(:word), :number"
+# More than any cache of statements holds.
+OTHERS = [f"select {number}" for number in range(300)]
+
+
+@pytest.fixture
+def connection():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        yield connection
+
+
+class Preparing:
+    """Counts what SQLite asks permission for while it prepares statements: some hundred times for a large one."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.questions = 0
+        connection.set_authorizer(self._ask)
+
+    def _ask(self, *_) -> int:
+        self.questions += 1
+        return sqlite3.SQLITE_OK
+
+
+def run_others(connection) -> None:
+    for sql in OTHERS:
+        connection.execute(sql).fetchall()
+
+
+def test_a_statement_is_prepared_once(connection):
+    run_others(connection)
+    preparing = Preparing(connection)
+    execute(connection, SQL, {"word": "roof", "number": 1})
+    assert preparing.questions
+    for number in range(3):
+        execute(connection, "select :another", {"another": number})
+        preparing.questions = 0
+        rows = execute(connection, SQL, {"word": "roof", "number": number}).fetchall()
+        assert rows == [("ROOF", number)]
+        assert not preparing.questions
+
+
+def test_what_has_no_values_is_run_once(connection):
+    counted = []
+    connection.create_function("count_me", 0, lambda: counted.append(1))
+    execute(connection, "select count_me()", {}).fetchall()
+    assert len(counted) == 1
+
+
+def test_what_is_missing_or_wrong_is_still_an_error(connection):
+    with pytest.raises(sqlite3.ProgrammingError):
+        execute(connection, SQL, {"word": "roof"})
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        execute(connection, "select * from nowhere where id = :id", {"id": 1})
+
+
+def test_a_search_prepares_next_to_nothing_the_second_time(write, bear_index, sidecar_path):
+    write(BearNote("# Cabin roof\n\nThe ceiling leaks."), BearNote("# Soup\n\nRed lentils."))
+    bear_index()
+    question = read_question(Parameters({"q": ["roof"], "mode": ["hybrid"]}))
+    with open_sidecar(sidecar_path) as connection:
+        run_others(connection)
+        preparing = Preparing(connection)
+        asked = []
+        for _ in range(3):
+            preparing.questions = 0
+            assert ask(connection, question).results.hits[0].title == "Cabin roof"
+            asked.append(preparing.questions)
+    first, *others = asked
+    # The statement that ranks is most of it; the small ones about the index are prepared anew.
+    assert first > 1000
+    assert max(others) < first / 10

@@ -1,0 +1,178 @@
+"""How a query is fitted to the library and what comes first, through the JSON API."""
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import indexer
+from tests.support.bear_libraries import day
+
+pytestmark = pytest.mark.asyncio
+
+NOTES = [
+    BearNote("# Productivity\n\nProductivity is running a timer.", created=day(1)),
+    BearNote("# Running shoes\n\nUniversities sell them, too.", created=day(2)),
+    BearNote("# The roof\n\nOf the house and of the shed.", created=day(3)),
+    BearNote("# House\n\nThe roof garden. A house with a roof, a house.", created=day(4)),
+    BearNote("# 東京の旅行\n\n屋根の上の庭。", created=day(5)),
+    BearNote("# Shed -l and \"roof\" tag:none\n\nText.", created=day(6)),
+]  # fmt: skip
+
+
+@pytest.fixture
+def datasette(write, bear_index, sidecar_path) -> Datasette:
+    write(*NOTES)
+    bear_index()
+    return Datasette([str(sidecar_path)])
+
+
+async def answer(datasette, **parameters) -> dict:
+    response = await datasette.client.get("/-/bear-search.json", params=parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def titles(datasette, q, mode="keyword", **parameters) -> list[str]:
+    data = await answer(datasette, q=q, mode=mode, **parameters)
+    return [row["title"] for row in data["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "searched"),
+    [
+        ("productivty", "productivity"),
+        ("prodcutivity", "productivity"),
+        ("univrsities", "universities"),
+    ],
+)
+async def test_a_mistyped_word_is_corrected_and_said_so(datasette, typed, searched):
+    data = await answer(datasette, q=typed)
+    assert data["query"]["corrections"] == [{"typed": typed, "searched": searched}]
+    assert searched in data["rows"][0]["snippet"].lower().replace("<mark>", "").replace(
+        "</mark>", ""
+    )
+    page = (await datasette.client.get("/-/bear-search", params={"q": typed})).text
+    assert f"Showing results for <strong>{searched}</strong>" in page
+    assert "correct=0" in page
+
+
+async def test_a_correction_can_be_refused(datasette):
+    assert (await answer(datasette, q="productivty", correct=0))["query"]["corrections"] == []
+
+
+async def test_a_word_that_the_library_has_is_never_corrected(datasette):
+    assert (await answer(datasette, q="shed"))["query"]["corrections"] == []
+
+
+@pytest.mark.parametrize("q", ["producti", "universit", "runn*", "universit*", "runn shoes"])
+async def test_the_beginning_of_a_word_finds_it_in_spite_of_stemming(datasette, q):
+    assert {"Productivity", "Running shoes"} & set(await titles(datasette, q))
+
+
+async def test_function_words_do_not_decide(datasette):
+    assert (await titles(datasette, "what of the universities"))[0] == "Running shoes"
+    assert (await answer(datasette, q="what of the shed"))["query"]["match"] == '"shed"'
+
+
+async def test_a_query_of_function_words_alone_is_searched(datasette):
+    assert await titles(datasette, "of the")
+
+
+@pytest.mark.parametrize("q", ["The roof", "the ROOF", 'Shed -l and "roof" tag:none'])
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+async def test_a_note_whose_title_is_the_query_comes_first(datasette, q, mode):
+    assert (await titles(datasette, q, mode))[0].lower() == q.lower()
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+async def test_a_phrase_as_it_stands_comes_first(datasette, mode):
+    assert (await titles(datasette, '"roof garden" shed', mode))[0] == "House"
+
+
+@pytest.mark.parametrize("q", ["東京", "屋根", "庭 roof"])
+async def test_text_without_spaces_is_found(datasette, q):
+    assert "東京の旅行" in await titles(datasette, q)
+
+
+@pytest.mark.parametrize(
+    ("q", "shape"),
+    [
+        ("roof", "keywords"),
+        ("roof garden", "keywords"),
+        ('"roof garden"', "literal"),
+        ("how do I mend a roof", "sentence"),
+    ],
+)
+async def test_the_shape_of_the_query_decides_the_balance(datasette, q, shape):
+    assert (await answer(datasette, q=q))["query"]["shape"] == shape
+
+
+async def test_the_balance_can_be_given(datasette):
+    by_words = await answer(datasette, q="roof shed", balance="0")
+    assert [row["keyword_rank"] for row in by_words["rows"] if row["keyword_rank"]][:2] == [1, 2]
+    by_meaning = await answer(datasette, q="roof shed", balance="1", mode="hybrid")
+    similarities = [row["similarity"] for row in by_meaning["rows"]]
+    assert similarities == sorted(similarities, reverse=True)
+
+
+async def test_rrf_can_be_asked_for(datasette):
+    rows = (await answer(datasette, q="roof garden shed", fusion="rrf"))["rows"]
+    scores = [row["rrf"] for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert rows[0]["score"] == rows[0]["rrf"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"), [("newest", "House"), ("oldest", "The roof"), ("title", "House")]
+)
+async def test_results_can_be_sorted(datasette, sort, expected):
+    assert (
+        await titles(
+            datasette, "garden shed house roof", sort=sort, tag="", created_before="2024-05-04"
+        )
+    )[0] == expected
+
+
+async def test_recency_lifts_newer_notes(write, bear_index, sidecar_path):
+    old = BearNote("# Roof plan\n\nroof roof", created=day(1))
+    new = BearNote("# Plan\n\nThe roof, among other things that go on and on.", created=day(28))
+    write(old, new)
+    bear_index()
+    datasette = Datasette([str(sidecar_path)])
+    assert (await titles(datasette, "roof"))[0] == "Roof plan"
+    scores = {
+        row["title"]: row["score"] / row["blend"]
+        for row in (await answer(datasette, q="roof", recency="3000"))["rows"]
+    }
+    assert scores["Plan"] > scores["Roof plan"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"balance": "2"}, {"balance": "x"}, {"fusion": "sum"}, {"sort": "random"}, {"recency": "-1"}],
+)
+async def test_an_order_that_there_is_not_is_a_400(datasette, parameters):
+    response = await datasette.client.get("/-/bear-search.json", params={"q": "roof", **parameters})
+    assert response.status_code == 400
+    assert next(iter(parameters)) in response.json()["error"]
+
+
+async def test_the_floor_is_measured_when_vectors_are_made(datasette):
+    response = await datasette.client.get("/notes/meta.json?key=floor&_shape=array")
+    assert 0 < float(response.json()[0]["value"]) < 1
+
+
+async def test_a_query_that_is_close_to_nothing_says_so(
+    write, bear_index, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(indexer, "floor", lambda connection, embedder: 0.999)
+    write(*NOTES)
+    bear_index()
+    datasette = Datasette([str(sidecar_path)])
+    data = await answer(datasette, q="purple monkey dishwasher flies")
+    assert "Nothing is really close to this in meaning." in data["notices"]
+    data = await answer(datasette, q="purple monkey dishwasher flies over the roof")
+    assert data["notices"] == [
+        "Nothing is really close to this in meaning. Some notes have words of it."
+    ]
+    assert (await answer(datasette, q="roof"))["notices"] == []  # found by its word

@@ -1,0 +1,221 @@
+"""With redaction on, no secret of a note is in any answer: pages, JSON, SQL functions, suggestions, agents, terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from html import unescape
+from urllib.parse import quote, unquote
+
+import pytest
+from click.testing import CliRunner
+from datasette.app import Datasette
+from datasette.cli import cli
+from mcp import Client
+
+from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.search import redaction
+from datasette_bear_search.search.redaction import MASK
+from tests.support.agents import bear_mcp, serving
+from tests.support.bear_libraries import day
+from tests.support.datasettes import IS_1_0
+from tests.support.secrets_in_notes import SECRETS, drawn
+
+pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+
+IN_TITLE = "gh" + "p_" + drawn(36)
+IN_HEADING = "AI" + "za" + drawn(35)
+IN_FILE = "gl" + "pat-" + drawn(20)
+CARD = SECRETS["Visa"][1]
+PASSWORD = SECRETS["Password:"][1]
+KEY = SECRETS["private key"][1]
+ALL = [IN_TITLE, IN_HEADING, IN_FILE, CARD, PASSWORD, *KEY.split("\n")[1:-1]]
+
+NOTES = [
+    BearNote(
+        f"# Server {IN_TITLE}\n\nThe garden server in the shed.\n\n## Access {IN_HEADING}\n\n"
+        f"It waters the tomatoes. Password: {PASSWORD}\nThe card for it is {CARD}, which is mine.\n\n{KEY}\n\n"
+        "See [[Shed]].",
+        tags=("garden",),
+        files=(BearFile("photo.jpg", ocr=f"label {IN_FILE} on the box"),),
+        created=day(1),
+    ),
+    BearNote(
+        f"# Shed\n\nTomatoes and the garden server, see [[Server {IN_TITLE}]].",
+        tags=("garden",),
+        created=day(2),
+    ),
+]
+
+# What somebody may look for to see the places where secrets stand.
+QUERIES = [
+    "garden server",
+    "tomatoes card mine",
+    "label box",
+    IN_TITLE,
+    PASSWORD,
+    KEY.split("\n")[2],
+]
+
+
+@pytest.fixture
+def index(index_notes):
+    return index_notes(NOTES)
+
+
+def opened(index, **settings) -> Datasette:
+    return Datasette([str(index)], metadata={"plugins": {"datasette-bear-search": settings}})
+
+
+def leaked(text: str, asked: str = "") -> list[str]:
+    """The parts of secrets that are in an answer, but for those of what was asked, which pages repeat."""
+    said = unescape(unquote(text)).replace("<mark>", "").replace("</mark>", "")
+    said = said.replace("\\n", "\n").replace("**", "")
+    secrets = [secret for secret in ALL if secret != asked]
+    parts = {secret[at : at + 8] for secret in secrets for at in range(0, len(secret) - 7, 4)}
+    return [part for part in parts if part in said]
+
+
+async def answers(datasette: Datasette, index):
+    """Every page and its JSON."""
+    for query in QUERIES:
+        for path in ("/-/bear-search.json?q=", "/-/bear-search?mode=keyword&q="):
+            yield query, await datasette.client.get(path + quote(query))
+    database = index.stem
+    for path in (
+        "/-/bear-search",
+        "/-/bear-search.json?tag=garden",
+        "/-/bear-search/note/1",
+        "/-/bear-search/note/1.json",
+        "/-/bear-search/note/1?q=garden&passage=2",
+        "/-/bear-search/note/2",
+        "/-/bear-search/similar/2",
+        "/-/bear-search/similar/1.json",
+        "/-/bear-search/suggest.json?q=server",
+        "/-/bear-search/suggest.json?q=linked-to:ser",
+        f"/{database}.json?_shape=array&sql="
+        + quote("select bear_search('garden server') as found"),
+        f"/{database}/-/query.json?sql=" + quote("select bear_search('garden server') as found"),
+        *(["/-/jump.json?q=server"] if IS_1_0 else []),
+    ):
+        yield "", await datasette.client.get(path, follow_redirects=True)
+
+
+async def test_no_page_and_no_json_has_a_secret(index):
+    said = []
+    async for asked, response in answers(opened(index, redact=True), index):
+        said.append(response.status_code)
+        assert leaked(response.text, asked) == [], response.url
+        if asked and "json" in response.headers["content-type"]:
+            assert leaked(json.dumps(response.json()["rows"], ensure_ascii=False)) == []
+    assert said.count(200) >= len(said) - 1  # one of the two addresses of SQL isn't this version's
+
+
+async def test_without_the_setting_pages_show_what_the_notes_say(index):
+    text = ""
+    async for _, response in answers(opened(index), index):
+        text += response.text
+    assert MASK not in text
+    assert not [
+        secret for secret in (IN_TITLE, IN_HEADING, IN_FILE, CARD, PASSWORD) if secret not in text
+    ]
+
+
+async def test_a_note_is_shown_as_before_but_for_its_secrets(index):
+    path = "/-/bear-search/note/1.json"
+    before = (await opened(index).client.get(path)).json()["note"]
+    after = (await opened(index, redact=True).client.get(path)).json()["note"]
+    assert len(after["body"]) == len(before["body"])
+    assert after["body"].count("\n") == before["body"].count("\n")
+    assert "It waters the tomatoes. Password: " + MASK * len(PASSWORD) in after["body"]
+    assert [(p["start"], p["end"]) for p in after["passages"]] == [
+        (p["start"], p["end"]) for p in before["passages"]
+    ]
+    assert after["url"] == before["url"]
+
+
+async def test_the_marks_of_a_match_stand_where_they_stood(index):
+    path = "/-/bear-search.json?mode=keyword&q=tomatoes+card"
+    before = (await opened(index).client.get(path)).json()["rows"]
+    after = (await opened(index, redact=True).client.get(path)).json()["rows"]
+    assert [row["id"] for row in after] == [row["id"] for row in before]
+    assert [row["snippet"].count("<mark>") for row in after] == [
+        row["snippet"].count("<mark>") for row in before
+    ]
+
+
+CALLS = [
+    *(("search_notes", {"query": query}) for query in QUERIES),
+    ("get_notes", {"ids": [1, 2]}),
+    ("get_notes", {"ids": [1], "lines": "9:12"}),
+    ("get_notes", {"ids": [1], "section": "no such heading"}),
+    ("get_notes", {"titles": ["Server"]}),
+    ("similar_notes", {"id": 1}),
+    ("similar_notes", {"id": 2}),
+]
+
+
+async def told(client: Client) -> str:
+    """All that an agent is told, without what it asked itself."""
+    said = []
+    for name, arguments in CALLS:
+        result = await client.call_tool(name, arguments)
+        text = result.content[0].text + json.dumps(result.structured_content, ensure_ascii=False)
+        said.append(text.replace(str(arguments.get("query")), ""))
+    return "\n".join(said)
+
+
+async def test_agents_are_told_no_secrets_by_default(index):
+    async with Client(bear_mcp(index)) as client:
+        said = await told(client)
+    assert leaked(said) == []
+    assert MASK in said
+
+
+async def test_agents_are_told_all_if_the_person_says_so(index):
+    async with Client(bear_mcp(index, "--no-redact")) as client:
+        said = await told(client)
+    assert MASK not in said
+    assert PASSWORD in said
+
+
+async def test_agents_over_http_are_told_no_secrets_by_default(index):
+    with serving(opened(index)) as address:
+        async with Client(address + "/-/bear-search/mcp") as client:
+            said = await told(client)
+    assert leaked(said) == []
+    with serving(opened(index, redact=False)) as address:
+        async with Client(address + "/-/bear-search/mcp") as client:
+            assert PASSWORD in await told(client)
+
+
+def in_terminal(index, *arguments: str, **environment: str) -> str:
+    result = CliRunner(env=environment).invoke(
+        cli, ["bear-search", "--sidecar", str(index), *arguments], catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("garden server",),
+        ("garden server", "--json"),
+        ("--similar", "2"),
+        ("--similar", "1", "--json"),
+        ("garden server", "--explain"),
+    ],
+    ids=" ".join,
+)
+async def test_the_terminal_shows_no_secrets_if_asked_to(index, arguments):
+    assert leaked(in_terminal(index, *arguments)) != []
+    assert leaked(in_terminal(index, *arguments, "--redact")) == []
+    assert leaked(in_terminal(index, *arguments, DATASETTE_BEAR_SEARCH_REDACT="1")) == []
+
+
+async def test_a_server_that_cannot_mask_does_not_start(index, monkeypatch):
+    monkeypatch.setitem(sys.modules, "detect_secrets", None)
+    redaction._detectors.cache_clear()
+    with pytest.raises(Exception, match=r"setting redact .* is on.*bear-search\[redact\]"):
+        await opened(index, redact=True).invoke_startup()

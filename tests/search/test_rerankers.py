@@ -1,0 +1,442 @@
+"""Reranking: the order it makes, the time it takes, what happens without its model, and the hook for other rerankers."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import pytest
+from datasette import hookimpl
+from datasette.app import Datasette
+from datasette.plugins import pm
+
+from datasette_bear_search import evaluation
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.embeddings import rerankers
+from datasette_bear_search.embeddings.base import ModelUnavailable
+from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.registry import get_embedder
+from datasette_bear_search.embeddings.rerankers import (
+    CrossEncoderReranker,
+    MaxSim,
+    Reranker,
+    get_reranker,
+)
+from datasette_bear_search.evaluation import report
+from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
+from datasette_bear_search.search import rerank as reranking
+from datasette_bear_search.search.rerank import TOP, blended, rerank
+from datasette_bear_search.search.results import Hit
+from tests.conftest import TINY
+from tests.support.tiny_embedder import TinyEmbedder
+
+needs_minilm = pytest.mark.skipif(
+    not (find_spec(BUNDLED_PACKAGE) and find_spec("sentence_transformers")),
+    reason="needs pip install 'datasette-bear-search[bundled]'",
+)
+
+
+def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
+    return Hit(
+        id=id, source="bear", key=str(id), title=f"Note {id}", url=None, app="", tags=(), created=None, modified=None,
+        pinned=False, archived=False, encrypted=False, snippet="", passage=None, keyword_rank=None, semantic_rank=None,
+        similarity=None, score=score, blend=score, rrf=None, is_exact=exact,
+    )  # fmt: skip
+
+
+def hits(count: int) -> list[Hit]:
+    """Hits 1, 2, 3 … with falling scores."""
+    return [hit(number, 1 - number / 1000) for number in range(1, count + 1)]
+
+
+def ids(found) -> list[int]:
+    return [hit.id for hit in found]
+
+
+class Fake(Reranker):
+    """Likes notes with high numbers; may be slow, and fails at what it was told to fail at."""
+
+    def __init__(self, name="fake", seconds=0.0, failure: Exception | None = None):
+        super().__init__(name)
+        self.seconds = seconds
+        self.error = failure
+        self.scored: list[str] = []
+
+    def score(self, query, passages):
+        if self.error:
+            raise self.error
+        time.sleep(self.seconds * len(passages))
+        self.scored += passages
+        return [float(passage.split()[1]) for passage in passages]
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch):
+    monkeypatch.setattr(reranking, "_memory", type(reranking._memory)())
+    monkeypatch.setattr(rerankers, "_rerankers", {})
+
+
+# The order
+
+
+def test_a_reranker_has_a_quarter_of_the_say_at_the_top_and_more_below():
+    found = [hit(rank, float(13 - rank)) for rank in range(1, 13)]
+    scores = [0.0, 0.0, 1.0, *[0.0] * 6, 1.0, 0.0, 1.0]
+    # Ranks 3, 10 and 12: .75 * 9/11 + .25 = .864, .6 * 2/11 + .4 = .509, .4 * 0 + .6 = .6. Without the reranker's one:
+    # .75, .682; then .6 * 8/11 = .436 and less.
+    assert ids(blended(found, scores)) == [3, 1, 2, 12, 10, 4, 5, 6, 7, 8, 9, 11]
+
+
+def test_the_scores_of_both_stages_are_stretched_to_the_same_range():
+    small, large = [hit(1, 0.012), hit(2, 0.011), hit(3, 0.010)], [hit(1, 120.0), hit(2, 110.0), hit(3, 100.0)]  # fmt: skip
+    for scores in ([1.0, 8.0, 2.0], [-0.9, -0.2, -0.8]):
+        assert ids(blended(small, scores)) == ids(blended(large, scores)) == [1, 2, 3]
+    # .75, .75 * .9 + .25, 0
+    close = [hit(1, 1.0), hit(2, 0.9), hit(3, 0.0)]
+    assert ids(blended(close, [0.0, 1.0, 0.0])) == [2, 1, 3]
+
+
+def test_equal_scores_leave_the_order_as_it_is():
+    assert ids(blended([hit(1, 0.5), hit(2, 0.5), hit(3, 0.5)], [7.0, 7.0, 7.0])) == [1, 2, 3]
+
+
+def test_every_reranked_hit_has_the_rerankers_own_score():
+    found = blended(hits(3), [-4.5, 3.25])
+    assert {hit.id: hit.rerank_score for hit in found} == {1: -4.5, 2: 3.25, 3: None}
+
+
+def test_exact_hits_stay_at_the_top():
+    found = [hit(1, 0.1, exact=True), *hits(TOP)[1:]]
+    reranked = rerank(found, "query", Fake()).hits
+    assert reranked[0].id == 1
+    assert reranked[0].rerank_score is None
+    assert ids(reranked) != ids(found)
+
+
+def test_only_the_first_hits_are_reranked():
+    found, fake = hits(TOP + 5), Fake()
+    reranked = rerank(found, "query", fake).hits
+    assert len(fake.scored) == TOP
+    assert ids(reranked[TOP:]) == ids(found[TOP:])
+
+
+# Time
+
+
+def test_a_slow_reranker_is_stopped_and_the_rest_keeps_its_order():
+    found = hits(TOP)
+    reranked = rerank(found, "query", Fake(seconds=0.02), seconds=0.12)
+    scored = [hit.id for hit in reranked.hits if hit.rerank_score is not None]
+    assert 2 <= len(scored) < TOP
+    assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, TOP + 1))
+    assert reranked.notice.startswith(f"Of the first {TOP} notes {len(scored)} were reranked")
+
+
+def test_the_same_search_again_gets_further():
+    fake = Fake(seconds=0.02)
+    for _ in range(5):
+        reranked = rerank(hits(TOP), "query", fake, seconds=0.12)
+    assert len(fake.scored) == TOP
+    assert reranked.notice is None
+
+
+def test_a_further_page_is_made_of_the_scores_that_the_first_one_had():
+    fake = Fake(seconds=0.02)
+    first = rerank(hits(TOP), "query", fake, seconds=0.12)
+    fake.seconds = 0
+    assert rerank(hits(TOP), "query", fake, go_on=False) == first
+
+
+# What can go wrong
+
+
+@pytest.mark.parametrize(
+    ("failure", "line"),
+    [
+        (ModelUnavailable("It isn't here."), "These notes weren't reranked. It isn't here."),
+        (
+            RuntimeError("out of memory"),
+            "These notes weren't reranked. The reranker fake failed (out of memory). "
+            "Search without rerank, or choose another reranker.",
+        ),
+    ],
+)
+def test_a_reranker_that_fails_leaves_the_results_and_one_line(failure, line):
+    reranked = rerank(hits(5), "query", Fake(failure=failure))
+    assert (ids(reranked.hits), reranked.notice) == ([1, 2, 3, 4, 5], line)
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")]])
+def test_scores_that_make_no_sense_are_not_used(monkeypatch, scores):
+    monkeypatch.setattr(Fake, "score", lambda self, query, passages: scores)
+    reranked = rerank(hits(2), "query", Fake())
+    assert ids(reranked.hits) == [1, 2]
+    assert "not every note got a score" in reranked.notice
+
+
+def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
+    monkeypatch.setattr(Fake, "prepare", lambda self: time.sleep(0.3))
+    fake = Fake()
+    assert rerank(hits(3), "query", fake, seconds=0.01).notice == reranking.LOADING
+    assert rerank(hits(3), "query", fake, wait=True).notice is None
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are():
+    with pytest.raises(ValueError, match=r"cross-encoder, maxsim, cross-encoder:MODEL, not 'none'"):
+        get_reranker("none", None)
+
+
+def test_maxsim_without_vectors_says_how_to_make_them():
+    assert "datasette bear-index" in rerank(hits(3), "query", MaxSim(None), wait=True).notice
+
+
+def test_maxsim_says_that_a_model_has_no_vectors_of_words():
+    notice = rerank(hits(3), "query", MaxSim(TinyEmbedder(TINY)), wait=True).notice
+    assert notice == (
+        "These notes weren't reranked. The model test/tiny makes one vector of a text and none of its words."
+    )
+
+
+@pytest.mark.skipif(not find_spec("sentence_transformers"), reason="needs sentence-transformers")
+def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=True)
+    assert (ids(reranked.hits), reranked.notice) == (
+        [1, 2, 3],
+        "These notes weren't reranked. The cross-encoder BAAI/bge-reranker-v2-m3 isn't on this machine. "
+        "Get it: hf download BAAI/bge-reranker-v2-m3",
+    )
+
+
+# The two that come with us
+
+
+@needs_minilm
+def test_maxsim_finds_the_passage_that_answers():
+    maxsim = get_reranker("maxsim", get_embedder(BUNDLED))
+    scores = maxsim.score(
+        "how to fix a dripping tap",
+        [
+            "Lentil soup\nRed lentils, carrots and cumin, half an hour.",
+            "Kitchen\nA faucet that leaks needs a new washer: turn the water off and unscrew the handle.",
+            "",
+        ],
+    )
+    assert scores[1] > scores[0] > scores[2]
+    assert scores[1] <= 1
+
+
+@needs_minilm
+def test_a_text_that_is_its_own_answer_has_the_highest_score():
+    assert MaxSim(get_embedder(BUNDLED)).score("red lentils", ["red lentils"]) == pytest.approx([1.0], abs=0.02)  # fmt: skip
+
+
+@needs_minilm
+def test_maxsim_reads_a_passage_once_and_forgets_the_oldest(monkeypatch):
+    embedder, read = get_embedder(BUNDLED), []
+    vectors = embedder.token_vectors
+    monkeypatch.setattr(
+        embedder, "token_vectors", lambda texts: read.append(list(texts)) or vectors(texts)
+    )
+    maxsim = MaxSim(embedder)
+    maxsim.load()
+    read.clear()
+    maxsim.score("tap", ["leak", "soup"])
+    maxsim.score("tap", ["soup", "roof"])
+    assert read == [["tap"], ["leak", "soup"], ["roof"]]
+    monkeypatch.setattr(rerankers, "CACHE_BYTES", 2 * 384 * 2)
+    maxsim.score("tap", ["stove"])
+    assert maxsim._bytes <= 2 * 384 * 2
+    assert "leak" not in maxsim._vectors
+
+
+@pytest.fixture(scope="module")
+def tiny_cross_encoder(tmp_path_factory) -> str:
+    """A folder with a cross-encoder of two layers and random weights: real files for the real library."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("sentence_transformers")
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "note", "tap", *map(str, range(30))]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, num_labels=1, initializer_range=1.0,
+    )  # fmt: skip
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
+    reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}", None)
+    reranked = rerank(hits(5), "tap", reranker, wait=True, seconds=30)
+    assert reranked.notice is None
+    assert sorted(ids(reranked.hits)) == [1, 2, 3, 4, 5]
+    assert len({hit.rerank_score for hit in reranked.hits}) == 5
+
+
+def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
+    from sentence_transformers import CrossEncoder
+
+    passages = ["Note 1", "Note 2 tap", ""]
+    expected = CrossEncoder(tiny_cross_encoder).predict([("tap", passage) for passage in passages])
+    found = CrossEncoderReranker(tiny_cross_encoder).score("tap", passages)
+    assert found == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+# Through Datasette
+
+
+class Longest(Reranker):
+    """The example of the documentation: the more there is to read, the better."""
+
+    def score(self, query, passages):
+        return [float(len(passage)) for passage in passages]
+
+
+class LongestPlugin:
+    __name__ = "LongestPlugin"  # Datasette asks for it
+
+    @hookimpl
+    def register_rerankers(self):
+        return {"longest": lambda embedder: Longest("longest")}
+
+
+@contextmanager
+def installed(plugin):
+    pm.register(plugin, name="of-somebody-else")
+    try:
+        yield
+    finally:
+        pm.unregister(name="of-somebody-else")
+
+
+@pytest.fixture
+def datasette(write, bear_index, sidecar_path):
+    write(*(BearNote(f"# Plan {n}\n\nRoof{' tiles' * (n * 7 % 31)}.") for n in range(1, 31)))
+    bear_index()
+    with installed(LongestPlugin()):
+        yield Datasette([str(sidecar_path)])
+
+
+async def answer(datasette, query, status=200) -> dict:
+    response = await datasette.client.get(f"/-/bear-search.json?q=roof&{query}")
+    assert response.status_code == status, response.text
+    return response.json()
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_plugins_reranker_changes_the_order(datasette):
+    plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=longest")
+    assert plain["query"]["rerank"] is None
+    assert reranked["query"]["rerank"] == "longest"
+    assert all(row["rerank_score"] is None for row in plain["rows"])
+    assert all(row["rerank_score"] > 0 for row in reranked["rows"])
+    assert ids_of(plain) != ids_of(reranked)
+    assert sorted(ids_of(plain)) == sorted(ids_of(reranked))
+
+
+class BrokenPlugin:
+    __name__ = "BrokenPlugin"
+
+    @hookimpl
+    def register_rerankers(self):
+        return {"broken": lambda embedder: {}["no such key"]}
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_plugins_reranker_that_cant_be_made_costs_one_line(datasette):
+    pm.register(BrokenPlugin(), name="of-somebody-careless")
+    try:
+        plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=broken")
+    finally:
+        pm.unregister(name="of-somebody-careless")
+    assert ids_of(plain) == ids_of(reranked)
+    [line] = set(reranked["notices"]) - set(plain["notices"])
+    assert line.startswith("These notes weren't reranked.")
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize("size", [7, 20, 25])
+async def test_pages_of_reranked_results_concatenate(datasette, size):
+    whole = ids_of(await answer(datasette, "rerank=longest&_size=100"))
+    pages, following = [], "0"
+    while following:
+        page = await answer(datasette, f"rerank=longest&_size={size}&_next={following}")
+        pages += ids_of(page)
+        following = page["next"]
+    assert pages == whole
+    assert len(set(pages)) == 30
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_reranker_that_cant_be_had_costs_one_line(datasette):
+    plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=maxsim")
+    assert ids_of(plain) == ids_of(reranked)
+    [line] = set(reranked["notices"]) - set(plain["notices"])
+    assert line.startswith("These notes weren't reranked.")
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", ["none", "cross-encoder:/etc", "cross-encoder:some/model"])
+async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, name):
+    refused = await answer(datasette, f"rerank={name}", status=400)
+    assert refused["error"] == (
+        f"rerank must be one of cross-encoder, longest, maxsim, not {name!r}"
+    )
+
+
+@pytest.mark.asyncio
+async def test_the_setting_says_which_cross_encoder_it_is(
+    datasette, sidecar_path, tiny_cross_encoder
+):
+    settings = {"plugins": {"datasette-bear-search": {"cross_encoder": tiny_cross_encoder}}}
+    served = Datasette([str(sidecar_path)], metadata=settings)
+    rows = (await answer(served, "rerank=cross-encoder"))["rows"]
+    assert any(row["rerank_score"] is not None for row in rows)
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_another_order_than_relevance_is_not_reranked(datasette):
+    rows = (await answer(datasette, "rerank=longest&sort=title"))["rows"]
+    assert [row["title"] for row in rows] == sorted((row["title"] for row in rows), key=str.lower)
+
+
+def measure(path, reranker):
+    query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
+    return evaluation.evaluate_sidecar(
+        path, lambda connection: query_set, ["keyword", "hybrid"], reranker=reranker
+    )
+
+
+def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
+    pytest.importorskip("pytrec_eval")
+    measured = measure(sidecar_path, "longest")
+    assert measured.modes == ("keyword", "hybrid", "rerank")
+    assert measured.mean("rerank", "ms/query") > measured.mean("hybrid", "ms/query")
+    assert measured.reranked.difference == pytest.approx(
+        measured.mean("rerank", "nDCG@10") - measured.mean("hybrid", "nDCG@10")
+    )
+    assert "\nrerank against hybrid: " in report.as_text([measured])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("none", "must be one of"), ("maxsim", "none of its words")]
+)
+def test_what_cant_rerank_cant_be_measured(datasette, sidecar_path, name, message):
+    pytest.importorskip("pytrec_eval")
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        measure(sidecar_path, name)
+
+
+def ids_of(data: dict) -> list[int]:
+    return [row["id"] for row in data["rows"]]

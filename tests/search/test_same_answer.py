@@ -1,0 +1,128 @@
+"""One search, one answer: page, JSON, SQL, terminal, and agents over stdio and HTTP find the same notes in one order."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from click.testing import CliRunner
+from datasette.app import Datasette
+from datasette.cli import cli
+from mcp import Client
+
+from tests.support.agents import bear_mcp, serving
+
+pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+
+LIMIT = 10
+
+# Query, and the parameters of the search page beside it.
+SEARCHES = [
+    ("roof", {}),
+    ("what to cook when everyone is tired", {}),
+    ("something cheap for dinner", {"mode": "hybrid"}),
+    ("garden", {"mode": "keyword"}),
+    ("how do plants grow", {"mode": "semantic"}),
+    ("compost", {"mode": "like"}),
+    ('"composting toilet"', {}),
+    ("apple AND (tree OR cake)", {}),
+    ("cabin -stove", {}),
+    ("compostng toilet", {}),
+    ("tag:cabin water", {}),
+    ("is:pinned", {}),
+    ("E24", {}),
+    ("Cabin build log", {}),
+    ("日本", {}),
+    ("qqqqq zzzzz", {}),
+    ("plan", {"tag": ["running"]}),
+    ("soup", {"tag": ["recipes"], "created_after": ["2022"]}),
+    ("notes", {"archived": ["0"], "has": ["link"]}),
+    ("", {"tag": ["travel"]}),
+    ("", {"modified_after": ["2026-06"], "pinned": ["0"]}),
+]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The sample notes, indexed once with the tiny model."""
+    from datasette_bear_search.demo import write_demo_library
+    from datasette_bear_search.embeddings import registry
+    from tests.conftest import TINY
+    from tests.support.tiny_embedder import TinyEmbedder
+
+    folder = tmp_path_factory.mktemp("demo")
+    registry.register(TINY, lambda: TinyEmbedder(TINY))
+    write_demo_library(folder / "database.sqlite")
+    path = folder / "notes.db"
+    arguments = [str(folder / "database.sqlite"), "--sidecar", str(path), "--model", TINY]
+    result = CliRunner().invoke(cli, ["bear-index", *arguments])
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def address(path: str, q: str, parameters: dict, **more) -> str:
+    return f"{path}?{urlencode({'q': q, **parameters, **more}, doseq=True)}"
+
+
+async def on_the_page(datasette, q, parameters) -> tuple[list[int], str]:
+    """The notes' ids, and the address of "View as SQL"."""
+    url = address("/-/bear-search", q, parameters)
+    html = (await datasette.client.get(url)).text
+    ids = re.findall(r"/-/bear-search/similar/(\d+)", html)
+    sql = re.search(r'href="([^"]+)"[^>]*>\s*View as SQL', html)
+    return [int(note_id) for note_id in dict.fromkeys(ids)], unescape(sql[1]) if sql else ""
+
+
+async def in_sql(datasette, name, url) -> list[int]:
+    parameters = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    response = await datasette.client.get(
+        f"/{name}.json", params={**parameters, "_shape": "array"}, follow_redirects=True
+    )
+    assert response.status_code == 200, response.text
+    return [row["id"] for row in response.json()]
+
+
+def in_the_terminal(sidecar, q, parameters) -> list[int]:
+    options = []
+    for name, value in parameters.items():
+        for each in value if isinstance(value, list) else [value]:
+            flag = {"1": f"--{name}", "0": f"--no-{name}"}.get(each)
+            options += [flag] if flag else [f"--{name.replace('_', '-')}", each]
+    arguments = ["--sidecar", str(sidecar), "--json", "--limit", str(LIMIT), *options, "--", q]
+    result = CliRunner().invoke(cli, ["bear-search", *arguments])
+    assert result.exit_code in (0, 1), result.output
+    return [row["id"] for row in json.loads(result.stdout)["rows"]]
+
+
+async def by_an_agent(client, q, parameters) -> list[int]:
+    filters = {name: value for name, value in parameters.items() if name != "mode"}
+    arguments = {"query": q, "mode": parameters.get("mode"), "filters": filters, "limit": LIMIT}
+    result = await client.call_tool("search_notes", arguments)
+    assert not result.is_error, result.content[0].text
+    return [note["id"] for note in result.structured_content["notes"]]
+
+
+async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(demo):
+    datasette = Datasette([str(demo)])
+    found = {}
+    async with Client(bear_mcp(demo)) as over_stdio:
+        with serving(Datasette([str(demo)])) as root:
+            async with Client(f"{root}/-/bear-search/mcp") as over_http:
+                for q, parameters in SEARCHES:
+                    limited = {**parameters, "_size": [str(LIMIT)]}
+                    url = address("/-/bear-search.json", q, limited)
+                    response = (await datasette.client.get(url)).json()
+                    page, sql_url = await on_the_page(datasette, q, limited)
+                    expected = [row["id"] for row in response["rows"]]
+                    assert page == expected, (q, "page")
+                    assert await in_sql(datasette, demo.stem, sql_url) == expected, (q, "SQL")
+                    assert in_the_terminal(demo, q, parameters) == expected, (q, "terminal")
+                    assert await by_an_agent(over_stdio, q, parameters) == expected, (q, "stdio")
+                    assert await by_an_agent(over_http, q, parameters) == expected, (q, "HTTP")
+                    found[q] = expected
+    # Else this would compare nothing with nothing.
+    assert sum(map(bool, found.values())) >= len(SEARCHES) - 2
+    assert max(map(len, found.values())) == LIMIT

@@ -1,0 +1,305 @@
+"""Bear's database file: found wherever it is, and read without a trace."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.notes import Note
+from datasette_bear_search.sources import SourceError, bear, readonly
+from datasette_bear_search.sources.bear import LOCATIONS, BearLibrary, default_location
+from tests.support.bear_libraries import (
+    bear_can_save,
+    bear_library,
+    crash_bear,
+    edit,
+    error_of,
+    forbid,
+    left_untouched,
+    read_notes,
+    running_bear,
+)
+
+NOTES = [BearNote(text=f"# Note {number}\nBody", tags=("tag",)) for number in range(20)]
+LATE_NOTE = "update ZSFNOTE set ZTITLE = 'Late', ZTEXT = '# Late' where Z_PK = 1"
+WAL = "pragma journal_mode = wal"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "bear").mkdir()
+    return tmp_path / "bear" / "database.sqlite"
+
+
+# Reading changes nothing
+
+
+def test_reading_changes_nothing_in_bears_folder(path: Path) -> None:
+    bear_library(path, NOTES)
+    with left_untouched(path):
+        assert len(list(BearLibrary(path).read())) == 20
+
+
+def test_reading_beside_a_running_bear_changes_nothing(path: Path) -> None:
+    bear_library(path, NOTES)
+    with running_bear(path, LATE_NOTE), left_untouched(path):
+        assert "Late" in read_notes(path)
+
+
+def test_reading_while_bear_has_begun_to_save_shows_what_was_saved_before(path: Path) -> None:
+    bear_library(path, NOTES)
+    with running_bear(path, "begin immediate", LATE_NOTE), left_untouched(path):
+        assert "Late" not in read_notes(path)
+
+
+def test_after_reading_bear_can_save_at_once(path: Path) -> None:
+    bear_library(path, NOTES)
+    BearLibrary(path).read()
+    assert bear_can_save(path)
+
+
+def test_the_file_is_closed_before_a_note_is_made(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bear_library(path, NOTES[:1])
+
+    def note(*args: object, **kwargs: object) -> Note:
+        assert bear_can_save(path)
+        return Note(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bear, "Note", note)
+    assert len(list(BearLibrary(path).read())) == 1
+
+
+def test_everything_is_read_as_of_one_moment(path: Path) -> None:
+    bear_library(path, NOTES)
+    with readonly.reading(path) as db:
+        db.execute("select count(*) from ZSFNOTE").fetchone()
+        assert not bear_can_save(path)
+
+
+def test_two_threads_can_read_at_once(path: Path) -> None:
+    bear_library(path, NOTES)
+    counts: list[int] = []
+    threads = [
+        Thread(target=lambda: counts.append(len(list(BearLibrary(path).read())))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [20, 20, 20, 20]
+
+
+# A write-ahead log, should Bear ever keep one
+
+
+def test_a_library_with_a_log_in_use_is_read_with_what_is_in_the_log(path: Path) -> None:
+    bear_library(path, NOTES)
+    with running_bear(path, WAL, LATE_NOTE), left_untouched(path):
+        assert sorted(os.listdir(path.parent)) == [
+            "database.sqlite",
+            "database.sqlite-shm",
+            "database.sqlite-wal",
+        ]
+        assert "Late" in read_notes(path)
+
+
+def test_a_library_with_a_log_that_a_crash_left_is_read_with_what_is_in_the_log(path: Path) -> None:
+    bear_library(path, NOTES)
+    crash_bear(path, WAL, LATE_NOTE)
+    with left_untouched(path):
+        assert "Late" in read_notes(path)
+
+
+def test_a_copied_library_with_its_log_is_read_with_what_is_in_the_log(path: Path) -> None:
+    bear_library(path, NOTES)
+    crash_bear(path, WAL, LATE_NOTE)
+    path.with_name("database.sqlite-shm").unlink()
+    with left_untouched(path):
+        assert "Late" in read_notes(path)
+
+
+def test_a_library_whose_log_was_closed_properly_is_read(path: Path) -> None:
+    bear_library(path, NOTES)
+    edit(path, WAL)
+    assert os.listdir(path.parent) == ["database.sqlite"]
+    with left_untouched(path):
+        assert len(list(BearLibrary(path).read())) == 20
+
+
+def test_no_copy_of_the_notes_is_left_behind(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bear_library(path, NOTES)
+    edit(path, WAL)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    BearLibrary(path).read()
+    assert os.listdir(tmp_path / "temporary") == []
+
+
+def save_during_copies(path: Path, monkeypatch: pytest.MonkeyPatch, copies: int) -> None:
+    """Have Bear save in the middle of the first so many copies of its file."""
+    copy = shutil.copyfile
+    saves = iter(range(copies))
+
+    def copy_with_a_save(source: Path, target: Path) -> None:
+        copy(source, target)
+        if source == path and (save := next(saves, None)) is not None:
+            edit(path, LATE_NOTE)
+            os.utime(path, (save, save))  # the clock of files is too coarse for saves this close
+
+    monkeypatch.setattr(readonly.shutil, "copyfile", copy_with_a_save)
+    monkeypatch.setattr(readonly, "COPY_PAUSE_SECONDS", 0)
+
+
+def test_a_copy_is_made_again_if_bear_saves_meanwhile(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bear_library(path, NOTES)
+    edit(path, WAL)
+    save_during_copies(path, monkeypatch, copies=1)
+    assert "Late" in read_notes(path)
+
+
+def test_a_library_that_changes_during_every_copy_is_called_busy(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bear_library(path, NOTES)
+    edit(path, WAL)
+    save_during_copies(path, monkeypatch, copies=100)
+    assert "busy" in error_of(path)
+
+
+# Where it is
+
+
+@pytest.mark.parametrize(
+    "folder", ["plain", "Application Data", "50% off?", "a#b", "ünï 日本", "it's \"quoted\"", "a&b=c+d"]
+)  # fmt: skip
+def test_a_path_with_any_characters_is_opened(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    path = bear_library(tmp_path / folder / "database.sqlite", NOTES)
+    with left_untouched(path):
+        assert len(list(BearLibrary(path).read())) == 20
+
+
+def test_the_folder_of_the_database_can_be_given(path: Path) -> None:
+    bear_library(path, NOTES)
+    assert len(list(BearLibrary(path.parent).read())) == 20
+    assert BearLibrary(path.parent).state() == BearLibrary(path).state()
+
+
+def test_a_path_below_the_home_folder_can_be_given(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bear_library(path, NOTES)
+    monkeypatch.setenv("HOME", str(path.parent))
+    assert len(list(BearLibrary("~/database.sqlite").read())) == 20
+
+
+def test_a_symbolic_link_to_the_database_can_be_given(path: Path, tmp_path: Path) -> None:
+    bear_library(path, NOTES)
+    (tmp_path / "link.sqlite").symlink_to(path)
+    with running_bear(path, WAL, LATE_NOTE), left_untouched(path):
+        assert "Late" in read_notes(tmp_path / "link.sqlite")
+    assert not list(tmp_path.glob("link.sqlite-*"))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("location", LOCATIONS)
+def test_the_library_of_every_version_of_bear_is_found(home: Path, location: str) -> None:
+    (home / location).parent.mkdir(parents=True)
+    bear_library(home / location)
+    assert default_location() == home / location
+
+
+def test_the_library_of_the_newest_bear_is_found_first(home: Path) -> None:
+    for location in LOCATIONS:
+        (home / location).parent.mkdir(parents=True)
+        bear_library(home / location)
+    assert default_location() == home / LOCATIONS[0]
+
+
+def test_without_bear_a_person_is_told_where_it_was_looked_for(home: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        default_location()
+    message = str(caught.value)
+    assert all(str(home / location) in message for location in LOCATIONS)
+    assert "give the PATH" in message
+
+
+def test_a_library_that_macos_hides_counts_as_found(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid(monkeypatch, home / LOCATIONS[0], errno.EPERM, "stat")
+    assert default_location() == home / LOCATIONS[0]
+    assert "Full Disk Access" in error_of(home / LOCATIONS[0])
+
+
+# What has changed since
+
+
+@pytest.fixture
+def library(path: Path) -> BearLibrary:
+    bear_library(path, NOTES)
+    os.utime(path, (0, 0))  # saved long ago
+    return BearLibrary(path)
+
+
+def test_the_state_stays_while_nothing_is_saved(library: BearLibrary) -> None:
+    before = library.state()
+    library.read()
+    assert library.state() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update ZSFNOTE set ZENCRYPTED = 1 where Z_PK = 1",
+        "update ZSFNOTE set ZPINNED = 1 where Z_PK = 1",
+        "delete from Z_5TAGS where Z_5NOTES = 1",
+        "update ZSFNOTETAG set ZTITLE = 'renamed'",
+    ],
+)
+def test_the_state_changes_with_every_save(library: BearLibrary, change: str) -> None:
+    before = library.state()
+    edit(library.path, change)
+    assert library.state() != before
+
+
+def test_the_state_changes_with_what_is_saved_to_a_log(library: BearLibrary) -> None:
+    edit(library.path, WAL)
+    before = library.state()
+    with running_bear(library.path, LATE_NOTE):
+        assert library.state() != before
+
+
+def test_the_state_changes_when_the_library_is_replaced_or_vanishes(library: BearLibrary) -> None:
+    states = [library.state()]
+    copy = shutil.copy2(library.path, library.path.with_name("copy"))
+    copy.replace(library.path)
+    states.append(library.state())
+    library.path.unlink()
+    states.append(library.state())
+    assert len(set(states)) == 3
+
+
+def test_asking_for_the_state_opens_nothing(
+    library: BearLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid(monkeypatch, library.path, errno.EPERM, "open")
+    monkeypatch.setattr(readonly.sqlite3, "connect", None)
+    library.state()

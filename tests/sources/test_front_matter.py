@@ -1,0 +1,165 @@
+"""What stands at the top of Markdown files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasette_bear_search.sources.folders import front_matter
+from tests.support.note_folders import markdown, tag_names
+
+
+def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None:
+    note = markdown(
+        tmp_path,
+        "---\ntitle: Raised beds\ntags: [garden, spring]\ncreated: 2024-05-01\n"
+        "modified: 2024-05-03T09:30:00Z\n---\n\nTwo by four feet.\n",
+    )
+    assert note.title == "Raised beds"
+    assert note.body == "Two by four feet.\n"
+    assert tag_names(note) == ["garden", "spring"]
+    assert (note.created, note.modified) == ("2024-05-01T12:00:00Z", "2024-05-03T09:30:00Z")
+
+
+@pytest.mark.parametrize(
+    ("written", "tags"),
+    [
+        ("tags: [garden, 'raised beds']", ["garden", "raised beds"]),
+        ("tags:\n  - garden\n  - '#home/balcony'\n", ["garden", "home/balcony"]),
+        ("tags:\n- 2024\n- no\n- 1.10\n", ["1.10", "2024", "no"]),
+        ("tags: garden", ["garden"]),
+        ("tags: garden spring", ["garden", "spring"]),
+        ("tags: garden, raised beds", ["garden", "raised beds"]),
+        ("tags: '#garden #spring'", ["garden", "spring"]),
+        ("Tags: [garden]", ["garden"]),
+        ("tag: garden", ["garden"]),
+        ("keywords: [garden]\ncategories: [home]", ["garden", "home"]),
+        ("tags: [Garden, garden]", ["Garden"]),
+        ("tags: []", []),
+        ("tags:", []),
+        ("tags: null", []),
+        ("tags: ['', '#', '/']", []),
+        ("tags: [[garden, spring], {home: yes}]", ["garden", "home: yes", "spring"]),
+        ("tags: 2024", ["2024"]),
+    ],
+)  # fmt: skip
+def test_tags_are_a_list_or_a_text(tmp_path: Path, written: str, tags: list[str]) -> None:
+    assert tag_names(markdown(tmp_path, f"---\n{written}\n---\nText")) == tags
+
+
+@pytest.mark.parametrize(
+    "title", ["2024", "1.10", "yes", "007", "2024-05-01", "0x1F", "Tea: a history"]
+)
+def test_a_title_stays_as_it_is_written(tmp_path: Path, title: str) -> None:
+    assert markdown(tmp_path, f"---\ntitle: '{title}'\n---\nText").title == title
+    assert markdown(tmp_path, f"---\ntitle: {title}\n---\nText").title == title
+
+
+def test_what_else_somebody_wrote_there_is_searched_and_what_programs_wrote_is_not(
+    tmp_path: Path,
+) -> None:
+    note = markdown(
+        tmp_path,
+        "---\naliases: [Love apples, Pomodori]\nauthor: Ursula\nisbn: 978-0-06-051275-6\nlayout: post\n"
+        "draft: true\nsource:\n  name: A library\n  shelf: [12, 13]\n---\n# Tomatoes\n\nText\n",
+    )
+    assert note.title == "Tomatoes"
+    assert note.body == (
+        "- aliases: Love apples, Pomodori\n- author: Ursula\n- isbn: 978-0-06-051275-6\n"
+        "- source: name: A library, shelf: 12, shelf: 13\n\nText\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\nA text between two rules.\n\n---\n\nMore of it.",
+        "---\n- a list\n- of two\n---\nText",
+        "---\nno end of it\n",
+        "---",
+        "----\ntitle: Four\n----\n",
+        "A line first\n---\ntitle: no\n---\n",
+        "+++\n",
+    ],
+)
+def test_a_text_between_rules_stays_text(tmp_path: Path, text: str) -> None:
+    note = markdown(tmp_path, text)
+    assert (note.title, note.body) == ("note", text)
+
+
+def test_empty_front_matter_says_nothing(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "---\n---\n# Title\nText").body == "Text"
+
+
+@pytest.mark.parametrize("end", ["---", "...", "---  "])
+def test_front_matter_ends_with_rules_or_dots(tmp_path: Path, end: str) -> None:
+    note = markdown(tmp_path, f"\ufeff---\r\ntitle: Tea\r\n{end}\r\nText")
+    assert (note.title, note.body) == ("Tea", "Text")
+
+
+@pytest.mark.parametrize(
+    ("block", "title", "tags"),
+    [
+        ("title: Tea: a history\ntags: [tea, 'hot drinks']", "Tea: a history", ["hot drinks", "tea"]),
+        ('title: "Tea\ntags:\n  - tea\n  - hot', "Tea", ["hot", "tea"]),
+        ("title: Tea\n\ttags: x\nkeywords: tea", "Tea", ["tea"]),
+        ("title: {{title}}\ntags: tea", "{{title}}", ["tea"]),
+        ("title: Tea\nother: @home\ntags: #tea", "Tea", ["tea"]),
+        ("title: *unknown\ntags: tea", "*unknown", ["tea"]),
+    ],
+)  # fmt: skip
+def test_invalid_front_matter_loses_nothing(
+    tmp_path: Path, block: str, title: str, tags: list[str]
+) -> None:
+    text = f"---\n{block}\n---\nText"
+    note = markdown(tmp_path, text)
+    assert (note.title, tag_names(note)) == (title, tags)
+    assert note.body == text
+
+
+def test_a_line_says_what_is_wrong_with_front_matter_without_its_words(tmp_path: Path) -> None:
+    from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+
+    (tmp_path / "tea.md").write_text("---\ntags: tea\ntitle: Secret: tea\n---\n")
+    source = MarkdownFolder(tmp_path, "notes")
+    assert len(list(source.read())) == 1
+    assert source.skipped == [
+        "tea.md: its front matter is not valid YAML in line 3; it is searched as text"
+    ]
+
+
+@pytest.mark.parametrize("nested", ["[" * 60_000, "{a: " * 10_000, "- " * 30_000, "? " * 30_000])
+def test_front_matter_that_would_end_python_is_text(tmp_path: Path, nested: str) -> None:
+    text = f"---\na: 1\nb: {nested}\n---\nText"
+    assert markdown(tmp_path, text).body == text
+
+
+def test_a_bomb_of_references_takes_no_time(tmp_path: Path) -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n"
+        for before, name in zip("abcdefgh", "bcdefghi")
+    )
+    note = markdown(tmp_path, f"---\n{bomb}tags: *i\ntitle: *i\n---\nText")
+    assert len(note.body) < 10_000
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib came with Python 3.11")
+def test_toml_is_read_as_hugo_writes_it(tmp_path: Path) -> None:
+    note = markdown(
+        tmp_path,
+        '+++\ntitle = "Tea"\ntags = ["hot", "drinks"]\ndate = 2024-05-01T09:30:00-07:00\ndraft = true\n+++\n\nText',
+    )
+    assert (note.title, tag_names(note), note.body) == ("Tea", ["drinks", "hot"], "Text")
+    assert note.created == "2024-05-01T16:30:00Z"
+
+
+@given(st.text(max_size=300))
+def test_any_front_matter_leaves_all_words_below_it(block: str) -> None:
+    properties, text, _ = front_matter.split(f"---\n{block}\n---\nthe text")
+    assert text.endswith("the text")
+    front_matter.as_list(properties, ()).encode()
+    front_matter.tags(properties)

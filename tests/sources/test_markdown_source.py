@@ -1,0 +1,341 @@
+"""What becomes of each file in a folder of Markdown, plain text and HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from datasette_bear_search.notes import LONGEST_TITLE
+from datasette_bear_search.sources.folders import files
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.registry import kind_of
+from tests.support.note_folders import (
+    link_keys,
+    markdown,
+    read,
+    set_modified,
+    tag_names,
+    write_files,
+)
+
+# Titles
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "body"),
+    [
+        ("# Tomatoes\n\nWater them daily.\n", "Tomatoes", "Water them daily.\n"),
+        ("\n\n## Tomatoes ##\nWater", "Tomatoes", "Water"),
+        ("Tomatoes\n========\n\nWater", "Tomatoes", "Water"),
+        ("# `git rebase` for *everybody*\nText", "git rebase for everybody", "Text"),
+        ("# C#\nText", "C#", "Text"),
+        ("A paragraph.\n\n# Tomatoes\n\nText", "Tomatoes", "A paragraph.\n\n# Tomatoes\n\nText"),
+        ("```sh\n# no title\n```\n", "note", "```sh\n# no title\n```\n"),
+        ("A paragraph.\n\n## A section\n", "note", "A paragraph.\n\n## A section\n"),
+        ("#tag\nText", "note", "#tag\nText"),
+        ("#\nText", "note", "#\nText"),
+        ("", "note", ""),
+        ("---\ntitle: Tea\n---\n# Tea\nText", "Tea", "Text"),
+        ("---\ntitle: Tea\n---\n# History\nText", "Tea", "# History\nText"),
+        ("---\ntitle: ''\n---\n# Tea\nText", "Tea", "Text"),
+    ],
+)
+def test_the_title_is_that_of_the_front_matter_or_the_heading_or_the_file(
+    tmp_path: Path, text: str, title: str, body: str
+) -> None:
+    note = markdown(tmp_path, text)
+    assert (note.title, note.body) == (title, body)
+
+
+def test_a_title_that_is_a_paragraph_is_shortened(tmp_path: Path) -> None:
+    note = markdown(tmp_path, f"# {'word ' * 100}\nText")
+    assert len(note.title) <= LONGEST_TITLE + 1
+
+
+def test_a_file_name_is_a_title_as_it_is_typed(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "Text", "cafe\u0301 notes.md").title == "café notes"
+
+
+# Text
+
+
+def test_windows_newlines_are_newlines(tmp_path: Path) -> None:
+    note = markdown(
+        tmp_path, b"---\r\ntags: tea\r\n---\r\n# Tea\r\n\r\n- [ ] buy\r\n- [x] drink\r\n"
+    )
+    assert (note.title, note.body) == ("Tea", "- [ ] buy\n- [x] drink\n")
+    assert (tag_names(note), note.todos_open, note.todos_done) == (["tea"], 1, 1)
+
+
+def test_latin_1_is_read_as_such_and_other_encodings_can_be_named(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "# Café\nCrème brûlée".encode("latin-1")).body == "Crème brûlée"
+    polish = "Żółta łódź płynęła przez jezioro"
+    assert markdown(tmp_path, polish.encode("cp1250"), encoding="cp1250").body == polish
+
+
+# Dates
+
+
+def test_a_note_was_modified_when_its_file_was(tmp_path: Path) -> None:
+    write_files(tmp_path, {"note.md": "Text"})
+    set_modified(tmp_path / "note.md", 1714555800)
+    assert read(MarkdownFolder, tmp_path)["note.md"].modified == "2024-05-01T09:30:00Z"
+
+
+def test_a_note_was_created_when_its_file_was_born_or_earlier() -> None:
+    from datasette_bear_search.sources.folders import _birth
+
+    copy = files.File("a.md", "/a.md", "", 1, modified=1714555800, born=1800000000)
+    assert _birth(copy) == "2024-05-01T09:30:00Z"
+    assert _birth(copy._replace(modified=1900000000)) == "2027-01-15T08:00:00Z"
+    assert _birth(copy._replace(born=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "created"),
+    [
+        ("2024-05-01.md", "2024-05-01T12:00:00Z"),
+        ("2024-05-01 Standup.md", "2024-05-01T12:00:00Z"),
+        ("posts/2024-05-01-tea.md", "2024-05-01T12:00:00Z"),
+        ("2024-05-01-tea.html", "2024-05-01T12:00:00Z"),
+        ("2024-05-01_tea.txt", "2024-05-01T12:00:00Z"),
+    ],
+)
+def test_a_day_before_a_files_name_is_when_it_was_created(
+    tmp_path: Path, path: str, created: str
+) -> None:
+    assert markdown(tmp_path, "Text", path).created == created
+
+
+@pytest.mark.parametrize("path", ["2024-05-011.md", "2024-13-01 x.md", "on 2024-05-01.md"])
+def test_other_numbers_in_a_files_name_are_no_days(tmp_path: Path, path: str) -> None:
+    assert markdown(tmp_path, "Text", path).created != "2024-05-01T12:00:00Z"
+
+
+# Tags
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("#garden and #home/balcony.", ["garden", "home/balcony"]),
+        ("#Schön #日本 #a_b-c #2024goals", ["2024goals", "Schön", "a_b-c", "日本"]),
+        ("#1 #123/45 C# a#b https://example.com/#part (#no) [x](#part) ##no # no", []),
+        ("`#no` and ``#no``\n```css\n#no\n```\n~~~\n#no\n~~~\n#yes", ["yes"]),
+        ("#garden #Garden #garden/", ["garden"]),
+        ("> #quoted\n- #listed\n| #cell |", ["cell", "listed", "quoted"]),
+        ("```\n#never closed", []),
+    ],
+)
+def test_words_with_a_hash_are_tags(tmp_path: Path, text: str, tags: list[str]) -> None:
+    assert tag_names(markdown(tmp_path, f"# Title\n{text}\n")) == tags
+
+
+def test_words_with_a_hash_can_be_no_tags(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "---\ntags: tea\n---\n#define #include", inline_tags=False)
+    assert tag_names(note) == ["tea"]
+
+
+def test_the_folder_of_a_note_is_a_tag_unless_told_otherwise(tmp_path: Path) -> None:
+    write_files(
+        tmp_path, {"README.md": "", "python/decorators.md": "", "web/css/grid.md": "#web/css"}
+    )
+    notes = read(MarkdownFolder, tmp_path)
+    assert [tag_names(note) for note in notes.values()] == [[], ["python"], ["web/css"]]
+    assert not any(
+        tag_names(note)
+        for note in read(MarkdownFolder, tmp_path, folder_tags=False, inline_tags=False).values()
+    )
+
+
+# To-dos, pictures, files, code
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("- [ ] a\n* [x] b\n+ [X] c\n  1. [ ] d\n2) [x] e", (2, 3)),
+        ("> - [ ] quoted\n- [/] half done\n- [-] not any more", (2, 0)),
+        ("[ ] no item\n- [y] a word\n- [ ]no blank\n- [x](link.md)", (0, 0)),
+        ("```\n- [ ] code\n```", (0, 0)),
+    ],
+)
+def test_to_dos_are_counted(tmp_path: Path, text: str, counts: tuple[int, int]) -> None:
+    note = markdown(tmp_path, text)
+    assert (note.todos_open, note.todos_done) == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("![roof](roof.png)", "image"),
+        ("![](<my roof.JPG>)", "image"),
+        ("![](https://example.com/roof)", "image"),
+        ("![[roof.webp]]", "image"),
+        ("[the roof](roof.png)", "image"),
+        ('<img src="roof.png">', "image"),
+        ("[the bill](bill.pdf)", "file"),
+        ("![[Bill 2024.pdf#page=3]]", "file"),
+        ("```\ncode\n```", "code"),
+        ("- ~~~python\n  code\n  ~~~", "code"),
+        (
+            "`code`, [page](https://example.com/a.pdf), [note](note2.md), `![](x.png)`, [[Node.js]]",
+            "",
+        ),
+    ],
+)
+def test_pictures_files_and_code_are_noticed(tmp_path: Path, text: str, has: str) -> None:
+    note = markdown(tmp_path, text)
+    found = {"image": note.has_image, "file": note.has_file, "code": note.has_code}
+    assert [name for name, is_there in found.items() if is_there] == ([has] if has else [])
+
+
+# Links
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("[x](beans.md)", "garden/beans.md"),
+        ("[x](./beans.md)", "garden/beans.md"),
+        ("[x](../roof.md#costs)", "roof.md"),
+        ("[x](/roof.md)", "roof.md"),
+        ("[x](../work/My%20plan.md)", "work/My plan.md"),
+        ("[x](<../work/My plan.md> 'My plan')", "work/My plan.md"),
+        ('[x](beans.md "the beans")', "garden/beans.md"),
+        ("[x](beans)", "garden/beans.md"),
+        ("[x](BEANS.MD?raw=1)", "garden/beans.md"),
+        ("[x][1]\n\n[1]: ../roof.md", "roof.md"),
+        ("[x](../roof%20%28old%29.md)", "roof (old).md"),
+        ("[x](../page.html)", "page.html"),
+        ("[[roof]]", "roof.md"),
+        ("[[work/My plan|the plan]]", "work/My plan.md"),
+        ("[x](tomatoes.md)", None),
+        ("[x](#costs)", None),
+        ("[x](nothing.md)", None),
+        ("[x](../../roof.md)", None),
+        ("[x](other/beans.md)", None),
+        ("[x](https://example.com/roof.md)", None),
+        ("[x](mailto:roof.md)", None),
+        ("`[x](beans.md)`", None),
+    ],
+)
+def test_links_between_notes_are_links(tmp_path: Path, link: str, target: str | None) -> None:
+    others = ["garden/beans.md", "roof.md", "work/My plan.md", "roof (old).md", "page.html"]
+    write_files(tmp_path, {**dict.fromkeys(others, "Text"), "garden/tomatoes.md": link})
+    assert link_keys(read(MarkdownFolder, tmp_path)["garden/tomatoes.md"]) == (
+        [target] if target else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "named"),
+    [
+        ("[The roof](work/b.md#costs)", "work/b.md"),
+        ("[[B#Costs|the roof]]", "B"),
+        ("[x](work/./b.md)", "work/./b.md"),
+    ],
+)
+def test_a_link_says_what_it_calls_the_other_note(tmp_path: Path, link: str, named: str) -> None:
+    write_files(tmp_path, {"a.md": f"{link} and {link}", "work/b.md": ""})
+    [found] = read(MarkdownFolder, tmp_path)["a.md"].links
+    assert (found.key, found.title) == ("work/b.md", named)
+
+
+# Where notes open
+
+
+@pytest.mark.parametrize(
+    ("template", "url"),
+    [
+        ("", None),
+        ("https://github.com/me/til/blob/main/{path}", "https://github.com/me/til/blob/main/a%20b/C%23.md"),
+        ("vscode://file{absolute}", "vscode://file{folder}/a%20b/C%23.md"),
+    ],
+)  # fmt: skip
+def test_a_note_opens_where_the_option_says(tmp_path: Path, template: str, url: str | None) -> None:
+    note = markdown(tmp_path, "Text", "a b/C#.md", url=template)
+    assert note.url == (url and url.replace("{folder}", tmp_path.as_posix()))
+
+
+# Plain text and HTML
+
+
+def test_a_text_file_has_the_title_of_its_file_and_all_its_text(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "---\nnot: yaml\n---\n# a comment\n", "My list.txt")
+    assert (note.title, note.body) == ("My list", "---\nnot: yaml\n---\n# a comment\n")
+
+
+def test_a_text_file_that_begins_with_its_name_has_it_once(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "My list\n\n- tea\n", "My list.txt").body == "- tea\n"
+
+
+def test_other_text_files_are_read_if_their_suffix_is_named(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.rst": "A\n=\nText", "b.org": "* B", "c.md": "# C", "d.py": "# D"})
+    assert list(read(MarkdownFolder, tmp_path)) == ["c.md"]
+    notes = read(MarkdownFolder, tmp_path, suffixes=["rst", ".ORG", ".md"])
+    assert {key: note.title for key, note in notes.items()} == {
+        "a.rst": "a",
+        "b.org": "b",
+        "c.md": "C",
+    }
+
+
+def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
+    note = markdown(
+        tmp_path,
+        "<!doctype html><html><head><title>Roof repair</title><style>p { color: red }</style>"
+        '<meta name="created" content="2024-05-01 09:30:00 +0000"></head><body><h1>Roof repair</h1>'
+        "<script>alert('no')</script><p>Call <b>Hollis</b>, see <a href='plan.html'>the plan</a>.</p>"
+        "<ul><li><input type=checkbox checked>nails</li><li><input type=checkbox>felt</li></ul>"
+        "<pre>code_with_underscores</pre><img src='data:image/png;base64,iVBORw0KGgo=' alt='the roof'></body></html>",
+        "roof.html",
+    )
+    assert note.title == "Roof repair"
+    assert "Call **Hollis**, see [the plan](plan.html)." in note.body
+    assert "code_with_underscores" in note.body
+    assert (note.todos_open, note.todos_done, note.has_code) == (1, 1, True)
+    assert note.created == "2024-05-01T09:30:00Z"
+    for absent in ("alert", "color", "iVBOR", "# Roof repair", "checkbox"):
+        assert absent not in note.body
+
+
+@pytest.mark.parametrize(
+    ("html", "title", "body"),
+    [
+        ("<p>Just a paragraph", "page", "Just a paragraph"),
+        ("Not even that", "page", "Not even that"),
+        ("<h1>Heading</h1><p>Text</p>", "Heading", "Text"),
+        ("<title>Title</title><h1>Heading</h1><p>Text</p>", "Title", "# Heading\n\nText"),
+        ("<p>2 &lt; 3 &amp; snake_case * x", "page", "2 < 3 & snake_case * x"),
+        ("<script>never closed <p>Text", "page", ""),
+        ("", "page", ""),
+    ],
+)
+def test_pages_are_read_as_they_come(tmp_path: Path, html: str, title: str, body: str) -> None:
+    note = markdown(tmp_path, html, "page.html")
+    assert (note.title, note.body) == (title, body)
+
+
+def test_a_page_nested_thousands_deep_keeps_its_words(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "<div>" * 5000 + "deep &amp; down", "page.html")
+    assert note.body == "deep & down"
+
+
+def test_a_page_too_long_to_be_parsed_keeps_its_words(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "<p>tomato</p>\n" * 100_000, "page.html")
+    assert note.body.split() == ["tomato"] * 100_000
+
+
+# Which folders are read
+
+
+def test_a_folder_with_notes_in_it_is_one_of_these(tmp_path: Path) -> None:
+    assert (
+        kind_of(str(write_files(tmp_path / "til", {".git/x": "", "python/a.md": ""}))) == "markdown"
+    )
+    assert not MarkdownFolder.reads(
+        str(write_files(tmp_path / "code", {"a.py": "", ".x/a.md": ""}))
+    )
+    assert not MarkdownFolder.reads(str(tmp_path / "nothing"))

@@ -1,0 +1,475 @@
+"""What is fuzzed: each target makes an input out of choices, gives it to us, and says what must hold."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import random
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import quote
+
+from datasette.app import Datasette
+
+from datasette_bear_search import markdown as markup
+from datasette_bear_search.demo.library import BearFile, BearNote, write_library
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.index import chunking, indexer
+from datasette_bear_search.notes import Note
+from datasette_bear_search.query import suggest as suggestions
+from datasette_bear_search.query.filters import HAS, STATES, InvalidParameter, read_filters
+from datasette_bear_search.query.query import MODES, parse
+from datasette_bear_search.search import engine, functions, planner
+from datasette_bear_search.search import notes as whole_note
+from datasette_bear_search.search import results as search
+from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
+from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.bear import BearLibrary
+from datasette_bear_search.sources.bear.backup import BearBackup
+from datasette_bear_search.sources.exports.slack import SlackExport
+from datasette_bear_search.sources.exports.takeout import Takeout
+from datasette_bear_search.sources.folders import front_matter
+from datasette_bear_search.sources.folders.logseq import LogseqGraph
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.folders.obsidian import ObsidianVault
+from datasette_bear_search.sources.registry import SourceConfig
+from datasette_bear_search.sources.text import of_seconds, timestamp
+from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web import cards, links, render
+from tests.stress.choices import Choices
+from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.unsafe_markdown import executable_parts
+
+TINY = "test/tiny"
+
+# Every parameter that a page reads, and one that none does.
+PARAMETERS = (
+    "q", "mode", *links.FILTERS, "fusion", "sort", "rerank", "balance", "recency", "correct", "_size", "_next",
+    "_facets", "passage", "cursor", "nonsense",
+)  # fmt: skip
+VALUES = (
+    *MODES,
+    *HAS,
+    *STATES,
+    "rrf",
+    "newest",
+    "maxsim",
+    "0",
+    "1",
+    "0.5",
+    "2024",
+    "2024-05",
+    "work",
+    "bear",
+)
+PATHS = (
+    "", ".json", "/suggest.json", "/note/1", "/note/1.json", "/note/99999999999999999999", "/similar/1",
+    "/similar/1.json", "/similar/x", "/judge", "/mcp",
+)  # fmt: skip
+
+NOTES = (
+    BearNote("# Roof\n#work\n\nThe roof leaks. See [[Soup]].\n\n## Plan\n\n- [ ] call", tags=("work/a b",), pinned=True),
+    BearNote("# Soup\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nC++ and `code` 2024-05-01 屋根", archived=True),
+    BearNote("# Bank", encrypted=True, tags=("private",)),
+    BearNote("# <b>x</b> & \"y\"\n\n" + "word " * 400, files=(BearFile("s.png", ocr="OCR <i>text</i>"),)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to fuzz; ``prepare`` is given a folder of its own and gives what is run with each input."""
+
+    prepare: Callable[[Path], Callable[[Choices], None]]
+    is_pure: bool = False  # touches no file, and so can be guided by the code that it reaches
+
+
+def query(folder: Path) -> Callable[[Choices], None]:
+    """The search box: any text, through the parser, the plan and the statement, on a real index."""
+    connection = _connection(_index(folder))
+
+    def run(choices: Choices) -> None:
+        mode = choices.one_of(MODES)
+        text = choices.text()
+        asked = parse(text, mode)
+        for token in asked.understood:
+            asked.text_without(token)
+        planned = planner.plan(connection, asked, correct=not choices.chance(4))
+        ranking = search.Ranking(
+            sort=choices.one_of(["relevance", "newest", "title"]),
+            fusion=choices.one_of(["blend", "rrf"]),
+            recency=choices.one_of([None, 0.01, 30.0]),
+        )
+        results = search.search(
+            connection, planned, semantic=choices.chance(2), ranking=ranking, size=3
+        )
+        for hit in results.hits:
+            assert "<" not in hit.snippet_html().replace("<mark>", "").replace("</mark>", "")
+        typed = text.encode(errors="replace").decode()  # as it comes out of an address
+        suggestions.suggest(connection, typed, choices.number(len(typed)))
+        if choices.chance(4):
+            whole_note.matched_words(connection, 1, asked)
+            functions.found_notes(connection, text, choices.value())
+            functions.similar_notes(connection, choices.value(), choices.value())
+
+    return run
+
+
+def parameters(folder: Path) -> Callable[[Choices], None]:
+    """The parameters of an address: what they are read as, and the SQL conditions that they make."""
+    connection = _connection(_index(folder))
+
+    def run(choices: Choices) -> None:
+        given = engine.Parameters(_pairs(choices))
+        try:
+            asked, ranking = read_query(given), read_ranking(given)
+            filters = read_filters({name: given.getlist(name) for name in given})
+            size = read_number(given, "_size", 10, 1, 100)
+            offset = read_number(given, "_next", 0, 0, 10**9)
+        except InvalidParameter as error:
+            _check_message(error)
+            return
+        read_note_id(choices.text(3))
+        conditions, values = filters.conditions()
+        connection.execute(
+            f"select id from notes where {' and '.join(conditions) or '1'}", values
+        ).fetchall()
+        planned = planner.plan(connection, asked, balance=ranking.balance)
+        search.search(connection, planned, semantic=True, ranking=ranking, size=size, offset=offset)
+
+    return run
+
+
+def http(folder: Path) -> Callable[[Choices], None]:
+    """Every address of ours, with any parameters, through Datasette."""
+    path = _index(folder)
+    # Where it is installed, Datasette prints every error in colors with all variables, which takes seconds.
+    import_module("datasette.handle_exception").rich = None
+    datasette = Datasette([str(path)], settings={"sql_time_limit_ms": 20_000})
+    loop = asyncio.new_event_loop()
+
+    def run(choices: Choices) -> None:
+        place = "/-/bear-search" + choices.one_of(PATHS)
+        if choices.chance(8):
+            place = f"/-/bear-search/note/{quote(choices.storable(3))}"
+        given = {
+            name: [value.encode(errors="replace").decode() for value in values]
+            for name, values in _pairs(choices).items()
+        }
+        method = "POST" if choices.chance(12) else "GET"
+        content = choices.bytes() if method == "POST" else None
+        response = loop.run_until_complete(
+            datasette.client.request(
+                method,
+                place,
+                params=given,
+                content=content,
+                headers={"host": "localhost", "content-type": "application/json"},
+            )
+        )
+        assert response.status_code < 500, (method, place, given, response.text[-2000:])
+        if response.headers.get("content-type", "").startswith("application/json"):
+            response.json()
+
+    return run
+
+
+def bear(folder: Path) -> Callable[[Choices], None]:
+    """Bear's database with cells, tables and bytes that Bear didn't write; sometimes it is indexed, too."""
+    registry.register(TINY, lambda: TinyEmbedder(TINY))
+    original = folder / "original.sqlite"
+    write_library(original, NOTES)
+    pristine = original.read_bytes()
+    with closing(sqlite3.connect(original)) as db:
+        tables = [
+            name
+            for (name,) in db.execute(
+                "select name from sqlite_master where type = 'table' and name glob 'Z*'"
+            )
+        ]
+        columns = {
+            table: [row[1] for row in db.execute(f"pragma table_info({table})")] for table in tables
+        }
+    path = folder / "library" / "database.sqlite"
+    path.parent.mkdir()
+
+    def run(choices: Choices) -> None:
+        path.write_bytes(_bytes_changed(choices, pristine) if choices.chance(4) else pristine)
+        with _unreadable_is_well(), closing(sqlite3.connect(path)) as db, db:
+            db.execute("pragma synchronous = off")
+            db.execute("pragma journal_mode = memory")
+            for _ in range(choices.number(8)):
+                table = choices.one_of(tables)
+                column = choices.one_of(columns[table])
+                what = choices.number(12)
+                if what == 0:
+                    db.execute(f"drop table {table}")
+                elif what == 1:
+                    db.execute(f"alter table {table} drop column {column}")
+                elif what == 2:
+                    db.execute(f"insert into {table} ({column}) values (?)", [choices.value()])
+                elif what == 3 and choices.chance(20):
+                    db.execute("update ZSFNOTE set ZTEXT = cast(zeroblob(1000000) as text)")
+                else:
+                    db.execute(
+                        f"update {table} set {column} = ? where {choices.one_of(['1', 'rowid = 1', 'rowid % 2'])}",
+                        [choices.value()],
+                    )
+        for leftover in path.parent.iterdir():
+            if leftover != path:
+                leftover.unlink()
+        try:
+            notes = list(BearLibrary(path).read(include_trashed=choices.chance(2)))
+        except SourceError as error:
+            _check_message(error)
+            return
+        for note in notes:
+            _check(note)
+        if choices.chance(40):
+            config = SourceConfig(kind="bear", name="bear", location=str(path))
+            index = folder / f"index-{os.getpid()}.db"
+            indexer.update(index, [config], registry.get_embedder(TINY), tidy=False)
+
+    return run
+
+
+def markdown(folder: Path) -> Callable[[Choices], None]:
+    """Any note as HTML: harmless, with its outline; and its words without markup."""
+    references = render.References(
+        tags={"work": "/s?tag=work", "two words": "/s"}, note={"a": "/note/1"}.get
+    )
+    generous = render.UNITS
+
+    def run(choices: Choices) -> None:
+        body = choices.storable(60)  # as everything is that comes out of the index
+        start, end = sorted([choices.number(len(body)), choices.number(len(body))])
+        render.UNITS = choices.one_of([generous, 200, 2000, 20_000])
+        words = frozenset(["roof", "x", "a"])
+        rendered = render.render(body, references, passage=(start, end), words=words)
+        assert executable_parts(rendered.html) == []
+        render.outline(body)
+        assert len(markup.blanked(body)) == len(body)
+        cards._marked(markup.plain_text(body))
+
+    return run
+
+
+def cutter(folder: Path) -> Callable[[Choices], None]:
+    """Passages: each word of a note is in one of them, each at its place, and none is too long for the model."""
+
+    def run(choices: Choices) -> None:
+        title, body = choices.text(4), choices.text(80)
+        if choices.chance(30):
+            body *= 50
+        most = choices.one_of([32, 64, 256, 512])
+        found = chunking.passages(title, body, max_tokens=most)
+        end = 0
+        for passage in found:
+            assert end <= passage.start <= passage.end <= len(body)
+            assert not markup.plain_text(body[end : passage.start]).strip("\0 \n")
+            assert passage.content_hash
+            end = passage.end
+        assert [passage.position for passage in found] == list(range(len(found)))
+
+    return run
+
+
+def archives(folder: Path) -> Callable[[Choices], None]:
+    """Backups and exports: broken, hostile, or with anything in them."""
+    path = folder / "archives" / "export.bear2bk"
+    path.parent.mkdir()
+    outside = {folder / "archives"}
+    info = (
+        '{"net.shinyfrog.bear": {"uniqueIdentifier": "A", "creationDate": "2024-01-01T00:00:00Z"}}'
+    )
+
+    def names(choices: Choices) -> str:
+        name = choices.one_of(
+            [
+                "a.textbundle/text.md", "a.textbundle/info.json", "a.textpack", "channels.json", "users.json",
+                "general/2024-01-01.json", "Takeout/Drive/a.html", "Takeout/Drive/a.docx", "Takeout/Keep/a.json",
+                "../../evil.md", "/etc/evil.md", "C:\\evil.md", "a/../../b.textbundle/text.md", "x\0y", "",
+            ]
+        )  # fmt: skip
+        return name if choices.chance(2) else choices.storable(3) + name
+
+    def content(choices: Choices) -> bytes:
+        kind = choices.number(6)
+        if kind == 0:
+            return info.encode()
+        if kind == 1:
+            return b"0" * (choices.number(20) * 10_000)
+        if kind == 2:
+            inner = io.BytesIO()
+            with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("a.textbundle/text.md", choices.bytes())
+            return inner.getvalue()
+        if kind == 3:
+            return (
+                repr([{"ts": choices.value(), "text": choices.storable(), "user": "U"}])
+                .replace("'", '"')
+                .encode()
+            )
+        return choices.bytes(30)  # fmt: skip
+
+    def run(choices: Choices) -> None:
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+            for _ in range(1 + choices.number(6)):
+                entry = zipfile.ZipInfo(names(choices) or "x", (2024, 5, 1, 9, 30, 0))
+                entry.external_attr = choices.one_of([0, 0o120777 << 16, 0o100644 << 16])
+                archive.writestr(entry, content(choices))
+        data = written.getvalue()
+        path.write_bytes(_bytes_changed(choices, data) if choices.chance(2) else data)
+        for kind in (BearBackup, SlackExport, Takeout):
+            try:
+                for note in kind(path).read(include_trashed=True):
+                    _check(note)
+            except SourceError as error:
+                _check_message(error)
+        assert set(path.parent.iterdir()) == {path}
+        assert {found for found in folder.iterdir() if found.is_dir()} == outside
+
+    return run
+
+
+def folders(folder: Path) -> Callable[[Choices], None]:
+    """Folders of notes with any names, in any encoding."""
+    root = folder / "vault"
+
+    def run(choices: Choices) -> None:
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir()
+        for _ in range(choices.number(5)):
+            place = choices.bytes(2)[:60].replace(b"\0", b"").strip(b"/.") or b"note"
+            file = os.path.join(os.fsencode(root), place.replace(b"/", b"_") + b".md")
+            if choices.chance(3):
+                os.makedirs(os.path.join(os.fsencode(root), b"pages"), exist_ok=True)
+                file = os.path.join(os.fsencode(root), b"pages", os.path.basename(file))
+            with open(file, "wb") as stream:
+                head = choices.one_of([b"", b"---\n", b"+++\n", b"\xef\xbb\xbf---\n"])
+                stream.write(head + choices.bytes(20) + (head and b"\n" + head) + choices.bytes(20))
+            if choices.chance(4):
+                os.utime(file, (0, choices.one_of([0, -1e9, 2**40, 253402300800])))
+        for kind in (MarkdownFolder, ObsidianVault, LogseqGraph):
+            source = kind(root, "notes")
+            source.state()
+            try:
+                for note in source.read(include_trashed=True):
+                    _check(note)
+            except SourceError as error:
+                _check_message(error)
+
+    return run
+
+
+def headers(folder: Path) -> Callable[[Choices], None]:
+    """Front matter and dates."""
+
+    def run(choices: Choices) -> None:
+        fence = choices.one_of(["---\n", "+++\n"])
+        lines = "".join(
+            f"{choices.one_of(['title', 'tags', 'date', 'a b', choices.text(2)])}{choices.one_of([': ', ' = ', ':'])}"
+            f"{choices.text(6)}\n"
+            for _ in range(choices.number(6))
+        )
+        properties, text, problem = front_matter.split(f"{fence}{lines}{fence}{choices.text(6)}")
+        assert isinstance(text, str)
+        assert isinstance(problem, str)
+        front_matter.tags(properties)
+        front_matter.as_list(properties)
+        front_matter.first(properties, front_matter.TITLES)
+        for value in (
+            front_matter.date(properties, front_matter.CREATED),
+            timestamp(choices.text(4)),
+            timestamp(choices.value()),
+        ):
+            assert value is None or len(value) == 20, value
+        seconds = choices.value()
+        if isinstance(seconds, (int, float)):
+            of_seconds(seconds)
+
+    return run  # fmt: skip
+
+
+TARGETS = {
+    "query": Target(query),
+    "parameters": Target(parameters),
+    "http": Target(http),
+    "bear": Target(bear),
+    "markdown": Target(markdown, is_pure=True),
+    "passages": Target(cutter, is_pure=True),
+    "archives": Target(archives),
+    "folders": Target(folders),
+    "headers": Target(headers, is_pure=True),
+}
+
+
+def _index(folder: Path) -> Path:
+    """An index of NOTES, with vectors of the tiny model."""
+    registry.register(TINY, lambda: TinyEmbedder(TINY))
+    library = folder / "bear.sqlite"
+    write_library(library, NOTES)
+    path = folder / "notes.db"
+    config = SourceConfig(kind="bear", name="bear", location=str(library))
+    indexer.update(path, [config], registry.get_embedder(TINY))
+    return path
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    context = engine.open_sidecar(path)
+    _connections.append(context)
+    return context.__enter__()
+
+
+_connections: list = []  # which stay open as long as the fuzzer runs
+
+
+def _pairs(choices: Choices) -> dict[str, list[str]]:
+    given: dict[str, list[str]] = {}
+    for _ in range(choices.number(6)):
+        value = choices.one_of(VALUES) if choices.chance(2) else choices.text(6)
+        given.setdefault(choices.one_of(PARAMETERS), []).append(value)
+    if choices.chance(200):
+        given["tag"] = ["work"] * 101
+    return given
+
+
+def _check(note: Note) -> None:
+    """What the index relies on."""
+    assert isinstance(note.key, str)
+    assert note.key
+    for text in (note.title, note.body, note.attachments, *(tag.name for tag in note.tags)):
+        assert isinstance(text, str)
+        assert "\0" not in text
+    for date in (note.created, note.modified):
+        assert date is None or (len(date) == 20 and date.endswith("Z")), date
+    note.fingerprint()
+
+
+def _check_message(error: Exception) -> None:
+    """A foreseeable fault says something, in words."""
+    assert " " in str(error)
+
+
+def _bytes_changed(choices: Choices, data: bytes) -> bytes:
+    changed = bytearray(data)
+    places = random.Random(choices.raw(4))
+    for _ in range(1 + choices.number(12)):
+        if changed:
+            changed[places.randrange(len(changed))] = choices.byte()
+    if choices.chance(6):
+        del changed[places.randrange(len(changed) + 1) :]
+    return bytes(changed)
+
+
+@contextmanager
+def _unreadable_is_well() -> Iterator[None]:
+    """Where the damage is such that SQLite itself gives up, nothing more can be done to the file."""
+    with suppress(sqlite3.Error, UnicodeDecodeError):  # of SQLite's own message
+        yield

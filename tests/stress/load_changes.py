@@ -1,0 +1,29 @@
+"""What changes an index while it is searched, for load.py: python -m tests.stress.load_changes FOLDER INDEX
+
+Takes a tenth of the notes out, puts them back, and makes all vectors anew: whoever keeps something of the index in memory has
+to notice.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks.lib import synthetic_vectors
+from benchmarks.speed import scale
+from datasette_bear_search.index import database, indexer
+
+
+def main(folder: Path, path: Path) -> None:
+    embedder = synthetic_vectors.register(folder)
+    with database.open_for_writing(path) as connection:
+        [notes] = connection.execute("select count(*) from notes").fetchone()
+    for count in (notes - notes // 10, notes):
+        indexer.index(path, [scale._reading(count)], embedder)
+    with database.open_for_writing(path) as connection, database.transaction(connection):
+        database.set_meta(connection, fingerprint="another")
+    indexer.update(path, [], embedder, verify_model=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,52 @@
+"""Ways to reach the tools for agents: in this process, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from datasette.app import Datasette
+from mcp import StdioServerParameters
+
+# The command, in a process of its own in which the tiny model is registered, as the tests' own process has it.
+_BEAR_MCP = """
+import sys
+from datasette.cli import cli
+from datasette_bear_search.embeddings import registry
+from tests.support.tiny_embedder import TinyEmbedder
+registry.register("test/tiny", lambda: TinyEmbedder("test/tiny"))
+cli(["bear-mcp", *sys.argv[1:]])
+"""
+
+
+def bear_mcp(sidecar: Path, *options: str, **environment: str) -> StdioServerParameters:
+    """What a client starts to reach ``datasette bear-mcp`` on this sidecar."""
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-c", _BEAR_MCP, "--sidecar", str(sidecar), *options],
+        cwd=Path(__file__).parents[2],
+        env=environment or None,
+    )
+
+
+@contextmanager
+def serving(datasette: Datasette) -> Iterator[str]:
+    """Serve a Datasette on a free port; gives the address of its root."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

@@ -1,0 +1,53 @@
+"""A model small enough for any test: texts that share words, or parts of words, are near each other.
+
+For the plumbing only. What it finds says nothing about how well a real model searches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+from zlib import crc32
+
+import numpy
+
+from datasette_bear_search.embeddings.base import Embedder, ModelFacts
+
+
+class TinyEmbedder(Embedder):
+    """Counts words and groups of three letters, each at one of 64 places that its hash chooses."""
+
+    DIMENSION = 64
+    # Of all tiny models, as they are one and the same: each word with its number.
+    words: ClassVar[dict[str, int]] = {}
+
+    def open_model(self) -> ModelFacts:
+        return ModelFacts(max_tokens=256, settings={})
+
+    def encode(self, texts: list[str], *, is_query: bool) -> list[list[float]]:
+        return [self._vector(text) for text in texts]
+
+    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
+        number = self.words.setdefault
+        return [[number(word, len(self.words)) for word in text.split()] for text in texts]
+
+    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
+        words = list(self.words)
+        return numpy.array([self._vector(words[piece]) for piece in pieces])
+
+    def _vector(self, text: str) -> list[float]:
+        vector = [0.0] * self.DIMENSION
+        vector[0] = 0.01  # as with real models, a text without words has a vector, too
+        for feature, weight in _features(text):
+            code = crc32(feature.encode())
+            vector[code % self.DIMENSION] += weight if code & (1 << 20) else -weight
+        return vector
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for word in re.findall(r"\w+", text.lower()):
+        yield word, 2.0
+        edged = f" {word} "
+        for start in range(len(edged) - 2):
+            yield edged[start : start + 3], 1.0

@@ -1,0 +1,110 @@
+"""The search page in Debian's Chromium, on the sample notes, with and without JavaScript."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from urllib.request import urlopen
+
+import pytest
+
+from tests.support.chromium import needs_chromium
+
+pytestmark = [pytest.mark.datasette, needs_chromium]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    """A server with the sample notes, found by their words alone: no test here needs a model."""
+    folder = tmp_path_factory.mktemp("demo")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    library, sidecar = folder / "database.sqlite", folder / "notes.db"
+    code = (
+        "import sys; from pathlib import Path; from datasette_bear_search.demo import write_demo_library;"
+        "write_demo_library(Path(sys.argv[1]))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(library)], check=True)
+    datasette = [sys.executable, "-m", "datasette"]
+    subprocess.run(
+        [
+            *datasette,
+            "bear-index",
+            str(library),
+            "--sidecar",
+            str(sidecar),
+            "--no-semantic",
+            "--quiet",
+        ],
+        check=True,
+    )
+    with subprocess.Popen(
+        [*datasette, "bear-serve", "--sidecar", str(sidecar), "--port", str(port), "--no-open"]
+    ) as server:
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait_for(url)
+            yield url
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(params=[True, False], ids=["JavaScript", "no JavaScript"])
+def page(chromium, request):
+    context = chromium.new_context(java_script_enabled=request.param)
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    yield page
+    context.close()
+
+
+def test_a_person_searches_and_narrows(page, address):
+    page.goto(f"{address}/-/bear-search")
+    page.locator("#bear-q").fill("composting toilet")
+    page.get_by_role("button", name="Search").click()
+    first = page.locator(".bear-card").first
+    assert first.locator("h2").inner_text() == "Composting toilet"
+    assert first.locator("mark").first.inner_text() in ("Composting", "toilet")
+    assert (
+        first.get_by_role("link", name="Open in Bear").get_attribute("href").startswith("bear://")
+    )
+    first.get_by_role("link", name="#cabin").click()
+    page.wait_for_url("**tag=cabin**")
+    assert set(page.locator(".bear-tag").all_inner_texts()) >= {"#cabin"}
+    page.locator(".bear-chip").first.click()
+    page.wait_for_url(lambda url: "tag=" not in url)
+    page.go_back()
+    page.wait_for_url("**tag=cabin**")
+    page.locator(".bear-chip").wait_for()
+    assert page.locator(".bear-chip").count() == 1
+
+
+def test_view_as_sql_opens_the_rows_in_datasette(page, address):
+    page.goto(f"{address}/-/bear-search?q=composting+toilet")
+    page.get_by_role("link", name="View as SQL").click()
+    page.wait_for_url("**/notes**")
+    first_row = page.locator("table.rows-and-columns tbody tr").first
+    assert "Composting toilet" in first_row.inner_text()
+
+
+@pytest.mark.parametrize("width", [320, 768, 1440])
+def test_the_page_fits_its_window(page, address, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{address}/-/bear-search?q=composting&tag=cabin")
+    overflow = page.locator(".bear-card, .bear-form").evaluate_all(
+        "elements => elements.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert overflow == 0
+
+
+def _wait_for(url: str) -> None:
+    for _ in range(100):
+        try:
+            with urlopen(url):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise TimeoutError(f"nothing answers at {url}")

@@ -1,0 +1,192 @@
+"""What a result says of a note: its words, why it was found, where its links lead."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from html import unescape
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web.cards import innermost, open_link
+from datasette_bear_search.web.site import age
+from tests.support.bear_libraries import day
+
+pytestmark = pytest.mark.datasette
+
+NOW = datetime(2026, 11, 22, 10)
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (timedelta(hours=1), "today"),
+        (timedelta(hours=11), "yesterday"),
+        (timedelta(days=3), "3 days ago"),
+        (timedelta(days=7), "1 week ago"),
+        (timedelta(days=29), "4 weeks ago"),
+        (timedelta(days=45), "1 month ago"),
+        (timedelta(days=364), "11 months ago"),
+        (timedelta(days=366), "1 year ago"),
+        (timedelta(days=800), "2 years ago"),
+        (timedelta(days=-2), None),
+    ],
+)
+def test_dates_are_said_as_people_say_them(before, said):
+    assert age((NOW - before).astimezone().isoformat(), NOW) == said
+
+
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("bear://x-callback-url/open-note?id=1", "Open in Bear"),
+        ("obsidian://open?vault=v", "Open in Obsidian"),
+        ("https://example.org/note", "Open the original"),
+        ("file:///home/me/note.md", "Open the original"),
+        ("javascript:alert(1)", None),
+        ("JavaScript:alert(1)", None),
+        (" javascript:alert(1)", None),
+        ("java\nscript:alert(1)", None),
+        ("data:text/html,<script>", None),
+        ("/-/logout", None),
+        (None, None),
+    ],
+)
+def test_a_link_opens_an_app_and_never_runs_a_program_here(url, label):
+    link = open_link(url)
+    assert (link and link.label) == label
+
+
+def test_a_tag_that_goes_without_saying_isn_t_shown():
+    assert innermost(["Home", "home/garden", "homework", "home/garden/beds"]) == [
+        "homework",
+        "home/garden/beds",
+    ]
+
+
+LONG = "\n\n".join(
+    f"## {heading}\n\nThe roof of the cabin leaks, says {heading}. {'The roof leaks. ' * 40}"
+    for heading in ("Spring", "Summer", "Fall")
+)
+
+
+@pytest.fixture
+def datasette(write, bear_index, sidecar_path) -> Datasette:
+    write(
+        BearNote(f"# Cabin roof\n\n{LONG}", tags=("cabin/repairs",), created=day(1)),
+        BearNote("# Lentil soup\n\nRed lentils & carrots.", created=day(2), pinned=True),
+        BearNote("# Old plans\n\nA roof garden.", created=day(3), archived=True),
+        BearNote("# Bank codes", encrypted=True, created=day(4)),
+        BearNote("# شلوم السقف\n\nالسقف يسرب الماء", created=day(5)),
+    )
+    bear_index()
+    return Datasette([str(sidecar_path)])
+
+
+async def cards(datasette, query) -> list[str]:
+    html = (await datasette.client.get(f"/-/bear-search?{query}")).text
+    return re.findall(r'<li class="bear-card".*?</li>', html, re.DOTALL)
+
+
+@pytest.mark.asyncio
+async def test_a_title_leads_to_the_note_at_the_passage_that_matched(datasette):
+    [first, *_] = await cards(datasette, "q=cabin+roof+leaks")
+    url = unescape(re.search(r'class="bear-title" href="([^"]+)"', first).group(1))
+    assert re.fullmatch(r"/-/bear-search/note/1\?q=cabin\+roof\+leaks&passage=\d+", url)
+
+
+@pytest.mark.asyncio
+async def test_further_passages_that_are_close_are_folded(datasette):
+    [first, *_] = await cards(datasette, "q=the+roof+of+the+cabin+leaks&mode=semantic")
+    summary = re.search(r"<summary>(\d+) more passages?<", first)
+    assert summary
+    shown, *others = re.findall(r"passage=(\d+)", first)
+    assert len(others) == int(summary.group(1))
+    assert len({shown, *others}) == len(others) + 1
+
+
+@pytest.mark.asyncio
+async def test_a_title_that_matched_is_marked_once(datasette):
+    [first, *_] = await cards(datasette, "q=lentil&mode=keyword")
+    assert re.search(r'class="bear-title"[^>]*><mark>Lentil</mark> soup</a>', first)
+    assert first.count("<mark>") == 1 or "bear-snippet" in first
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("q=lentil+soup", "words, 1st · meaning, 1st (1.00) · title"),
+        ("q=lentils&mode=keyword", "words, 1st"),
+        ('q="roof+garden"&mode=keyword', "words, 1st · as it stands"),
+    ],
+)
+async def test_why_a_note_was_found_is_said_in_plain_words(datasette, query, said):
+    [first, *_] = await cards(datasette, query)
+    reasons = re.search(r'class="bear-why"[^>]*>([^<]+)<', first).group(1)
+    assert re.sub(r"\(\d\.\d\d\)", "(1.00)", reasons) == said
+
+
+@pytest.mark.asyncio
+async def test_the_states_of_a_note_are_told(datasette):
+    [bank] = await cards(datasette, "q=bank&mode=keyword")
+    assert "encrypted: title only" in bank
+    assert "bear-passage" not in bank
+    assert "archived</span>" in (await cards(datasette, "archived=1"))[0]
+    assert "pinned</span>" in (await cards(datasette, "pinned=1"))[0]
+
+
+@pytest.mark.asyncio
+async def test_dates_are_exact_for_who_looks_closer(datasette):
+    [card] = await cards(datasette, "pinned=1")
+    assert 'datetime="2024-05-02T09:30:00Z" title="2 May 2024"' in card
+    assert re.search(r'ago<span class="bear-hidden">, 2 May 2024</span>', card)
+
+
+@pytest.mark.asyncio
+async def test_text_runs_in_its_own_direction(datasette):
+    [card, *_] = await cards(datasette, "q=يسرب&mode=keyword")
+    for part in ("bear-title", "bear-snippet"):
+        assert re.search(rf'<\w+ class="{part}"[^>]*dir="auto"', card), part
+
+
+@pytest.mark.asyncio
+async def test_an_address_that_runs_is_no_link(datasette, sidecar_path):
+    with sqlite3.connect(sidecar_path) as db:
+        db.execute("update notes set url = 'javascript:alert(1)'")
+    html = (await datasette.client.get("/-/bear-search?q=roof")).text
+    assert "javascript:" not in html
+
+
+@pytest.mark.asyncio
+async def test_a_note_found_by_its_tag_shows_its_text(datasette):
+    [card] = await cards(datasette, "q=repairs&mode=keyword")
+    assert "[&quot;" not in card
+    assert "[&#34;" not in card
+    assert "The roof of the cabin leaks" in card
+
+
+@pytest.mark.asyncio
+async def test_a_result_names_all_sources_that_have_the_note(
+    write, bear_index, sidecar_path, tmp_path
+):
+    write(BearNote("# Roof\n\nSlate tiles."), BearNote("# Beds\n\nKale, chard."))
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "Roof.md").write_text("# Roof\n\nSlate tiles.")
+    (folder / "Gutter.md").write_text("# Gutter\n\nLeaves and slate tiles.")
+    bear_index()
+    bear_index(path=folder)
+    datasette = Datasette([str(sidecar_path)])
+    html = (await datasette.client.get("/-/bear-search?q=slate+tiles&mode=keyword")).text
+    sources = [
+        " ".join(re.sub("<[^>]+>", "", source).split())
+        for source in re.findall(
+            r'<span class="bear-source".*?</span>(?=\s*<(?:span class="bear-why|a))', html
+        )
+    ]
+    assert sorted(sources) == ["🐻 bear and vault", "📄 vault"]
+    assert html.count("Open in Bear") == 1

@@ -1,0 +1,193 @@
+"""The page before anything is searched for, and the page that has found nothing."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from html import unescape
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.index import database
+from datasette_bear_search.search.notes import home
+from tests.support.bear_libraries import day, edit
+
+pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+
+NOTES = [
+    BearNote("# Garden plan\n\nBeets and beans.", tags=("garden",), created=day(1)),
+    BearNote("# Garden diary\n\nThe beans came up.", tags=("garden",), created=day(2), pinned=True),
+    BearNote("# Put away\n\nOld.", created=day(3), archived=True, pinned=True),
+    BearNote("# Bank codes", encrypted=True, created=day(4)),
+]
+
+
+@pytest.fixture
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES))])
+
+
+async def page(datasette, query="") -> str:
+    response = await datasette.client.get(f"/-/bear-search?{query}")
+    assert response.status_code == 200, response.text
+    return response.text
+
+
+def section(html, heading) -> list[str]:
+    """The titles below a heading."""
+    found = re.search(rf"<h2[^>]*>{heading}</h2>(.*?)</section>", html, re.DOTALL)
+    return re.findall(r'dir="auto">([^<]+)</a>', found.group(1)) if found else []
+
+
+async def test_before_a_search_the_page_shows_what_is_new_and_pinned(datasette):
+    html = await page(datasette)
+    assert section(html, "Recently changed") == ["Bank codes", "Garden diary", "Garden plan"]
+    assert section(html, "Pinned") == ["Garden diary"]
+    assert "bear-card" not in html
+    assert "aria-current" not in html
+    assert re.search(r'class="bear-choice" href="[^"]*tag=garden"', html)
+
+
+async def test_it_says_what_is_in_the_index(datasette, library):
+    html = await page(datasette)
+    assert f"4 notes from <code>{library}</code>" in html
+    assert "<code>test/tiny</code>" in html
+    assert re.search(r"Indexed</dt><dd><time[^>]*>today", html)
+
+
+async def test_it_says_so_if_there_is_no_model(write, bear_index, sidecar_path):
+    write(*NOTES)
+    bear_index("--no-semantic")
+    html = await page(Datasette([str(sidecar_path)]))
+    assert "notes are found by their words" in html
+
+
+async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, sidecar_path):
+    write(
+        BearNote("# Leap", created=datetime(2024, 2, 29, 12, tzinfo=timezone.utc)),
+        BearNote("# This year", created=datetime(2026, 5, 4, 12, tzinfo=timezone.utc)),
+        BearNote("# Last year", created=datetime(2025, 5, 4, 12, tzinfo=timezone.utc)),
+        BearNote("# Long ago", created=datetime(2019, 5, 4, 12, tzinfo=timezone.utc)),
+        BearNote("# Another day", created=datetime(2025, 5, 5, 12, tzinfo=timezone.utc)),
+    )
+    bear_index()
+    connection = database.connect(sidecar_path)
+    shown = home(connection, now=datetime(2026, 5, 4, 9)).on_this_day
+    assert [note.title for note in shown] == ["Last year", "Long ago"]
+    connection.close()
+
+
+async def test_changes_since_indexing_are_told_with_the_command(datasette, library, monkeypatch):
+    from datasette_bear_search.index import watch
+
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_COUNTS", 0)
+    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30, raising=False)
+    await page(datasette)
+    edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE = 'Garden plan'")
+    html = await page(datasette)
+    assert "1 note has changed since the index was made" in html
+    assert "datasette bear-index" in html
+
+
+@pytest.mark.parametrize("query", ["tag=garden", "sort=newest", "q=beans", "pinned=1"])
+async def test_whoever_asks_for_something_gets_a_list(datasette, query):
+    html = await page(datasette, query)
+    assert "Recently changed" not in html
+    assert "bear-card" in html
+
+
+async def test_an_index_without_notes_is_no_error(write, bear_index, sidecar_path):
+    write()
+    bear_index()
+    assert "In the index" in await page(Datasette([str(sidecar_path)]))
+
+
+# Nothing found
+
+
+def suggested(html) -> dict[str, str]:
+    found = html.split("To try:")[1].split("</section>")[0]
+    return {
+        label: unescape(url) for url, label in re.findall(r'<a href="([^"]+)">([^<]+)</a>', found)
+    }
+
+
+async def test_nothing_found_says_what_was_tried_and_what_to_try(datasette):
+    html = await page(datasette, "q=zebra&mode=keyword&tag=garden")
+    assert "Nothing found for" in html
+    assert "notes with “zebra”, also as part of a longer word" in unescape(html)
+    assert "only notes that are: #garden" in html
+    links = suggested(html)
+    assert links["Search without filters"] == "/-/bear-search?q=zebra&mode=keyword"
+    assert links["Search by meaning, too"] == "/-/bear-search?q=zebra&tag=garden"
+    assert links["See all notes, the newest first"] == "/-/bear-search?sort=newest"
+
+
+async def test_every_suggestion_is_a_page(datasette):
+    html = await page(datasette, "q=bens&mode=keyword&tag=nowhere&correct=0")
+    for url in suggested(html).values():
+        await page(datasette, url.partition("?")[2])
+
+
+async def test_another_spelling_is_offered(datasette):
+    links = suggested(await page(datasette, "q=gardun&mode=keyword&correct=0"))
+    assert links["Search for garden"] == "/-/bear-search?q=garden&mode=keyword"
+
+
+async def test_filters_that_no_note_fits_are_said_to_be_so(datasette):
+    html = await page(datasette, "tag=nowhere")
+    assert "No notes fit these filters" in html
+    assert "Search without filters" in suggested(html)
+
+
+async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
+    html = await page(datasette, "q=xylophone+quartz+wizard")
+    assert "Nothing found for" in html
+    assert "notes that are close in meaning" in html
+    assert "The nearest, though not near" in html
+    assert html.index("Nothing found for") < html.index('class="bear-card"')
+
+
+async def test_the_nearest_are_listed_but_not_counted_as_found(datasette):
+    html = await page(datasette, "q=garden+beets+beans")
+    found, less_close = re.search(
+        r'<p class="bear-count">(\d+) notes? <span[^>]*>and (\d+) less close in meaning', html
+    ).groups()
+    response = await datasette.client.get("/-/bear-search.json?q=garden+beets+beans&_size=100")
+    rows = response.json()["rows"]
+    assert sum(row["is_found"] for row in rows) == int(found) > 0
+    assert sum(not row["is_found"] for row in rows) == int(less_close) > 0
+    assert "not close in meaning," in html
+
+
+# What was chosen stays
+
+
+async def test_each_filter_is_a_chip_that_can_be_removed(datasette):
+    query = (
+        "q=garden&tag=garden&modified_after=2024-05&modified_before=2024-05&archived=0&sort=title"
+    )
+    html = await page(datasette, query)
+    chips = re.findall(r'class="bear-chip" href="([^"]+)"[^>]*><span[^>]*>([^<]+)<', html)
+    labels = {label: unescape(url) for url, label in chips}
+    assert set(labels) == {"#garden", "modified in May 2024", "not archived", "Sort by: title"}
+    assert "modified" not in labels["modified in May 2024"]
+    assert "tag=" not in labels["#garden"]
+
+
+async def test_the_form_sends_along_what_it_has_no_field_for(datasette):
+    html = await page(
+        datasette, "q=garden&tag=garden&tag=x&untagged=0&mode=keyword&_next=1&correct=0"
+    )
+    form = html.split('role="search"')[1].split("</form>")[0]
+    hidden = re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', form)
+    assert hidden == [("tag", "garden"), ("tag", "x"), ("untagged", "0")]
+    assert '<option value="keyword" selected>' in form
+
+
+async def test_the_balance_that_the_query_chose_is_shown(datasette):
+    assert "by the query: mostly words" in await page(datasette, 'q="garden+beds"')
+    html = await page(datasette, "q=garden&balance=0.33")
+    assert '<option value="0.33" selected>0.33</option>' in html

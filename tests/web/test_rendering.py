@@ -1,0 +1,454 @@
+"""A note's Markdown as HTML: what people see, what is marked, and that nothing in it runs."""
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from datasette_bear_search.web import render as budget
+from datasette_bear_search.web import render as rendering
+from datasette_bear_search.web import render as sanitizing
+from datasette_bear_search.web.render import References, outline, render
+from tests.support.pathological_markdown import pathological
+from tests.support.unsafe_markdown import executable_parts, unsafe_notes
+
+NOTES = {"Roof": "/note/1", "Roof/Ridge": "/note/1#h-ridge", "plans/Deck.md": "/note/2"}
+REFERENCES = References(
+    tags={"cabin": "/s?tag=cabin", "two words": "/s?tag=two+words", "work/2024": "/s?tag=work"},
+    note=NOTES.get,
+)
+
+
+def html(body: str, **options) -> str:
+    """The rendered body without the attributes that every paragraph or link has."""
+    text = render(body, REFERENCES, **options).html
+    text = text.replace(' rel="noopener noreferrer nofollow"', "").replace(' dir="auto"', "")
+    return text.strip()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("*a* **b** ~~c~~", "<p><em>a</em> <strong>b</strong> <s>c</s></p>"),
+        ("one\ntwo", "<p>one<br>\ntwo</p>"),
+        ("a ==b== c", '<p>a <mark class="bear-highlight">b</mark> c</p>'),
+        ("a ::b *c*:: d", '<p>a <mark class="bear-highlight">b <em>c</em></mark> d</p>'),
+        ("a ~b~ c", "<p>a <u>b</u> c</p>"),
+        ("~a~ ~~b~~ ~c~", "<p><u>a</u> <s>b</s> <u>c</u></p>"),
+        ("**a ==b== c**", '<p><strong>a <mark class="bear-highlight">b</mark> c</strong></p>'),
+        ("x == y, std::map::at, ~5 or ~10", "<p>x == y, std::map::at, ~5 or ~10</p>"),
+        ("===a=== :::b:::", "<p>===a=== :::b:::</p>"),
+        ("a /path/ and/or b", "<p>a /path/ and/or b</p>"),
+        ("text\n---\nmore", "<p>text</p>\n<hr>\n<p>more</p>"),
+        ("a <b>c</b> &amp; <br> d", "<p>a &lt;b&gt;c&lt;/b&gt; &amp; <br> d</p>"),
+        ("3 < 4 > 2", "<p>3 &lt; 4 &gt; 2</p>"),
+        ("`a <b>`", "<p><code>a &lt;b&gt;</code></p>"),
+        ("```python\nx = 1\n```", '<pre tabindex="0"><code>x = 1\n</code></pre>'),
+        ("3. c\n4. d", '<ol start="3">\n<li>c</li>\n<li>d</li>\n</ol>'),
+    ],
+)  # fmt: skip
+def test_text_is_shown_as_it_was_meant(body, expected):
+    assert html(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("#cabin", '<a class="bear-tag" href="/s?tag=cabin">#cabin</a>'),
+        ("#CABIN, then", '<a class="bear-tag" href="/s?tag=cabin">#CABIN</a>, then'),
+        ("in #two words# here", 'in <a class="bear-tag" href="/s?tag=two+words">#two words#</a> here'),
+        ("#cabin #work/2024.", '<a class="bear-tag" href="/s?tag=cabin">#cabin</a> '
+                               '<a class="bear-tag" href="/s?tag=work">#work/2024</a>.'),
+        ("#other and issue#cabin and `#cabin`", "#other and issue#cabin and <code>#cabin</code>"),
+        ("\\#cabin", "#cabin"),
+        ("[see #cabin](https://a.example)", '<a href="https://a.example">see #cabin</a>'),
+    ],
+)  # fmt: skip
+def test_the_notes_own_tags_lead_to_the_search_for_them(body, expected):
+    assert html(body) == f"<p>{expected}</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("[[Roof]]", '<a href="/note/1">Roof</a>'),
+        ("[[Roof ]]", '<a href="/note/1">Roof</a>'),
+        ("[[Roof|the leak]]", '<a href="/note/1">the leak</a>'),
+        ("[[Roof/Ridge|there]]", '<a href="/note/1#h-ridge">there</a>'),
+        ("![[Roof]]", '<a href="/note/1">Roof</a>'),
+        ("[[/Plan for May]]", '<a href="#h-plan-for-may">Plan for May</a>'),
+        ("[the deck](plans/Deck.md)", '<a href="/note/2">the deck</a>'),
+        ("[[Gone]]", '<span class="bear-missing" title="No note in the index has this title">Gone</span>'),
+        ("`[[Roof]]`", "<code>[[Roof]]</code>"),
+        ("[[]] [[a", "[[]] [[a"),
+    ],
+)  # fmt: skip
+def test_wiki_links_lead_to_the_notes_that_they_name(body, expected):
+    assert html(body) == f"<p>{expected}</p>"
+
+
+def test_a_wiki_link_with_a_label_stays_in_its_table_cell():
+    table = html("| a | b |\n|---|--:|\n| [[Roof|the leak]] | 2 |\n| `x\\|y` | 3 |")
+    assert re.findall("<td[^>]*>(.*?)</td>", table) == [
+        '<a href="/note/1">the leak</a>',
+        "2",
+        "<code>x|y</code>",
+        "3",
+    ]
+    assert 'class="bear-right"' in table
+
+
+@pytest.mark.parametrize(
+    ("body", "href"),
+    [
+        ("[a](https://x.example/?q=1&r=2)", "https://x.example/?q=1&amp;r=2"),
+        ("https://x.example/a_b_c", "https://x.example/a_b_c"),
+        ("<https://x.example>", "https://x.example"),
+        ("ask me@example.com", "mailto:me@example.com"),
+        ("[call](tel:5550139)", "tel:5550139"),
+        ("[a](bear://x-callback-url/open-note?id=1)", "bear://x-callback-url/open-note?id=1"),
+        ("bear://x-callback-url/open-note?id=1", "bear://x-callback-url/open-note?id=1"),
+        ("[a](obsidian://open?vault=v)", "obsidian://open?vault=v"),
+    ],
+)
+def test_addresses_become_links_that_tell_nobody_from_where(body, href):
+    assert f'href="{href}" rel="noopener noreferrer nofollow"' in render(body, REFERENCES).html
+
+
+@pytest.mark.parametrize("body", ["notes.md", "see v1.2.in", "[a](craftdocs://open)"])
+def test_what_only_looks_like_an_address_is_no_link(body):
+    assert "<a" not in html(body)
+
+
+def test_links_may_have_the_scheme_of_the_notes_own_address():
+    own = References(own_url="craftdocs://open?id=1")
+    assert 'href="craftdocs://x"' in render("[a](craftdocs://x)", own).html
+    unsafe = References(own_url="javascript:alert(1)")
+    assert "href" not in render("[a](javascript:alert(2))", unsafe).html
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("![](IMG%202041.jpg)<!-- {\"width\":420} -->", '<span class="bear-file">IMG 2041.jpg</span>'),
+        ("![the roof](roof.png)", '<span class="bear-file">the roof (roof.png)</span>'),
+        ("[image:2F0C/roof.png]", '<span class="bear-file">roof.png</span>'),
+        ("[file:2F0C/plan.pdf]", '<span class="bear-file">plan.pdf</span>'),
+        ("[plan.pdf](plan.pdf)<!-- {\"embed\":\"true\"} -->", '<span class="bear-file">plan.pdf</span>'),
+        ("![](data:image/png;base64,AAAA)", '<span class="bear-file">image inside of the note</span>'),
+        ("![](https://x.example/a.png)", '<a class="bear-image" href="https://x.example/a.png">image from x.example</a>'),
+        ("![sun](https://x.example/a.png)", '<a class="bear-image" href="https://x.example/a.png">sun (image from x.example)</a>'),
+        ("[![](https://x.example/a.png)](https://y.example)", '<a href="https://y.example">image from x.example</a>'),
+    ],
+)  # fmt: skip
+def test_images_and_files_are_named_and_never_loaded(body, expected):
+    assert html(body) == f"<p>{expected}</p>"
+
+
+def test_todos_are_boxes_that_nobody_can_tick():
+    boxes = re.findall("<input[^>]*>", html("- [ ] ask\n- [x] done\n- [X] *too*\n- [y] no"))
+    assert len(boxes) == 3
+    assert all(" disabled" in box and 'type="checkbox"' in box for box in boxes)
+    assert ["checked" in box for box in boxes] == [False, True, True]
+    assert ["to do" in box for box in boxes] == [True, False, False]
+
+
+def test_footnotes_are_linked_both_ways():
+    text = html("It leaks[^1].\n\n[^1]: Since **May**.")
+    assert '<a href="#fn1" id="fnref1">[1]</a>' in text
+    assert '<li id="fn1"' in text
+    assert "Since <strong>May</strong>." in text
+
+
+def test_front_matter_is_no_heading():
+    rendered = render("---\ntags: [a]\n---\n\nText", REFERENCES)
+    assert rendered.outline == ()
+    assert '<pre tabindex="0" class="bear-front-matter">tags: [a]</pre>' in rendered.html
+
+
+def test_each_block_has_a_direction_of_its_own():
+    text = render("# שלום\n\nhello\n\n- مرحبا\n\n> x\n\n|a|\n|-|\n|b|", REFERENCES).html
+    for tag in ("h2", "p", "ul", "blockquote", "th", "td"):
+        assert re.search(rf'<{tag}[^>]* dir="auto"', text), tag
+
+
+# Outline
+
+
+def test_the_outline_has_each_heading_with_its_line_and_place_on_the_page():
+    body = "intro\n\n## Plan **for** May\ntext\n\n### [[Roof|The roof]]\n\n## Plan for May\n\n## 計画\n\n## !"
+    rendered = render(body, REFERENCES)
+    assert [(h.level, h.text, h.line, h.anchor) for h in rendered.outline] == [
+        (2, "Plan for May", 3, "h-plan-for-may"),
+        (3, "The roof", 6, "h-the-roof"),
+        (2, "Plan for May", 8, "h-plan-for-may-2"),
+        (2, "計画", 10, "h-計画"),
+        (2, "!", 12, "h-section"),
+    ]
+    for heading in rendered.outline:
+        assert f'<h{heading.level} id="{heading.anchor}"' in rendered.html
+    assert outline(body) == rendered.outline
+
+
+def test_headings_stay_below_the_title_of_the_page():
+    assert re.findall("<(h.)", html("# a\n## b\n###### c")) == ["h2", "h3", "h6"]
+    assert re.findall("<(h.)", html("## b\n### c")) == ["h2", "h3"]
+
+
+def test_ids_are_unique_whatever_the_headings_say():
+    ids = re.findall(r' id="([^"]*)"', html("## a\n## a 2\n## a\n## a-2\n## a\n## passage"))
+    assert len(set(ids)) == len(ids) == 6
+    assert "passage" not in ids
+
+
+# Passage
+
+
+def marked_text(body: str, start: str, end: str) -> list[str]:
+    """The text of what is marked if the passage is from the one to the other, both included."""
+    span = (body.index(start), body.index(end) + len(end))
+    rendered = render(body, REFERENCES, passage=span)
+    assert rendered.has_passage
+    assert rendered.html.count(' id="passage"') == 1
+    blocks = re.finditer(
+        r'<(p|h2|pre|tr|span)(?= )[^>]* class="bear-match".*?</\1>', rendered.html, re.DOTALL
+    )
+    marked = [block[0] for block in blocks]
+    assert ' id="passage"' in marked[0]
+    return [" ".join(re.sub("<[^>]*>", " ", text).split()) for text in marked]
+
+
+BODY = """First.
+
+## Plan for May
+Second, which is
+on two lines.
+
+- milk
+- bread
+  - brown
+- [ ] eggs
+
+> quoted
+
+| a | b |
+|---|---|
+| 1 | 2 |
+| 3 | 4 |
+
+```
+code
+```
+
+Last."""
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        ("First.", "First.", ["First."]),
+        ("## Plan", "lines.", ["Plan for May", "Second, which is on two lines."]),
+        ("on two", "lines.", ["Second, which is on two lines."]),
+        ("- bread", "brown", ["bread", "brown"]),
+        ("milk", "milk", ["milk"]),
+        ("- [ ]", "quoted", ["eggs", "quoted"]),
+        ("| 3", "code", ["3 4", "code"]),
+        ("Last.", "Last.", ["Last."]),
+        ("First.", "Last.", ["First.", "Plan for May", "Second, which is on two lines.", "milk", "bread", "brown",
+                             "eggs", "quoted", "a b", "1 2", "3 4", "code", "Last."]),
+    ],
+)  # fmt: skip
+def test_the_blocks_of_the_passage_are_marked_and_no_others(start, end, expected):
+    assert marked_text(BODY, start, end) == expected
+
+
+def test_a_heading_in_the_passage_keeps_its_place_in_the_outline():
+    body = "## Plan\n\ntext"
+    rendered = render(body, REFERENCES, passage=(0, len(body)))
+    assert f'<h2 id="{rendered.outline[0].anchor}"' in rendered.html
+    assert 'id="passage"' in rendered.html
+
+
+@pytest.mark.parametrize("line_break", ["\r\n", "\r"])
+def test_the_passage_is_found_whatever_ends_a_line(line_break):
+    assert marked_text(BODY.replace("\n", line_break), "- bread", "brown") == ["bread", "brown"]
+
+
+@pytest.mark.parametrize("passage", [None, (0, 0), (5, 5)])
+def test_without_a_passage_nothing_is_marked(passage):
+    rendered = render(BODY, REFERENCES, passage=passage)
+    assert not rendered.has_passage
+    assert "bear-match" not in rendered.html
+    assert 'id="passage"' not in rendered.html
+
+
+# Words
+
+
+def test_words_are_marked_where_people_read_them_and_nowhere_else():
+    body = (
+        "The ROOF, roofs, [roof](https://roof.example) `roof()` [[Roof]] ![roof](roof.png) roofing"
+    )
+    text = html(body, words=frozenset(["roof"]))
+    assert re.findall("<mark>(.*?)</mark>", text) == ["ROOF", "roof", "roof", "Roof"]
+    assert 'href="https://roof.example"' in text
+
+
+def test_marked_words_are_escaped():
+    assert (
+        rendering.marked("<b>&\"'", frozenset(["b"])) == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
+    )
+
+
+# Long notes
+
+LONG = "\n\n".join(f"Paragraph {number}: " + "word " * 100 for number in range(2000))
+
+
+def test_of_a_very_long_note_the_beginning_is_shown():
+    rendered = render(LONG, REFERENCES)
+    assert rendered.is_cut
+    assert "Paragraph 0:" in rendered.html
+    assert "Paragraph 1999:" not in rendered.html
+    assert len(rendered.html) < 2 * rendering.MAX_CHARACTERS
+
+
+@pytest.mark.parametrize("number", [0, 3, 1000, 1999])
+def test_of_a_very_long_note_with_a_passage_what_is_around_it_is_shown(number):
+    start = LONG.index(f"Paragraph {number}:")
+    rendered = render(LONG, REFERENCES, passage=(start, start + 20))
+    marked = re.findall('class="bear-match"[^>]*>(Paragraph [0-9]+)', rendered.html)
+    assert marked == [f"Paragraph {number}"]
+    assert re.match("<p[^>]*>Paragraph", rendered.html)
+    assert len(rendered.html) < 2 * rendering.MAX_CHARACTERS
+
+
+@pytest.mark.parametrize("passage", [None, (0, 5), (500_000, 500_100), (999_990, 1_000_000)])
+def test_a_long_text_without_paragraphs_is_cut_somewhere(passage):
+    rendered = render("x" * 1_000_000, REFERENCES, passage=passage)
+    assert rendered.is_cut
+    assert rendering.MAX_CHARACTERS // 4 < len(rendered.html) < 2 * rendering.MAX_CHARACTERS
+
+
+def test_headings_of_a_part_keep_the_lines_of_the_whole():
+    body = f"{LONG}\n\n## The end\n\ntext"
+    start = body.index("text", len(LONG))
+    [heading] = render(body, REFERENCES, passage=(start, start + 4)).outline
+    assert body.splitlines()[heading.line - 1] == "## The end"
+
+
+# Safety
+
+
+def test_nothing_that_people_paste_can_run():
+    harmful = {
+        body: parts
+        for body in unsafe_notes()
+        if (
+            parts := executable_parts(
+                render(body, REFERENCES, words=frozenset(["window", "x"])).html
+            )
+        )
+    }
+    assert harmful == {}
+
+
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", 'x" onclick="alert(1)', "data:text/html,x"]
+)
+@pytest.mark.parametrize("body", ["[[x]]", "[a](b)", "#cabin", "[a](javascript:alert(1))"])
+def test_an_unsafe_address_of_a_note_or_tag_is_no_link(body, address):
+    """Whatever a source gives: nh3 stands behind the renderer."""
+    references = References({"cabin": address}, lambda target: address, own_url=address)
+    parts = executable_parts(render(body, references).html)
+    assert [part for part in parts if part != f"<a href={address!r}>" or ":" in address] == []
+
+
+def test_the_inspector_of_these_tests_finds_what_would_run():
+    for text in (
+        "<script>",
+        "<p onclick=x>",
+        "<a href='javascript:x'>",
+        "<a href='//x'>",
+        "<!--x-->",
+        "<img>",
+    ):
+        assert executable_parts(text), text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.sampled_from("a #[]()!<>\"'`*_~=:|-\n/\\&;x^1.@\t🐻א"), max_size=80))
+@example("[[" * 40)
+@example("![" * 40)
+@example("\x1f|\x1f\n|-|\n")
+def test_any_text_is_rendered_and_harmless(body):
+    rendered = render(body, REFERENCES, passage=(0, len(body)), words=frozenset(["a", "x"]))
+    assert executable_parts(rendered.html) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("bear://x-callback-url/open-note?id=1", True),
+        ("https://x.example", True),
+        ("craftdocs://open", True),
+        ("javascript:alert(1)", False),
+        ("JavaScript:alert(1)", False),
+        (" javascript:alert(1)", False),
+        ("java\tscript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("//x.example", False),
+        ("notes/1", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_sources_address_is_opened_only_if_it_cannot_run(url, expected):
+    assert sanitizing.is_safe_to_open(url) is expected
+
+
+# What takes a parser long
+
+
+@pytest.mark.parametrize("name", list(pathological(100)))
+def test_no_text_costs_more_than_its_budget(name, monkeypatch):
+    """In a hundredth of the length, with a hundredth of the budget: counted, so that no test waits or hangs on the machine."""
+    spent = []
+
+    class Counting(budget.Budget):
+        def spend(self, units):
+            spent.append(units)
+            return super().spend(units)
+
+    monkeypatch.setattr(budget, "Budget", Counting)
+    monkeypatch.setattr(budget, "UNITS", budget.UNITS // 100)
+    text = pathological(rendering.MAX_CHARACTERS // 100)[name]
+    rendered = render(text, REFERENCES, passage=(0, len(text)))
+    assert executable_parts(rendered.html) == []
+    assert rendered.is_partly_plain is (sum(spent) > budget.UNITS)
+    # Steps that the parser takes after the budget is spent cost next to nothing, and there are few.
+    assert len(spent) < budget.UNITS + len(text)
+
+
+def test_what_is_beyond_the_budget_is_shown_as_it_is_written(monkeypatch):
+    monkeypatch.setattr(budget, "UNITS", 2000)
+    body = "# One\n\n*two* three\n\n" + "[" * 500 + "<b>\nfour\n\n## Five\n\n> six"
+    rendered = render(body, REFERENCES, passage=(0, len(body)), words=frozenset(["four"]))
+    assert rendered.is_partly_plain
+    text = rendered.html.replace(' dir="auto"', "")
+    assert "<em>two</em> three" in text
+    assert "[" * 500 + "&lt;b&gt;<br>\n<mark>four</mark>" in text
+    assert [heading.text for heading in rendered.outline] == ["One", "Five"]
+    assert rendered.has_passage
+
+
+def test_people_write_less_than_the_budget():
+    for body in ("- [ ] buy some milk\n", "[page](https://example.com/page) ", "**Some** words. "):
+        long = body * (rendering.MAX_CHARACTERS // 2 // len(body))
+        assert not render(long, REFERENCES).is_partly_plain
+
+
+def test_the_outline_of_a_long_note_has_a_budget_too(monkeypatch):
+    monkeypatch.setattr(budget, "UNITS", 2000)
+    assert 0 < len(outline("# a\n\ntext\n\n" * 1000)) < 100

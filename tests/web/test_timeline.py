@@ -1,0 +1,45 @@
+"""The histogram's arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+
+from datasette_bear_search.web.links import HEIGHT, LEAST, MONTHS_AT_MOST, timeline
+
+
+def names(months) -> list[str]:
+    return [bar.name for bar in timeline(months, str).bars]
+
+
+def test_months_without_notes_have_their_place():
+    drawn = timeline({"2023-11": 4, "2024-02": 1}, lambda period: f"/?{period}")
+    assert [bar.name for bar in drawn.bars] == [
+        "November 2023",
+        "December 2023",
+        "January 2024",
+        "February 2024",
+    ]
+    assert [bar.notes for bar in drawn.bars] == [4, 0, 0, 1]
+    assert [bar.url for bar in drawn.bars] == ["/?2023-11", "", "", "/?2024-02"]
+
+
+def test_the_highest_bar_fills_the_height_and_the_lowest_can_be_seen():
+    bars = timeline({"2024-01": 10_000, "2024-02": 1}, str).bars
+    assert [(bar.y, bar.height) for bar in bars] == [(0, HEIGHT), (HEIGHT - LEAST, LEAST)]
+
+
+@pytest.mark.parametrize("months", [{}, {"2024-05": 7}])
+def test_one_bar_is_no_histogram(months):
+    assert timeline(months, str) is None
+
+
+def test_what_is_longer_than_the_page_is_wide_is_drawn_by_years():
+    last = f"{2020 + MONTHS_AT_MOST // 12}-01"
+    drawn = timeline({"2020-01": 1, "2020-07": 2, last: 3}, str)
+    assert drawn.unit == "year"
+    assert drawn.bars[0].notes == 3
+    assert drawn.bars[0].name == "2020"
+
+
+def test_a_clock_that_was_wrong_does_not_stretch_it_over_centuries():
+    assert names({"0101-01": 1, "2023-01": 1, "2024-01": 1}) == ["0101", "2023", "2024"]

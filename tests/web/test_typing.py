@@ -1,0 +1,807 @@
+"""Typing on the search page in Debian's Chromium: results that follow, keys, suggestions, the browser's history."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import uvicorn
+from click.testing import CliRunner
+from datasette.app import Datasette
+from datasette.cli import cli
+
+from datasette_bear_search.demo import write_demo_library
+from datasette_bear_search.demo.library import BearNote, write_library
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.web.search_page import FIRST_RESULTS
+from tests.conftest import TINY
+from tests.support.chromium import needs_chromium
+from tests.support.tiny_embedder import TinyEmbedder
+
+pytestmark = needs_chromium
+
+SEARCH = "/-/bear-search"
+IS_FIRST = "bear-search-first"
+
+
+@contextmanager
+def served(*paths: Path, **settings) -> Iterator[str]:
+    """The address of a Datasette in this process, so that a test can change its model."""
+    app = Datasette([str(path) for path in paths], settings=settings).app()
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.05)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def indexed(library: Path, *options: str) -> Path:
+    sidecar = library.with_name("notes.db")
+    arguments = ["bear-index", str(library), "--sidecar", str(sidecar), "--quiet", *options]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    return sidecar
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory) -> Path:
+    """The sample notes, found by their words alone: most tests here need no model."""
+    library = tmp_path_factory.mktemp("demo") / "database.sqlite"
+    write_demo_library(library)
+    return indexed(library, "--no-semantic")
+
+
+@pytest.fixture(scope="module")
+def address(sidecar) -> Iterator[str]:
+    with served(sidecar) as address:
+        yield address
+
+
+@pytest.fixture
+def page(chromium):
+    """A page that fails the test if a script on it fails."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(error))
+    yield page
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def search(page, address):
+    """Open the search page: ``search("?q=roof")``."""
+
+    def open_page(query: str = "", at: str = address):
+        page.goto(f"{at}{SEARCH}{query}")
+        # A page that is loaded anew loses this.
+        page.evaluate("window.isTheSamePage = true")
+
+    return open_page
+
+
+def type_text(page, text: str) -> None:
+    """Type at the end of the box."""
+    page.locator("#bear-q").focus()
+    page.keyboard.press("End")
+    page.keyboard.type(text, delay=40)
+
+
+def first_title(page):
+    return page.locator(".bear-card .bear-title").first
+
+
+def expect_first(page, title: str) -> None:
+    from playwright.sync_api import expect
+
+    expect(first_title(page)).to_have_text(title)
+
+
+def expect_focus_on(page, title: str) -> None:
+    page.wait_for_function("title => document.activeElement.innerText === title", arg=title)
+
+
+def options(page) -> list[str]:
+    page.locator("#bear-suggestions [role=option]").first.wait_for()
+    return page.locator("#bear-suggestions .bear-suggestion-label").all_inner_texts()
+
+
+def expect_options(page, labels: list[str]) -> None:
+    from playwright.sync_api import expect
+
+    expect(page.locator("#bear-suggestions .bear-suggestion-label")).to_have_text(labels)
+
+
+def box_text(page) -> str:
+    return page.locator("#bear-q").input_value()
+
+
+def requests_of(page, pattern: str) -> list[str]:
+    """The addresses asked for from now on; the list grows by itself."""
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if re.search(pattern, request.url) else None,
+    )
+    return asked
+
+
+def typed_searches_of(page) -> list[str]:
+    """The same of what is asked for while one types: the first results."""
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if IS_FIRST in request.headers else None,
+    )
+    return asked
+
+
+def ways_asked_for(page) -> list[str]:
+    """In which way the first results are asked for from now on: by words, or as the address says."""
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: (
+            asked.append(request.headers[IS_FIRST]) if IS_FIRST in request.headers else None
+        ),
+    )
+    return asked
+
+
+def hold_the_others(page) -> list:
+    """Keep what follows the first results from coming; the list of requests that wait grows by itself."""
+    held: list = []
+
+    def hold(route):
+        is_first = IS_FIRST in route.request.headers
+        route.continue_() if is_first else held.append(route)
+
+    page.route(re.compile(r"bear-search\?"), hold)
+    return held
+
+
+def release(page, held: list) -> None:
+    """Let the request come that waits, or will wait in a moment."""
+    while not held:
+        page.wait_for_timeout(20)
+    held.pop().continue_()
+
+
+def rest(page) -> None:
+    """Rest for so long that what is shown becomes an entry of the history."""
+    page.wait_for_timeout(1200)
+
+
+# Results follow
+
+
+@pytest.mark.datasette
+def test_results_and_address_follow_what_is_typed(page, search):
+    search()
+    type_text(page, "composting toilet")
+    expect_first(page, "Composting toilet")
+    page.wait_for_url("**?q=composting+toilet")
+    assert "composting toilet" in page.title()
+    assert page.evaluate("window.isTheSamePage")
+    assert page.evaluate("document.activeElement.id") == "bear-q"
+    assert box_text(page) == "composting toilet"
+
+
+def test_keys_in_quick_succession_are_one_search(page, search):
+    search()
+    asked = typed_searches_of(page)
+    page.evaluate(
+        """
+        for (const text of ["s", "sl", "slu", "slug"]) {
+            const box = document.getElementById("bear-q");
+            box.value = text;
+            box.dispatchEvent(new InputEvent("input", {bubbles: true}));
+        }
+        """
+    )
+    expect_first(page, "What the slugs taught me")
+    assert len(asked) == 1
+
+
+def test_spaces_alone_are_no_new_search(page, search):
+    search("?q=slugs")
+    asked = requests_of(page, r"bear-search\?")
+    page.keyboard.press("End")
+    type_text(page, "  ")
+    page.wait_for_timeout(300)
+    assert asked == []
+
+
+def test_an_answer_that_comes_late_never_takes_the_place_of_a_newer_one(page, search):
+    search()
+    held = []
+    page.route(re.compile(r"bear-search\?q=slugs$"), lambda route: held.append(route))
+    type_text(page, "slugs")
+    page.wait_for_timeout(200)
+    assert held
+    page.locator("#bear-q").fill("composting toilet")
+    expect_first(page, "Composting toilet")
+    with suppress(Exception):  # the page has given it up
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    expect_first(page, "Composting toilet")
+    assert page.url.endswith("?q=composting+toilet")
+
+
+def test_a_key_at_the_end_of_a_rest_is_followed(page, search):
+    page.add_init_script(
+        """
+        const [set, clear] = [window.setTimeout, window.clearTimeout];
+        const waiting = new Map();
+        window.setTimeout = (callback, delay) => {
+            const timer = set(callback, delay);
+            waiting.set(timer, [callback, delay]);
+            return timer;
+        };
+        window.clearTimeout = (timer) => { clear(timer); waiting.delete(timer); };
+        window.endTimersOf = (delay) => {
+            for (const [callback, its] of [...waiting.values()]) if (its === delay) callback();
+        };
+        """
+    )
+    search()
+    hold_the_others(page)
+    page.locator("#bear-q").fill("composting toilet")
+    expect_first(page, "Composting toilet")
+    page.evaluate(
+        """
+        const box = document.getElementById("bear-q");
+        box.value = "slugs";
+        box.dispatchEvent(new InputEvent("input", {bubbles: true}));
+        endTimersOf(200);
+        """
+    )
+    expect_first(page, "What the slugs taught me")
+
+
+def test_a_search_that_is_taken_back_is_forgotten(page, search):
+    search("?q=composting+toilet")
+    held = []
+    page.route(re.compile(r"q=composting\+toilet\+"), lambda route: held.append(route))
+    type_text(page, " slugs")
+    page.wait_for_timeout(200)
+    assert held
+    page.locator("#bear-q").fill("composting toilet")
+    page.wait_for_timeout(200)
+    assert page.locator("#bear-results").get_attribute("aria-busy") is None
+    for route in held:
+        with suppress(Exception):  # the page has given it up
+            route.continue_()
+    page.wait_for_timeout(300)
+    expect_first(page, "Composting toilet")
+    assert page.url.endswith("?q=composting+toilet")
+
+
+def test_the_first_results_come_first_and_a_moment_later_the_others(page, search):
+    search()
+    asked = requests_of(page, r"bear-search\?q=garden$")
+    asked_first = typed_searches_of(page)
+    held = hold_the_others(page)
+    page.locator("#bear-q").fill("garden")
+    page.locator(".bear-aside[inert]").wait_for(state="attached")
+    assert page.locator(".bear-card").count() == FIRST_RESULTS
+    kept = page.locator(".bear-card").first.element_handle()
+    release(page, held)
+    page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
+    assert kept.evaluate("card => card.isConnected")  # what was there already isn't drawn anew
+    assert page.locator("[inert]").count() == 0
+    assert (len(asked), len(asked_first)) == (2, 1)
+
+
+def test_nothing_moves_when_the_others_come(page, search):
+    search()
+    first = f"[...document.querySelectorAll('.bear-card')].slice(0, {FIRST_RESULTS})"
+    places = f"{first}.map(card => card.offsetTop)"
+    held = hold_the_others(page)
+    for text in ("garden", "zzzzzz", "slug", "garden"):
+        page.locator("#bear-q").fill(text)
+        page.wait_for_function("text => document.title.startsWith(text)", arg=text)
+        before = page.evaluate(places)
+        release(page, held)
+        page.wait_for_function("!document.querySelector('[data-first], [aria-busy], [inert]')")
+        assert page.evaluate(places) == before, text
+
+
+def test_a_first_answer_is_followed_by_the_rest_though_a_space_was_typed(page, search):
+    search()
+    page.locator("#bear-q").fill("garden")
+    page.locator(".bear-aside[inert]").wait_for(state="attached")
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
+    assert page.locator("[inert]").count() == 0
+
+
+def test_filters_narrow_as_they_are_changed(page, search):
+    search("?q=compost")
+    page.get_by_text("Filters").first.click()
+    page.locator("form.bear-form [name=tag]").first.fill("cabin")
+    page.keyboard.press("Tab")
+    expect_first(page, "Composting toilet")
+    page.wait_for_url("**?q=compost&tag=cabin")
+    assert page.evaluate("window.isTheSamePage")
+
+
+@pytest.mark.datasette
+def test_links_to_other_searches_are_followed_in_place_and_the_form_with_them(page, search):
+    search("?q=composting+toilet")
+    page.locator(".bear-card").first.get_by_role("link", name="#cabin").click()
+    page.wait_for_url("**tag=cabin**")
+    page.locator(".bear-chip").first.wait_for()
+    assert page.evaluate("window.isTheSamePage")
+    assert page.locator("form.bear-form [name=tag][type=hidden]").input_value() == "cabin"
+    type_text(page, " barrels")
+    page.wait_for_url(re.compile("q=composting.*barrels&tag=cabin"))
+
+
+def test_other_links_are_left_to_the_browser(page, search):
+    search("?q=composting+toilet")
+    page.get_by_role("link", name="JSON", exact=True).click()
+    page.wait_for_url("**/-/bear-search.json?**")
+
+
+def test_the_count_is_read_out_after_a_rest_and_the_list_is_not(page, search):
+    search()
+    type_text(page, "slugs")
+    expect_first(page, "What the slugs taught me")
+    status = page.locator("[role=status].bear-hidden")
+    rest(page)
+    assert re.fullmatch(r"\d+ notes?.*", status.inner_text())
+    assert page.locator("#bear-results").get_attribute("aria-live") is None
+
+
+def test_what_has_the_focus_keeps_it(page, search):
+    search("?q=composting+toilet")
+    page.locator(".bear-card .bear-title").nth(1).focus()
+    focused = page.evaluate("document.activeElement.innerText")
+    page.evaluate(
+        """
+        const box = document.getElementById("bear-q");
+        box.value = "toilet composting";
+        box.dispatchEvent(new InputEvent("input", {bubbles: true}));
+        """
+    )
+    page.wait_for_url("**?q=toilet+composting")
+    expect_focus_on(page, focused)
+
+
+@pytest.mark.datasette
+def test_what_is_unfolded_stays_so(page, search):
+    search("?q=compost")
+    page.locator(".bear-time summary").click()
+    page.get_by_text("Filters").first.click()
+    type_text(page, "ing")
+    page.wait_for_url("**?q=composting")
+    # Datasette before 1.0 folds up every details outside which one clicks.
+    page.locator("h1").click(position={"x": 300, "y": 5})
+    assert page.locator(".bear-time details").get_attribute("open") is not None
+    assert page.locator(".bear-filters").get_attribute("open") is not None
+    page.get_by_text("Filters").first.click()
+    assert page.locator(".bear-filters").get_attribute("open") is None
+
+
+# When something fails
+
+
+def test_without_an_answer_the_old_results_stay_and_a_line_says_so(page, search):
+    search("?q=composting+toilet")
+    page.route(re.compile(r"bear-search\?"), lambda route: route.abort())
+    type_text(page, "s")
+    failure = page.locator(".bear-failure")
+    failure.get_by_text("does not answer").wait_for()
+    expect_first(page, "Composting toilet")
+    page.unroute_all()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**?q=composting+toilets")
+    assert not failure.is_visible()
+
+
+@pytest.mark.datasette
+def test_a_search_that_took_too_long_leaves_the_old_results_and_says_so(page, search):
+    search("?q=composting+toilet")
+    answer = """
+        <title>Search notes</title><form class="bear-form"><input id="bear-q"></form>
+        <div id="bear-results"><p class="message-error">The search took too long.</p></div>
+    """
+    page.route(
+        re.compile(r"bear-search\?"),
+        lambda route: route.fulfill(status=503, body=answer, content_type="text/html"),
+    )
+    type_text(page, "s")
+    page.locator(".bear-failure").get_by_text("The search took too long.").wait_for()
+    expect_first(page, "Composting toilet")
+
+
+def test_a_filter_that_makes_no_sense_is_explained(page, search):
+    search("?q=compost")
+    page.get_by_text("Filters").first.click()
+    page.locator("[name=created_after]").fill("someday")
+    page.keyboard.press("Tab")
+    page.get_by_text("created_after must be a date").wait_for()
+    assert page.evaluate("window.isTheSamePage")
+
+
+# History
+
+
+@pytest.mark.datasette
+def test_back_leads_through_searches_and_not_through_letters(page, search):
+    search()
+    type_text(page, "slugs")
+    expect_first(page, "What the slugs taught me")
+    rest(page)
+    page.locator("#bear-q").fill("")
+    type_text(page, "composting toilet")
+    expect_first(page, "Composting toilet")
+    page.wait_for_url("**?q=composting+toilet")
+    page.go_back()
+    expect_first(page, "What the slugs taught me")
+    assert box_text(page) == "slugs"
+    assert page.url.endswith("?q=slugs")
+    page.go_back()
+    page.wait_for_url(f"**{SEARCH}")
+    page.wait_for_function("document.getElementById('bear-q').value === ''")
+    page.go_forward()
+    expect_first(page, "What the slugs taught me")
+    assert page.evaluate("window.isTheSamePage")
+
+
+def test_enter_makes_an_entry_of_the_history_at_once(page, search):
+    search()
+    for text in ("slugs", "composting toilet"):
+        page.locator("#bear-q").fill(text)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**?q={text.replace(' ', '+')}")
+    page.go_back()
+    expect_first(page, "What the slugs taught me")
+    assert page.evaluate("window.isTheSamePage")
+
+
+def test_enter_makes_an_entry_of_the_history_even_if_the_next_key_comes_before_the_answer(
+    page, search
+):
+    search()
+    page.locator("#bear-q").fill("slugs")
+    page.wait_for_url("**?q=slugs")
+    page.evaluate(
+        """() => {
+          const box = document.querySelector("#bear-q");
+          box.form.requestSubmit();
+          box.value = "composting toilet";
+          box.dispatchEvent(new Event("input", { bubbles: true }));
+        }"""
+    )
+    page.wait_for_url("**?q=composting+toilet")
+    page.go_back()
+    expect_first(page, "What the slugs taught me")
+
+
+def test_back_from_a_note_shows_the_search_again(page, search):
+    search()
+    type_text(page, "composting toilet")
+    expect_first(page, "Composting toilet")
+    page.wait_for_url("**?q=composting+toilet")
+    first_title(page).click()
+    page.wait_for_url(lambda url: SEARCH not in url or "/note/" in url)
+    page.go_back()
+    expect_first(page, "Composting toilet")
+    assert box_text(page) == "composting toilet"
+
+
+# Keys
+
+
+def test_keys_move_over_the_results_and_back_to_the_box(page, search):
+    search("?q=compost&mode=keyword")
+    titles = page.locator(".bear-card .bear-title").all_inner_texts()
+    page.keyboard.press("ArrowDown")
+    expect_focus_on(page, titles[0])
+    page.keyboard.press("ArrowDown")
+    expect_focus_on(page, titles[1])
+    page.keyboard.press("j")
+    expect_focus_on(page, titles[2])
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowUp")
+    expect_focus_on(page, titles[0])
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.id") == "bear-q"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "bear-q"
+    assert box_text(page) == "compost"
+
+
+def test_enter_opens_the_note_of_the_card(page, search):
+    search("?q=composting+toilet")
+    page.keyboard.press("ArrowDown")
+    href = first_title(page).get_attribute("href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{href}")
+
+
+def test_o_opens_the_note_in_its_app(page, search):
+    search("?q=composting+toilet")
+    page.evaluate(
+        """
+        document.addEventListener("click", (event) => {
+            const link = event.target.closest("a[href^='bear:']");
+            if (link) { event.preventDefault(); window.opened = link.href; }
+        })
+        """
+    )
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("o")
+    assert page.evaluate("window.opened") == page.locator("a.bear-open").first.get_attribute("href")
+
+
+@pytest.mark.datasette
+def test_slash_goes_to_the_box_and_not_to_the_menu_of_datasette(page, search):
+    search("?q=slugs")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "bear-q"
+    assert page.locator("dialog[open]").count() == 0
+    page.keyboard.type("/")
+    assert box_text(page) == "/"
+
+
+def test_letters_are_letters_in_the_box_and_in_other_fields(page, search):
+    search()
+    type_text(page, "jok?")
+    assert box_text(page) == "jok?"
+    page.get_by_text("Filters").first.click()
+    field = page.locator("form.bear-form [name=tag]").first
+    field.press_sequentially("jok/?")
+    assert field.input_value() == "jok/?"
+
+
+def test_a_question_mark_shows_the_keys(page, search):
+    search("?q=slugs")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    assert "open the note" in dialog.inner_text()
+    page.keyboard.press("j")  # does nothing behind the dialog
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    expect_focus_on(page, "What the slugs taught me")
+    page.get_by_role("button", name="Keys").click()
+    dialog.get_by_role("button", name="Close").click()
+    assert not dialog.is_visible()
+
+
+def test_keys_with_modifiers_are_the_browsers(page, search):
+    search("?q=slugs")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Alt+j")
+    page.keyboard.press("Alt+/")
+    page.keyboard.press("Control+/")
+    assert page.evaluate("document.activeElement.closest('#bear-results, .bear-form')") is None
+
+
+# Suggestions
+
+
+@pytest.mark.datasette
+def test_a_tag_is_completed_with_the_keyboard(page, search):
+    search()
+    box = page.get_by_role("combobox", name="Search notes")
+    type_text(page, "toilet tag:ca")
+    expect_options(page, ["cabin"])
+    assert box.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("ArrowDown")
+    active = page.locator(f"#{box.get_attribute('aria-activedescendant')}")
+    assert active.get_attribute("aria-selected") == "true"
+    assert "11 notes" in active.inner_text()
+    page.keyboard.press("Enter")
+    assert box_text(page) == "toilet tag:cabin "
+    expect_first(page, "Composting toilet")
+    page.wait_for_url("**?q=toilet+tag%3Acabin")
+    assert box.get_attribute("aria-expanded") == "false"
+
+
+def test_an_operator_leads_on_to_its_values(page, search):
+    search()
+    type_text(page, "🏡 ha")
+    expect_options(page, ["has:"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert box_text(page) == "🏡 has:"
+    page.locator("[role=option]", has_text="todo").click()
+    assert box_text(page) == "🏡 has:todo "
+    assert page.evaluate("document.activeElement.id") == "bear-q"
+
+
+def test_enter_without_a_choice_searches_for_what_was_typed(page, search):
+    search()
+    type_text(page, "tag:ca")
+    options(page)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**?q=tag%3Aca")
+    assert box_text(page) == "tag:ca"
+    assert not page.locator("#bear-suggestions").is_visible()
+
+
+def test_escape_closes_the_suggestions_and_leaves_the_text(page, search):
+    search()
+    type_text(page, "tag:ca")
+    options(page)
+    page.keyboard.press("Escape")
+    assert not page.locator("#bear-suggestions").is_visible()
+    assert box_text(page) == "tag:ca"
+
+
+def test_a_suggested_title_opens_its_note(page, search):
+    search()
+    type_text(page, "composting t")
+    expect_options(page, ["Composting toilet"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/-/bear-search/note/**")
+
+
+def test_arrows_lead_past_the_suggestions_to_the_results(page, search):
+    search()
+    type_text(page, "composting toilet")
+    options(page)
+    expect_first(page, "Composting toilet")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    assert page.locator("#bear-q").get_attribute("aria-activedescendant") is None
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect_focus_on(page, "Composting toilet")
+    assert not page.locator("#bear-suggestions").is_visible()
+
+
+def test_alt_and_arrow_show_what_can_be_typed(page, search):
+    search()
+    page.locator("#bear-q").press("Alt+ArrowDown")
+    assert {"tag:", "created:", "linked-to:"} <= set(options(page))
+
+
+@pytest.mark.datasette
+def test_titles_are_text_and_never_markup(page, search, tmp_path):
+    library = tmp_path / "database.sqlite"
+    write_library(library, [BearNote("# Roof <img src=x onerror=window.pwned=1>")])
+    with served(indexed(library, "--no-semantic")) as address:
+        search(at=address)
+        type_text(page, "roof")
+        expect_options(page, ["Roof <img src=x onerror=window.pwned=1>"])
+        expect_first(page, "Roof <img src=x onerror=window.pwned=1>")
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("#bear-results img, #bear-suggestions img").count() == 0
+
+
+# Models that take their time
+
+
+@pytest.fixture
+def library(tmp_path) -> Path:
+    library = tmp_path / "database.sqlite"
+    write_library(library, [BearNote("# Shingles\n\nA roof."), BearNote("# Roofing the shed")])
+    return library
+
+
+@pytest.mark.datasette
+def test_results_by_meaning_follow_when_the_model_is_loaded(page, search, library):
+    loads = threading.Event()
+
+    class SlowToLoad(TinyEmbedder):
+        def open_model(self):
+            loads.wait(10)
+            return super().open_model()
+
+    sidecar = indexed(library)
+    registry.register(TINY, lambda: SlowToLoad(TINY))
+    with served(sidecar) as address:
+        search("?q=roof", at=address)
+        page.get_by_text("still loading").wait_for()
+        loads.set()
+        page.get_by_text("meaning, 1st").wait_for()
+        assert page.get_by_text("still loading").count() == 0
+        assert page.evaluate("window.isTheSamePage")
+
+
+def test_words_come_first_where_meaning_is_slow(page, search, library):
+    class SlowToThink(TinyEmbedder):
+        def encode(self, texts, *, is_query):
+            time.sleep(0.4 if is_query else 0)
+            return super().encode(texts, is_query=is_query)
+
+    sidecar = indexed(library)
+    registry.register(TINY, lambda: SlowToThink(TINY))
+    registry.get_embedder(TINY).load()
+    with served(sidecar) as address:
+        search(at=address)
+        page.locator("#bear-q").fill("shed")
+        page.get_by_text("meaning, 1st").wait_for()
+        asked = ways_asked_for(page)
+        page.locator("#bear-q").fill("roof")
+        page.wait_for_function(
+            "!document.getElementById('bear-results').innerText.includes('meaning,')"
+        )
+        expect_first(page, "Roofing the shed")
+        links = page.locator("#bear-results a").evaluate_all("links => links.map(a => a.href)")
+        assert page.locator(".bear-chip").count() == 0  # nobody asked for words only
+        page.get_by_text("meaning, 1st").wait_for()
+        assert asked == ["words", "meaning"]
+        assert not any("mode=" in link for link in links)
+        assert page.url.endswith("?q=roof")
+
+
+def test_words_do_not_come_first_where_they_are_all_there_is(page, search):
+    def delay(route):
+        page.wait_for_timeout(200)
+        route.continue_()
+
+    search()
+    page.route(re.compile(r"bear-search\?"), delay)
+    asked = ways_asked_for(page)
+    for text, title in {
+        "composting toilet": "Composting toilet",
+        "slugs": "What the slugs taught me",
+    }.items():
+        page.locator("#bear-q").fill(text)
+        expect_first(page, title)
+    assert asked == ["meaning", "meaning"]
+
+
+# Everywhere
+
+
+@pytest.mark.datasette
+def test_everything_works_below_a_base_url(page, search, sidecar):
+    with served(sidecar, base_url="/my/") as address:
+        search(at=f"{address}/my")
+        type_text(page, "composting t")
+        expect_options(page, ["Composting toilet"])
+        page.wait_for_url("**/my/-/bear-search?q=composting+t")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/my/-/bear-search/note/**")
+
+
+@pytest.mark.datasette
+def test_without_scripts_the_page_is_a_form(chromium, address):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}{SEARCH}")
+    page.locator("#bear-q").fill("composting toilet")
+    page.get_by_role("button", name="Search").click()
+    expect_first(page, "Composting toilet")
+    page.locator(".bear-card").first.get_by_role("link", name="#cabin").click()
+    page.wait_for_url("**tag=cabin**")
+    assert page.get_by_role("button", name="Keys").count() == 0
+    context.close()
+
+
+def test_the_scripts_are_small():
+    static = Path(registry.__file__).parents[1] / "static"
+    files = [
+        *static.glob("bear_search.*"),
+        *static.glob("bear_[st]*ing.css"),
+        *static.glob("bear_sugg*.js"),
+        *static.glob("bear_timeline.js"),
+    ]
+    assert len(files) == 5
+    assert sum(path.stat().st_size for path in files) < 40_000
