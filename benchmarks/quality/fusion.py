@@ -27,7 +27,7 @@ from datasette_bear_search.index.schema import PASSAGE_INDEX
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import functions
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.results import Ranking, search
+from datasette_bear_search.search.results import Ranking, retrieve
 from datasette_bear_search.sqlite import sqlite3
 
 BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -106,7 +106,7 @@ def found_by_us(
     connection: sqlite3.Connection, text: str, mode: str, balance: float | None = None
 ) -> list[int]:
     planned = plan(connection, parse(text, mode), balance=balance)
-    results = search(
+    results = retrieve(
         connection, planned, semantic=mode != "keyword", ranking=Ranking(balance=balance), size=10
     )
     return [hit.id for hit in results.hits]

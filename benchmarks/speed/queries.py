@@ -30,7 +30,7 @@ from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.engine import open_sidecar
 from datasette_bear_search.search.planner import Plan, plan
-from datasette_bear_search.search.results import look_ahead, search, statement
+from datasette_bear_search.search.results import prefetch, retrieve, statement
 from datasette_bear_search.search.sql import SNIPPETS
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
@@ -95,11 +95,11 @@ def _ask(
 
     def planned() -> Plan:
         planned = plan(connection, parse(text))
-        look_ahead(connection, planned, embedder)
+        prefetch(connection, planned, embedder)
         return planned
 
     def whole() -> None:
-        search(connection, planned(), semantic=True)
+        retrieve(connection, planned(), semantic=True)
 
     def ranking() -> None:
         run = statement(planned(), ("keyword", "semantic"))

@@ -13,7 +13,7 @@ from ..query.filters import HAS, STATES, Filters, InvalidParameter
 from ..query.query import Query
 from ..search import engine, redaction, similar
 from ..search.planner import Plan
-from ..search.results import Hit, Passage
+from ..search.results import Hit, MatchedPassage
 from ..search.similar import SimilarNote
 from ..search.snippets import innermost, is_close, snippet_covers, why
 from ..search.sql import END_MARK, MARK
@@ -117,7 +117,7 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
                 f"There is no note with the id {note_id}. search_notes gives the ids of notes."
             )
         # Enough that those which are left out can't crowd out the others.
-        found = similar.similar(connection, note_id, size=limit + all_notes - len(visible))
+        found = similar.find_similar(connection, note_id, size=limit + all_notes - len(visible))
         assert found is not None
         shown = [note for note in found.notes if note.id in visible][:limit]
         if library.redact:
@@ -219,7 +219,7 @@ def _note(note: Hit | SimilarNote, **more: Any) -> dict[str, Any]:
 
 
 def _passage(
-    passage: Passage | None, lines: str | None, *, with_text: bool
+    passage: MatchedPassage | None, lines: str | None, *, with_text: bool
 ) -> dict[str, Any] | None:
     if passage is None or lines is None:
         return None

@@ -180,7 +180,7 @@ def _similar(
     from ..search import similar
     from . import terminal
 
-    found = similar.similar(connection, note_id, size=limit)
+    found = similar.find_similar(connection, note_id, size=limit)
     if found is None:
         raise NotSearched(
             f"There is no note with the id {note_id}. Each result of a search has its id below it."
@@ -241,7 +241,7 @@ def _print_explanation(connection: sqlite3.Connection, answer: Answer) -> None:
 
     results = answer.results
     bm25 = {}
-    if "keyword" in results.legs and results.query.match:
+    if "keyword" in results.retrievers and results.query.match:
         bm25 = dict(
             connection.execute(
                 f"select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?",

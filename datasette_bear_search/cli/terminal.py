@@ -92,7 +92,7 @@ def explanation(answer: Answer, bm25: Mapping[int, float], screen: Screen = PLAI
     results, plan = answer.results, answer.results.plan
     query = results.query
     facts = {
-        "mode": f"{query.mode}, answered by {' and '.join(results.legs) or 'a list'}",
+        "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
         "shape": f"{plan.shape}: meaning counts {plan.balance:.2f}, words {1 - plan.balance:.2f}",
         "words": ", ".join(query.words),
         "phrases": ", ".join(query.phrases),
@@ -101,8 +101,8 @@ def explanation(answer: Answer, bm25: Mapping[int, float], screen: Screen = PLAI
         "without": ", ".join(query.excluded),
         "filters": ", ".join(f"{name} {value}" for name, value in query.filters.values().items()),
         "FTS5": query.match or "",
-        "meaning": query.meaning if "semantic" in results.legs else "",
-        "close from": f"{plan.floor:.3f}" if plan.floor is not None else "",
+        "meaning": query.meaning if "semantic" in results.retrievers else "",
+        "close from": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
         "time": ", ".join(f"{part} {time:.1f} ms" for part, time in answer.timing_ms.items()),
     }
     lines = [f"{name + ':':<15}{printable(value)}" for name, value in facts.items() if value]

@@ -23,7 +23,7 @@ from ..query.query import LEGS, MEASURED, Query, parse
 from ..search import functions, rerank
 from ..search import request as readiness
 from ..search.planner import plan
-from ..search.results import BY_RELEVANCE, Ranking, search
+from ..search.results import DEFAULT_RANKING, Ranking, retrieve
 from ..sqlite import sqlite3
 from . import judgments
 from .judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
@@ -183,7 +183,7 @@ def evaluate(
     query_set: QuerySet,
     modes: Sequence[str] = MEASURED,
     *,
-    ranking: Ranking = BY_RELEVANCE,
+    ranking: Ranking = DEFAULT_RANKING,
     reranker: str | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
     **options: Any,
@@ -193,7 +193,7 @@ def evaluate(
     :param connection: to a sidecar, with our SQL functions
     :param reranker: the name of one, to measure what the last mode finds with it, too
     :param on_query: called with how many of how many queries are done: before the first, then after each
-    :param options: go to :func:`~datasette_bear_search.search.results.search` as they are
+    :param options: go to :func:`~datasette_bear_search.search.results.retrieve` as they are
     :raises EvaluationError: if a mode goes by meaning and the sidecar can't, or a library is missing
     """
     require_libraries()
@@ -271,7 +271,7 @@ def _run(
             # The modes after the first find the vector in the embedder's memory.
             run.embed_milliseconds = run.embed_milliseconds or _milliseconds_since(started)
         started = time.perf_counter()
-        results = search(
+        results = retrieve(
             connection, planned, semantic=semantic, ranking=ranking, size=RESULTS, **options
         )
         run.milliseconds[mode] = planning + _milliseconds_since(started)

@@ -19,7 +19,7 @@ from . import functions, redaction, rerank
 from . import request as readiness
 from .planner import Plan, plan
 from .request import read_query, read_ranking
-from .results import BY_RELEVANCE, PAGE_SIZE, Ranking, Results, look_ahead, search
+from .results import DEFAULT_RANKING, PAGE_SIZE, Ranking, Results, prefetch, retrieve
 from .snippets import highlighted
 
 # As many as the JSON API gives at once.
@@ -52,7 +52,7 @@ class Question:
     """What is searched for, and which part of the results is wanted."""
 
     query: Query
-    ranking: Ranking = BY_RELEVANCE
+    ranking: Ranking = DEFAULT_RANKING
     size: int = PAGE_SIZE
     offset: int = 0
     correct: bool = True  # whether words that no note has may be taken for mistyped ones
@@ -119,7 +119,7 @@ def ask(
     size, offset = question.size, question.offset
     first_size, first_offset = rerank.first_stage(size, offset) if reranker else (size, offset)
     with time_limit(connection, time_limit_ms):
-        results = search(
+        results = retrieve(
             connection,
             planned,
             semantic=semantic,
@@ -133,7 +133,7 @@ def ask(
             on_loading()
         results = rerank.page(results, reranker, size, offset, wait=True)
         clock.lap("rerank")
-    if "semantic" in results.legs and state.model:
+    if "semantic" in results.retrievers and state.model:
         results = highlighted(results, registry.get_embedder(state.model))
         clock.lap("highlight")
     if redact:
@@ -168,7 +168,7 @@ def _prepare_meaning(
         on_loading()
     obstacle = readiness.embed_query(state, embedder, planned.query)
     if obstacle is None:
-        look_ahead(connection, planned, embedder)
+        prefetch(connection, planned, embedder)
     return obstacle is None, obstacle
 
 

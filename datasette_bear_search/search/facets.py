@@ -18,7 +18,7 @@ from ..notes import fold_tag
 from ..query.filters import HAS, STATES
 from ..sqlite import execute, sqlite3
 from .planner import Plan
-from .results import found_statement
+from .results import matches_statement
 from .sql import IS_CLOSE, NEAREST_PASSAGES
 
 # The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
@@ -32,13 +32,13 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Tag:
+class TagCount:
     """A tag with those that are nested in it."""
 
     path: str  # as the library writes it: Work/Projects
     folded: str
     notes: int
-    nested: tuple[Tag, ...] = ()
+    nested: tuple[TagCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Facets:
 
     total: int
     at_least: bool = False  # there may be more of everything
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[TagCount, ...] = ()
     months: dict[str, int] = field(default_factory=dict)  # of modification, local: 2024-05
     sources: dict[str, int] = field(default_factory=dict)
     kinds: dict[tuple[str, str], int] = field(default_factory=dict)  # (parameter, value)
@@ -62,8 +62,8 @@ class Facets:
         return years
 
 
-def count(connection: sqlite3.Connection, planned: Plan, legs: Sequence[str]) -> Facets:
-    """Count what the notes have that a search finds with these legs."""
+def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[str]) -> Facets:
+    """Count what the notes have that a search finds with these retrievers."""
     # Who asks for a source is shown its copies of notes that other sources have, too, so that they count there.
     filters = planned.query.filters
     unfolded = replace(filters, folded=False)
@@ -71,10 +71,10 @@ def count(connection: sqlite3.Connection, planned: Plan, legs: Sequence[str]) ->
     told = COUNTED.format(
         copies=COPIES if is_folded else "0",
         no_copies=NO_COPIES if is_folded else "",
-        close=COUNTED_CLOSE if "semantic" in legs else "",
+        close=COUNTED_CLOSE if "semantic" in retrievers else "",
     )
     planned = replace(planned, query=replace(planned.query, filters=unfolded))
-    statement = found_statement(planned, legs, told)
+    statement = matches_statement(planned, retrievers, told)
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
         if notes:
@@ -93,7 +93,7 @@ def count(connection: sqlite3.Connection, planned: Plan, legs: Sequence[str]) ->
     )
 
 
-def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[Tag, ...]:
+def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
     """Tags from (folded, path, notes), each below the one that it is nested in, those of most notes first."""
     # What isn't the same when it is folded again can't be asked for by an address: "a " of the tag "a /b".
     known = {folded: (path, notes) for folded, path, notes in counts if fold_tag(folded) == folded}
@@ -104,9 +104,9 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[Tag, ...]:
             above = above.rpartition("/")[0]
         below.setdefault(above, []).append(folded)
 
-    def tags(above: str) -> tuple[Tag, ...]:
+    def tags(above: str) -> tuple[TagCount, ...]:
         found = (
-            Tag(path if fold_tag(path) == folded else folded, folded, notes, tags(folded))
+            TagCount(path if fold_tag(path) == folded else folded, folded, notes, tags(folded))
             for folded, (path, notes) in (
                 (folded, known[folded]) for folded in below.get(above, [])
             )

@@ -21,7 +21,7 @@ from . import redaction, similar
 from . import request as readiness
 from .planner import Plan, plan
 from .request import read_note_id, read_ranking
-from .results import PAGE_SIZE, Hit, search
+from .results import PAGE_SIZE, Hit, retrieve
 from .sql import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS
 
 # Reciprocal Rank Fusion's constant: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
@@ -245,7 +245,7 @@ def found_notes(
     state = database.read_state(connection)
     obstacle = _obstacle(connection, state, planned)
     is_semantic = obstacle is None and state.has_vectors and readiness.wants_meaning(planned.query)
-    results = search(
+    results = retrieve(
         connection, planned, semantic=is_semantic, ranking=read_ranking({}), size=_size(size)
     )
     if redact:
@@ -267,7 +267,7 @@ def similar_notes(
     known_as = read_note_id(str(note_id).strip())
     if known_as is None:
         return []
-    found = similar.similar(connection, known_as, size=_size(size))
+    found = similar.find_similar(connection, known_as, size=_size(size))
     if found and redact:
         found = redaction.similar_notes(connection, found)
     rows: Rows = [

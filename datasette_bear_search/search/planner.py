@@ -139,12 +139,12 @@ class Plan:
     shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone
     # What a note with all of the words, again and again, would have; 0 if that isn't known.
-    highest_bm25: float = 0.0
+    max_bm25: float = 0.0
     promising: str | None = (
         None  # the notes that are ranked by their words; None: all that have one
     )
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
-    floor: float | None = None  # cosine below which nothing is really close in meaning
+    threshold: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
     notices: tuple[str, ...] = ()
 
@@ -181,19 +181,19 @@ def plan(
         query = relaxed(query)
     if folding.has_copies(connection):
         query = replace(query, filters=replace(query.filters, folded=True))
-    highest_bm25, worth_ranking = 0.0, None
+    max_bm25, worth_ranking = 0.0, None
     with suppress(sqlite3.DatabaseError):
-        highest_bm25 = 0.0 if query.is_boolean else _highest_bm25(query, terms, library_notes)
+        max_bm25 = 0.0 if query.is_boolean else _max_bm25(query, terms, library_notes)
         worth_ranking = _promising(connection, query, terms, library_notes)
-    floor = database.get_meta(connection, "floor")
+    threshold = database.get_meta(connection, "floor")
     return Plan(
         query,
         anywhere=tuple(word for word in query.words if _UNSPACED.search(word)),
         shape=asked,
         balance=BALANCES[asked] if balance is None else balance,
-        highest_bm25=highest_bm25,
+        max_bm25=max_bm25,
         promising=worth_ranking,
-        floor=float(floor) if floor else None,
+        threshold=float(threshold) if threshold else None,
         corrections=corrections,
         notices=tuple(notices),
     )
@@ -206,7 +206,7 @@ def _shape(query: Query) -> str:
     return "keywords" if is_short else "sentence"
 
 
-def _highest_bm25(query: Query, terms: _Terms, notes: int) -> float:
+def _max_bm25(query: Query, terms: _Terms, notes: int) -> float:
     """The BM25 that FTS5 would give a note which has every word so often that once more makes no difference."""
     highest = 0.0
     for word in query.words:

@@ -20,7 +20,7 @@ from .sql import ELLIPSIS, END_MARK, MARK
 if TYPE_CHECKING:
     from ..sqlite import sqlite3
     from .notes import Home, WholeNote
-    from .results import Hit, Passage, Results
+    from .results import Hit, MatchedPassage, Results
     from .similar import SimilarNote, SimilarNotes
 
 
@@ -395,8 +395,8 @@ def each_similar(
 
 
 def passages(
-    connection: sqlite3.Connection, found: Mapping[int, Sequence[Passage]]
-) -> dict[int, list[Passage]]:
+    connection: sqlite3.Connection, found: Mapping[int, Sequence[MatchedPassage]]
+) -> dict[int, list[MatchedPassage]]:
     """Passages by the ids of their notes, with every secret in them masked."""
     texts = _texts(connection, found)
     return {
@@ -470,7 +470,7 @@ def _found(note: Found, texts: Texts) -> Found:
     )
 
 
-def _passage(passage: Passage, note_id: int, texts: Texts) -> Passage:
+def _passage(passage: MatchedPassage, note_id: int, texts: Texts) -> MatchedPassage:
     _, body, _ = texts.get(note_id, ("", "", ""))
     return replace(
         passage,

@@ -84,7 +84,7 @@ def page(
 
     :param wait: whether to wait for the model if it isn't loaded, however long that takes
     """
-    if offset >= TOP or not results.legs:
+    if offset >= TOP or not results.retrievers:
         return results
     reranked = rerank(
         results.hits,

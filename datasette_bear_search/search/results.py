@@ -43,11 +43,11 @@ class Ranking:
     rerank: str | None = None  # the reranker that looks at the first results
 
 
-BY_RELEVANCE = Ranking()
+DEFAULT_RANKING = Ranking()
 
 
 @dataclass(frozen=True)
-class Passage:
+class MatchedPassage:
     """The part of a note that answers best; where it starts and ends counts characters of the note's body."""
 
     text: str
@@ -84,7 +84,7 @@ class Hit:
     archived: bool
     encrypted: bool
     snippet: str  # plain text with MARK and END_MARK around matches
-    passage: Passage | None
+    passage: MatchedPassage | None
     keyword_rank: int | None
     semantic_rank: int | None
     similarity: float | None  # cosine of the query and the passage, -1 to 1
@@ -131,7 +131,7 @@ class Results:
     total: int  # notes that can be paged through
     found: int  # those of them that have the words or are close in meaning; the others are only nearest
     plan: Plan
-    legs: tuple[str, ...]  # which of "keyword", "semantic", "like" answered
+    retrievers: tuple[str, ...]  # which of "keyword", "semantic", "like" answered
     statement: Statement | None  # None if there was nothing to run
     notices: tuple[str, ...]
     next_offset: int | None
@@ -147,7 +147,7 @@ class Results:
         return self.plan.query
 
 
-def look_ahead(connection: sqlite3.Connection, planned: Plan, embedder: Embedder) -> None:
+def prefetch(connection: sqlite3.Connection, planned: Plan, embedder: Embedder) -> None:
     """Read into memory what a search by meaning needs, and begin to look for what is near, beside the statement.
 
     Called before the statement's time is limited: reading into memory isn't part of it.
@@ -160,12 +160,12 @@ def look_ahead(connection: sqlite3.Connection, planned: Plan, embedder: Embedder
         library.look_ahead(embedder.embed_query(planned.query.meaning), NEAREST_PASSAGES)
 
 
-def search(
+def retrieve(
     connection: sqlite3.Connection,
     planned: Plan,
     *,
     semantic: bool,
-    ranking: Ranking = BY_RELEVANCE,
+    ranking: Ranking = DEFAULT_RANKING,
     size: int = PAGE_SIZE,
     offset: int = 0,
 ) -> Results:
@@ -174,26 +174,28 @@ def search(
     :param semantic: whether ``embed(planned.query.meaning)`` is answered at once: the caller has asked the model
     """
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
-    legs = _legs(query, semantic)
+    retrievers = _retrievers(query, semantic)
     to_run = None
     rows: list[dict] = []
     if query.text and not query.substrings and not query.filters:
         notices.append("There is nothing in this query that can be searched for.")
     else:
-        to_run = statement(planned, legs, ranking, size, offset)
+        to_run = statement(planned, retrievers, ranking, size, offset)
         try:
-            rows = rows_of(connection, to_run)
+            rows = fetch_rows(connection, to_run)
         except sqlite3.DatabaseError as error:
-            if "keyword" not in legs or "interrupted" in str(error):
+            if "keyword" not in retrievers or "interrupted" in str(error):
                 raise
             # FTS5 could not answer, whatever its reason. Substrings always can.
-            legs = tuple("like" if leg == "keyword" else leg for leg in legs)
-            to_run = statement(planned, legs, ranking, size, offset)
-            rows = rows_of(connection, to_run)
+            retrievers = tuple(
+                "like" if retriever == "keyword" else retriever for retriever in retrievers
+            )
+            to_run = statement(planned, retrievers, ranking, size, offset)
+            rows = fetch_rows(connection, to_run)
             notices.append(
                 "The word index could not answer; these notes contain the text as it stands."
             )
-    if "keyword" in legs and any(row["found_by"] == "like" for row in rows):
+    if "keyword" in retrievers and any(row["found_by"] == "like" for row in rows):
         notices.append("No note has these words; some contain them inside longer words.")
     if _nothing_is_close(planned, rows):
         has_words = " Some notes have words of it." if any(row["found_by"] for row in rows) else ""
@@ -204,7 +206,7 @@ def search(
         total=total,
         found=rows[0]["found"] if rows else 0,
         plan=planned,
-        legs=legs,
+        retrievers=retrievers,
         statement=to_run,
         notices=tuple(notices),
         next_offset=offset + size if offset + size < total else None,
@@ -213,31 +215,35 @@ def search(
 
 def statement(
     planned: Plan,
-    legs: Sequence[str],
-    ranking: Ranking = BY_RELEVANCE,
+    retrievers: Sequence[str],
+    ranking: Ranking = DEFAULT_RANKING,
     size: int = PAGE_SIZE,
     offset: int = 0,
 ) -> Statement:
-    """The one statement, with the legs that take part and the values of its parameters.
+    """The one statement, with the retrievers that take part and the values of its parameters.
 
     ``keyword`` is FTS5's BM25 (and substrings where it finds nothing), ``like`` substrings alone, ``semantic`` the
     nearest passages. With none of them the statement lists what the filters allow, newest first.
     """
     conditions, parameters = planned.query.filters.conditions()
-    parameters |= _asked(planned, legs)
-    if legs:
-        parameters["enough"] = ENOUGH * planned.highest_bm25
+    parameters |= _asked(planned, retrievers)
+    if retrievers:
+        parameters["enough"] = ENOUGH * planned.max_bm25
         parameters["balance"] = {("semantic",): 1.0}.get(
-            tuple(legs), planned.balance if "semantic" in legs else 0.0
+            tuple(retrievers), planned.balance if "semantic" in retrievers else 0.0
         )
-    if legs and ranking.recency:
+    if retrievers and ranking.recency:
         parameters["half_life"] = ranking.recency
-    if "semantic" in legs:
-        parameters["floor"] = planned.floor or 0.0
-    if "keyword" in legs and planned.promising and among_candidates(ranking.sort, size, offset):
+    if "semantic" in retrievers:
+        parameters["floor"] = planned.threshold or 0.0
+    if (
+        "keyword" in retrievers
+        and planned.promising
+        and among_candidates(ranking.sort, size, offset)
+    ):
         parameters["promising"] = planned.promising
     sql = statement_sql(
-        legs,
+        retrievers,
         conditions,
         exact="exact" in parameters,
         anywhere="anywhere" in parameters,
@@ -246,21 +252,21 @@ def statement(
         sort=ranking.sort,
         recency=bool(ranking.recency),
         # In any order but that of relevance, what isn't close would stand among what is.
-        found_only="semantic" in legs and ranking.sort != "relevance",
+        found_only="semantic" in retrievers and ranking.sort != "relevance",
         limit=size,
         offset=offset,
     )
     return Statement(sql, parameters)
 
 
-def found_statement(planned: Plan, legs: Sequence[str], told: str) -> Statement:
+def matches_statement(planned: Plan, retrievers: Sequence[str], told: str) -> Statement:
     """A statement about all notes that a search finds, in its table ``found``: ``told`` is what is said of them."""
     conditions, parameters = planned.query.filters.conditions()
-    parameters |= _asked(planned, legs)
-    if "semantic" in legs:
-        parameters["floor"] = planned.floor or 0.0
+    parameters |= _asked(planned, retrievers)
+    if "semantic" in retrievers:
+        parameters["floor"] = planned.threshold or 0.0
     sql = found_sql(
-        legs,
+        retrievers,
         conditions,
         exact="exact" in parameters,
         anywhere="anywhere" in parameters,
@@ -269,28 +275,28 @@ def found_statement(planned: Plan, legs: Sequence[str], told: str) -> Statement:
     return Statement(sql, parameters)
 
 
-def _asked(planned: Plan, legs: Sequence[str]) -> dict[str, str | int | float]:
+def _asked(planned: Plan, retrievers: Sequence[str]) -> dict[str, str | int | float]:
     """The parameters that say what is looked for."""
     query = planned.query
     parameters: dict[str, str | int | float] = {}
-    if legs:
+    if retrievers:
         # What a title must be to be what was asked for.
         parameters["q"] = query.meaning if query.understood else query.text
-    if "keyword" in legs:
+    if "keyword" in retrievers:
         parameters["match"] = query.match
         if planned.anywhere:
             parameters["anywhere"] = json.dumps(planned.anywhere, ensure_ascii=False)
         if query.exact:
             parameters["exact"] = query.exact
             parameters["exact_substrings"] = json.dumps(query.exact_substrings, ensure_ascii=False)
-    if "keyword" in legs or "like" in legs:
+    if "keyword" in retrievers or "like" in retrievers:
         parameters["substrings"] = json.dumps(query.substrings, ensure_ascii=False)
-    if "semantic" in legs:
+    if "semantic" in retrievers:
         parameters["meaning"] = query.meaning
     return parameters
 
 
-def address_in_note(url: str | None, heading_link: str | None, heading: str | None) -> str | None:
+def url_at_heading(url: str | None, heading_link: str | None, heading: str | None) -> str | None:
     """The address that opens a note, at a heading where there is one and the note's source has such links."""
     if url and heading_link and heading:
         return url + heading_link + quote(heading.split(" › ")[-1], safe="")
@@ -304,7 +310,7 @@ def note_fields(row: dict, heading: str | None) -> dict[str, Any]:
         "source": row["source"],
         "key": row["key"],
         "title": row["title"],
-        "url": address_in_note(row["url"], row["heading_link"], heading),
+        "url": url_at_heading(row["url"], row["heading_link"], heading),
         "app": row["app"],
         "tags": tuple(json.loads(row["tags"])),
         "created": row["created"],
@@ -315,7 +321,7 @@ def note_fields(row: dict, heading: str | None) -> dict[str, Any]:
     }
 
 
-def _legs(query: Query, semantic: bool) -> tuple[str, ...]:
+def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
     if not query.substrings:
         return ()
     words = "keyword" if query.match and query.mode != "like" else "like"
@@ -328,14 +334,14 @@ def _legs(query: Query, semantic: bool) -> tuple[str, ...]:
 
 def _nothing_is_close(planned: Plan, rows: Sequence[dict]) -> bool:
     """Whether the best that meaning found is no better than what is found for nonsense."""
-    if not rows or rows[0]["closest"] is None or planned.floor is None or rows[0]["exact"]:
+    if not rows or rows[0]["closest"] is None or planned.threshold is None or rows[0]["exact"]:
         return False
     # Of one or two words, having them is enough: a word alone is close to little.
     found = planned.shape != "sentence" and any(row["found_by"] for row in rows)
-    return rows[0]["closest"] < planned.floor and not found
+    return rows[0]["closest"] < planned.threshold and not found
 
 
-def rows_of(
+def fetch_rows(
     connection: sqlite3.Connection, statement: Statement
 ) -> list[dict[str, str | int | float | None]]:
     """What a statement answers, each row by the names of its columns."""
@@ -348,7 +354,7 @@ def _hit(row: dict) -> Hit:
     start, length, heading = row["start"], row["length"], row["heading"] or None
     passage = None
     if start is not None:
-        passage = Passage(
+        passage = MatchedPassage(
             row["passage"] or row["title"], heading, start, start + length, id=row["passage_id"]
         )
     snippet = row["snippet"] or (" ".join(passage.text.split()[:SNIPPET_TOKENS]) if passage else "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..index import database
 from ..index.schema import VECTORS
 from ..sqlite import sqlite3
-from .results import Passage, Statement, note_fields, rows_of
+from .results import MatchedPassage, Statement, fetch_rows, note_fields
 
 SIZE = 10
 
@@ -68,7 +68,7 @@ class SimilarNote:
     similarity: float | None  # cosine of the closest two passages, -1 to 1
     score: float  # what the order follows
     reasons: tuple[str, ...]  # for people
-    passage: Passage | None  # the closest; None if it isn't close, or the note is encrypted
+    passage: MatchedPassage | None  # the closest; None if it isn't close, or the note is encrypted
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class SimilarNotes:
     statement: Statement
 
 
-def similar(
+def find_similar(
     connection: sqlite3.Connection, note_id: int, *, size: int = SIZE
 ) -> SimilarNotes | None:
     """The notes most like the note with that id; None if there is no such note."""
@@ -92,7 +92,7 @@ def similar(
     obstacle = _obstacle(connection, note_id)
     sql = statement_sql(by_meaning=obstacle is None)
     statement = Statement(sql, {"note": note_id, "size": size})
-    rows = rows_of(connection, statement)
+    rows = fetch_rows(connection, statement)
     return SimilarNotes(
         id=note_id,
         title=found[0],
@@ -282,7 +282,7 @@ def _note(row: dict) -> SimilarNote:
     passage = None
     if row["is_close"] and row["start"] is not None and not row["encrypted"]:
         start, end = row["start"], row["start"] + row["length"]
-        passage = Passage(row["passage"] or row["title"], row["heading"] or None, start, end)
+        passage = MatchedPassage(row["passage"] or row["title"], row["heading"] or None, start, end)
     heading = passage.heading if passage else None
     return SimilarNote(
         **note_fields(row, heading),

@@ -22,7 +22,7 @@ from ..markdown import plain_text
 from ..notes import fold_tag
 from ..sqlite import sqlite3
 from .planner import STOP_WORDS, Plan
-from .results import Hit, Passage, Results
+from .results import Hit, MatchedPassage, Results
 from .sql import ELLIPSIS, END_MARK, MARK
 
 # Shorter ones say too little to be anybody's answer: "See below." In bytes, as a Chinese character says as much as some letters.
@@ -45,7 +45,7 @@ def highlighted(results: Results, embedder: Embedder) -> Results:
     Without vectors of word pieces, which a few kinds of models don't have, they stay as they are.
     """
     hits = [hit for hit in results.hits if hit.passage and hit.similarity is not None]
-    if "semantic" not in results.legs or not hits:
+    if "semantic" not in results.retrievers or not hits:
         return results
     try:
         spans = closest_sentences(
@@ -148,7 +148,7 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
 def _with_sentence(hit: Hit, span: tuple[int, int] | None) -> Hit:
     if hit.passage is None or span is None:
         return hit
-    passage: Passage = replace(
+    passage: MatchedPassage = replace(
         hit.passage,
         sentence_start=hit.passage.start + span[0],
         sentence_end=hit.passage.start + span[1],
@@ -189,22 +189,22 @@ order by ranked.note_id, rank
 
 def more_passages(
     connection: sqlite3.Connection, planned: Plan, hits: Sequence[Hit]
-) -> dict[int, list[Passage]]:
+) -> dict[int, list[MatchedPassage]]:
     """For each note (by id) its other passages that are as close as the floor, the closest first.
 
     Without a floor nothing is known to be close. ``embed()`` must answer at once, as for the search itself.
     """
-    if planned.floor is None or not hits:
+    if planned.threshold is None or not hits:
         return {}
     parameters = {
         "meaning": planned.query.meaning,
-        "floor": planned.floor,
+        "floor": planned.threshold,
         "notes": json.dumps([hit.id for hit in hits]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
     }
-    found: dict[int, list[Passage]] = {}
+    found: dict[int, list[MatchedPassage]] = {}
     for passage_id, note_id, heading, start, length, text in connection.execute(_SQL, parameters):
-        passage = Passage(text, heading or None, start, start + length, id=passage_id)
+        passage = MatchedPassage(text, heading or None, start, start + length, id=passage_id)
         found.setdefault(note_id, []).append(passage)
     return found
 
@@ -261,7 +261,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
         "match": query.match,
         "exact": query.exact,
         "mode": query.mode,
-        "legs": results.legs,
+        "legs": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
         "rerank": rerank,
@@ -296,7 +296,7 @@ def why(hit: Hit, planned: Plan) -> str:
 
 def is_close(hit: Hit, planned: Plan) -> bool:
     """Whether the passage of a hit is closer in meaning than what is found for nonsense."""
-    return hit.similarity is not None and hit.similarity >= (planned.floor or 0.0)
+    return hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
 
 
 def snippet_covers(hit: Hit) -> bool:

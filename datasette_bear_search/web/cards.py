@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..markdown import plain_text
 from ..search.planner import Plan
-from ..search.results import Hit, Passage, marked_html
+from ..search.results import Hit, MatchedPassage, marked_html
 from ..search.snippets import innermost, is_close, why
 from ..search.sql import ELLIPSIS, END_MARK, MARK
 from . import render
@@ -61,7 +61,9 @@ class Card:
     similar_url: str
 
 
-def card(addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[Passage] = ()) -> Card:
+def card(
+    addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()
+) -> Card:
     """A hit as it is shown, with further passages of its note."""
     # Without a match the snippet is only the beginning of the passage, which is shown anyway.
     snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
@@ -113,7 +115,7 @@ def _main_passage(
     return _shown(addresses, hit, hit.passage)
 
 
-def _shown(addresses: Addresses, hit: Hit, passage: Passage) -> ShownPassage:
+def _shown(addresses: Addresses, hit: Hit, passage: MatchedPassage) -> ShownPassage:
     lines = plain_text(passage.marked()).splitlines()
     heading = passage.heading.split(" › ")[-1] if passage.heading else hit.title
     if lines[1:] and _unmarked(lines[0]) == plain_text(heading):

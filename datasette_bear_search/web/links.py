@@ -12,7 +12,7 @@ from ..notes import fold_tag
 from ..query.dates import period, utc
 from ..query.filters import STATES
 from ..query.query import Query
-from ..search.facets import Facets, Tag
+from ..search.facets import Facets, TagCount
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _choice(addresses: Addresses, name: str, value: str, label: str, notes: int)
     return Choice(value, label, notes, url, bool(same))
 
 
-def _tags(addresses: Addresses, tags: Iterable[Tag], above: str = "") -> list[Choice]:
+def _tags(addresses: Addresses, tags: Iterable[TagCount], above: str = "") -> list[Choice]:
     chosen: dict[str, list[str]] = {}
     for value in addresses.values("tag"):
         chosen.setdefault(fold_tag(value), []).append(value)

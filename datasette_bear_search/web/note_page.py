@@ -17,7 +17,7 @@ from ..search import notes as whole_note
 from ..search import redaction, similar
 from ..search.notes import NotePassage, WholeNote
 from ..search.request import read_note_id, read_number
-from ..search.results import address_in_note
+from ..search.results import url_at_heading
 from ..sqlite import sqlite3, time_limit
 from . import render
 from .cards import Link, open_label, open_link
@@ -109,7 +109,7 @@ async def _find(
 def _similar(connection: sqlite3.Connection, note_id: int) -> tuple[similar.SimilarNote, ...]:
     try:
         with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
-            found = similar.similar(connection, note_id, size=SIMILAR_SIZE)
+            found = similar.find_similar(connection, note_id, size=SIMILAR_SIZE)
     except sqlite3.DatabaseError:
         return ()  # the page of similar notes takes its time, and says what is wrong
     return found.notes if found else ()
@@ -188,7 +188,7 @@ async def _html(
 
 
 def _open_url(found: WholeNote, passage: NotePassage | None) -> str | None:
-    url = address_in_note(found.url, found.heading_link, passage.heading if passage else None)
+    url = url_at_heading(found.url, found.heading_link, passage.heading if passage else None)
     return url if render.is_safe_to_open(url) else None
 
 
@@ -298,7 +298,7 @@ async def _find_similar(
 
     def run(connection: sqlite3.Connection) -> similar.SimilarNotes | None:
         with time_limit(connection, limit_ms):
-            found = similar.similar(connection, note_id, size=size)
+            found = similar.find_similar(connection, note_id, size=size)
         if found and redacts(database.ds):
             return redaction.similar_notes(connection, found)
         return found

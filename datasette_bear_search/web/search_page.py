@@ -30,7 +30,7 @@ from ..search.facets import Facets
 from ..search.notes import Home, home
 from ..search.planner import BALANCES, Plan, plan
 from ..search.request import read_number, read_query, read_ranking
-from ..search.results import Passage, Results
+from ..search.results import MatchedPassage, Results
 from ..search.snippets import highlighted, json_answer, more_passages
 from ..sqlite import sqlite3, time_limit
 from . import api
@@ -91,14 +91,14 @@ def tried(results: Results, chips: Sequence[Chip]) -> list[str]:
     lines = []
     if query.substrings:
         wanted = ", ".join(f"“{text}”" for text in query.substrings)
-        if "keyword" in results.legs:
+        if "keyword" in results.retrievers:
             lines.append(f"notes with {wanted}, also as part of a longer word")
-        elif "like" in results.legs:
+        elif "like" in results.retrievers:
             lines.append(f"notes that contain {wanted} as it stands")
         if results.plan.corrections:
             typed = ", ".join(f"“{word}”" for word, _ in results.plan.corrections)
             lines.append(f"other spellings of {typed}")
-        if "semantic" in results.legs:
+        if "semantic" in results.retrievers:
             lines.append("notes that are close in meaning")
     if query.excluded:
         lines.append("without " + ", ".join(f"“{text}”" for text in query.excluded))
@@ -184,7 +184,7 @@ class Surroundings:
     state: State
     facets: Facets | None = None  # None where they can't be had in time
     has_several_sources: bool = False
-    more_passages: dict[int, list[Passage]] = field(default_factory=dict)
+    more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     home: Home | None = None  # before anything is searched for
     spellings: dict[str, str] = field(
         default_factory=dict
@@ -551,9 +551,9 @@ async def _answer(
         def run(connection: sqlite3.Connection) -> searching.Results:
             semantic = readiness.wants_meaning(query) and obstacle is None and state.has_vectors
             if semantic and state.model:
-                searching.look_ahead(connection, planned, registry.get_embedder(state.model))
+                searching.prefetch(connection, planned, registry.get_embedder(state.model))
             with time_limit(connection, limit_ms):
-                return searching.search(
+                return searching.retrieve(
                     connection,
                     planned,
                     semantic=semantic,
@@ -574,7 +574,7 @@ async def _answer(
                 reranking.page, results, reranker, size, offset, wait=wait_for_model
             )
             clock.lap("rerank")
-        if "semantic" in results.legs and state.model:
+        if "semantic" in results.retrievers and state.model:
             results = await asyncio.to_thread(
                 highlighted, results, registry.get_embedder(state.model)
             )
@@ -642,7 +642,7 @@ async def _beside_the_hits(
 
     def read(connection: sqlite3.Connection) -> Surroundings:
         more = {}
-        if "semantic" in results.legs:
+        if "semantic" in results.retrievers:
             more = more_passages(connection, results.plan, results.hits)
         return Surroundings(
             state,
@@ -661,7 +661,7 @@ async def _facets(database: Database, results: searching.Results) -> facets.Face
     if results.statement is None or results.nothing_found or not results.total:
         return None
     return await _in_time(
-        database, lambda connection: facets.count(connection, results.plan, results.legs)
+        database, lambda connection: facets.count(connection, results.plan, results.retrievers)
     )
 
 

@@ -19,7 +19,7 @@ from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.evaluation import judgments, report
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.index import database
-from datasette_bear_search.search.results import BY_RELEVANCE, Ranking
+from datasette_bear_search.search.results import DEFAULT_RANKING, Ranking
 from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
 from tests.support.tiny_embedder import TinyEmbedder
@@ -324,12 +324,12 @@ def finding(monkeypatch, found: dict[str, list[int]]) -> list[dict]:
     """Let every search in a mode find the notes with these ids; gives back the calls."""
     calls = []
 
-    def search(connection, planned, **options):
+    def retrieve(connection, planned, **options):
         query = planned.query
         calls.append({"mode": query.mode, "text": query.text, **options})
         return SimpleNamespace(hits=[SimpleNamespace(id=note) for note in found[query.mode]])
 
-    monkeypatch.setattr(evaluation, "search", search)
+    monkeypatch.setattr(evaluation, "retrieve", retrieve)
     return calls
 
 
@@ -341,14 +341,14 @@ def test_every_query_is_asked_once_a_mode_for_a_hundred_results(index, monkeypat
             "mode": "keyword",
             "text": "query 0",
             "semantic": False,
-            "ranking": BY_RELEVANCE,
+            "ranking": DEFAULT_RANKING,
             "size": 100,
         },
         {
             "mode": "hybrid",
             "text": "query 0",
             "semantic": True,
-            "ranking": BY_RELEVANCE,
+            "ranking": DEFAULT_RANKING,
             "size": 100,
         },
     ]

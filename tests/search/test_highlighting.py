@@ -14,7 +14,7 @@ from datasette_bear_search.index import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import functions
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.results import Results, search
+from datasette_bear_search.search.results import Results, retrieve
 from datasette_bear_search.search.snippets import closest_sentences, highlighted
 from datasette_bear_search.search.sql import END_MARK, MARK
 from tests.support.tiny_embedder import TinyEmbedder
@@ -80,7 +80,7 @@ def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Results, Embe
     state = database.read_state(connection)
     embedder = registry.get_embedder(state.model)
     embedder.embed_query(planned.query.meaning)
-    return search(connection, planned, semantic=mode != "keyword"), embedder
+    return retrieve(connection, planned, semantic=mode != "keyword"), embedder
 
 
 def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_path):
