@@ -15,7 +15,7 @@ from datasette.cli import cli
 from datasette.plugins import pm
 from jinja2 import FileSystemBytecodeCache
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import onnx, registry
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary

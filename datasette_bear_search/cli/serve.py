@@ -159,8 +159,8 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     from platformdirs import user_data_path
 
     from ..demo import write_demo_library
-    from ..demo.library import sqlite3
     from ..sources.registry import SourceConfig
+    from ..sqlite import sqlite3
 
     directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
     library, path = directory / "database.sqlite", directory / "notes.db"

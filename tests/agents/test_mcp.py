@@ -18,7 +18,7 @@ from datasette_bear_search.agents import context, search, server
 from datasette_bear_search.agents import notes as reading
 from datasette_bear_search.agents.context import Library
 from datasette_bear_search.agents.tools import TOOLS
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search import engine

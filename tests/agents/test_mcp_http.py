@@ -9,7 +9,7 @@ from datasette.app import Datasette
 from mcp import Client
 
 from datasette_bear_search.agents.tools import TOOLS
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from tests.support.agents import serving
 from tests.support.bear_libraries import day
 

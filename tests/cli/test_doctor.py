@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import config, database
 from datasette_bear_search.sqlite import sqlite3

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import schema
 from datasette_bear_search.sqlite import sqlite3
 from tests.index.test_older_sidecars import older_sidecar

@@ -18,7 +18,7 @@ from datasette.cli import cli
 from datasette_bear_search.cli import search as command
 from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen, cell_width, printable, screen_for, wrapped
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search import engine

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from datasette_bear_search.demo.library import BearFile, BearNote, write_library
+from datasette_bear_search.demo import BearFile, BearNote, write_library
 from tests.support.bear_libraries import edit, folder_state, left_untouched, sqlite3
 
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")

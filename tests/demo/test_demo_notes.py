@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from datasette_bear_search.demo import demo_notes, write_demo_library
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote, demo_notes, write_demo_library
 
 NOTES = demo_notes()
 THE_SECRET = ("48-07-31", "9154", "velvet", "tugboat", "marzipan")

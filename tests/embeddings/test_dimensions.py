@@ -9,7 +9,7 @@ from struct import unpack
 import numpy
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.registry import (
     get_embedder,

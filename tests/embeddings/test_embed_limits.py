@@ -8,7 +8,7 @@ import time
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import QUERY_CHARACTERS
 from tests.conftest import TINY

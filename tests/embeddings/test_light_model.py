@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
 from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from tests.support.small_models import write_static_model
 
 pytestmark = pytest.mark.skipif(

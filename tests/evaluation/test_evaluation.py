@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from datasette.cli import cli
 
 from datasette_bear_search import evaluation
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.evaluation import judgments, report

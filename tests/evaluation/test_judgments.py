@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
 from tests.index.test_indexing import rows

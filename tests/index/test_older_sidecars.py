@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 from sqlite_utils.migrations import Migrations
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, schema
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit

@@ -7,7 +7,7 @@ import numpy
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from datasette_bear_search.index import vectors as nearest
 from datasette_bear_search.index import vectors as passage_index

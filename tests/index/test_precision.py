@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, precision
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0

@@ -16,7 +16,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from datasette.plugins import pm
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, watch
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources import SourceError, Unchanged, registry

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import changes, database, indexer
 from datasette_bear_search.index import rows as stored_notes
 from datasette_bear_search.index.changes import ITEMS_PER_PACK, Packed

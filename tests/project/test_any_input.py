@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.chunking import passages
 from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search.results import marked_html

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 
 pytestmark = [

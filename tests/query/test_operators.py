@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import MODES
 from tests.support.bear_libraries import day
 

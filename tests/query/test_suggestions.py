@@ -9,7 +9,7 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from datasette_bear_search.query.operators import CHOICES, DATES, TAKES, read_operator
 from datasette_bear_search.query.query import parse

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, watch
 from datasette_bear_search.search import spelling
 from tests.support.bear_libraries import day

@@ -10,8 +10,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import write_demo_library
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
 from datasette_bear_search.sqlite import sqlite3
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

@@ -7,7 +7,7 @@ import re
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.web.search_page import BY_WORDS, FIRST_RESULTS, FIRST_RESULTS_HEADER
 
 pytestmark = pytest.mark.datasette

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import Parameters, ask, open_sidecar, read_question
 from datasette_bear_search.sqlite import execute, sqlite3
 

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search import planner
 from datasette_bear_search.search.engine import Parameters, ask, open_sidecar, read_question
 from datasette_bear_search.search.planner import promising

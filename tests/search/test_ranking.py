@@ -3,7 +3,7 @@
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import indexer
 from tests.support.bear_libraries import day
 

@@ -13,7 +13,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search import redaction
 from datasette_bear_search.search.redaction import MASK
 from tests.support.agents import bear_mcp, serving

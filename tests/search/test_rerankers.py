@@ -12,7 +12,7 @@ from datasette.app import Datasette
 from datasette.plugins import pm
 
 from datasette_bear_search import evaluation
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE

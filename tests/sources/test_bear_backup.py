@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Link, Note, Tag
 from datasette_bear_search.sources import SourceError
 from datasette_bear_search.sources.bear import BearLibrary

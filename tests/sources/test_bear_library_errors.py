@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sources import readonly
 from tests.support.bear_libraries import (
     HALF_A_SAVE,

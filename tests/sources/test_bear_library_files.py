@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import SourceError, bear, readonly
 from datasette_bear_search.sources.bear import LOCATIONS, BearLibrary, default_location

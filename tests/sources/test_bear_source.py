@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import LONGEST_TITLE, Note, Tag
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library, day, edit, read_notes, tag_names

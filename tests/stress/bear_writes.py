@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from tests.stress.simulated_bear import REPOSITORY, SimulatedBear
 from tests.support.bear_libraries import bear_library, folder_state
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from datasette.app import Datasette
 
 from datasette_bear_search import markdown as markup
-from datasette_bear_search.demo.library import BearFile, BearNote, write_library
+from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import chunking, indexer
 from datasette_bear_search.notes import Note

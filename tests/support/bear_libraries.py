@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo.library import BearNote, write_library
+from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import SourceError, readonly
 from datasette_bear_search.sources.bear import BearLibrary

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.cards import innermost, open_link
 from datasette_bear_search.web.site import age

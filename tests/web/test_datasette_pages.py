@@ -12,7 +12,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.plugins import pm
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import schema
 from datasette_bear_search.web import datasette_ui
 from tests.support.bear_libraries import day

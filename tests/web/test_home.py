@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from datasette_bear_search.search.notes import home
 from tests.support.bear_libraries import day, edit

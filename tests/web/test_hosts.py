@@ -14,7 +14,7 @@ from datasette.app import Datasette
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.web.site import host_name, origin_name
 
 pytestmark = pytest.mark.datasette

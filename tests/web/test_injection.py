@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import indexer
 from datasette_bear_search.query import filters, query

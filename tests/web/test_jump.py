@@ -9,7 +9,7 @@ import pytest
 from datasette.app import Datasette
 from datasette.database import Database
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import datasette_ui
 from tests.support.bear_libraries import day

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search import similar
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import note_page

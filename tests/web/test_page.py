@@ -11,7 +11,7 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo.library import BearFile, BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import database as sidecar

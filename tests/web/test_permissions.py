@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import datasette_bear_search
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import indexer
 from datasette_bear_search.sources.registry import SourceConfig

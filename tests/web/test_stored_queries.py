@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo.library import BearNote
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import database as sidecar

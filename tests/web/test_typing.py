@@ -15,8 +15,7 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo import write_demo_library
-from datasette_bear_search.demo.library import BearNote, write_library
+from datasette_bear_search.demo import BearNote, write_demo_library, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.web.search_page import FIRST_RESULTS
 from tests.conftest import TINY
