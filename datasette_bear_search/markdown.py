@@ -15,7 +15,7 @@ EMPTY = "\0" + _SPACES
 QUOTED_BLANKS = " \t\r>"
 # Also inside of list items and quotes. `Backticks` after backticks are no fence.
 FENCE = re.compile(
-    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
+    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<marks>`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
 )
 
 
@@ -105,10 +105,11 @@ def words_of(blanked: str) -> str:
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
-WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+# [[Title]], [[Title/Heading|label]], and Obsidian's ![[picture.png]].
+WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+)(?:\|(?P<label>[^\[\]\n]*))?\]\]")
 
 
 def wiki_links(text: str) -> Iterator[str]:
     """What the wiki links of a text name: ``Title/Heading`` of ``[[Title/Heading|label]]``."""
     for match in WIKI_LINK.finditer(text):
-        yield match[1].partition("|")[0].strip()
+        yield match["target"].strip()

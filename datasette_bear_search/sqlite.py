@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -44,6 +45,11 @@ def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> It
         yield
     finally:
         connection.set_progress_handler(None, 0)
+
+
+def like_literal(text: str) -> str:
+    """Return the text as ``like … escape '^'`` finds it: no character stands for others."""
+    return re.sub(r"[%_^]", r"^\g<0>", text)
 
 
 # Statements that stay prepared: SQLite takes about as long to prepare the one that ranks as to run it in a small library.

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import islice
 
 from ..notes import fold_tag
-from ..sqlite import sqlite3
+from ..sqlite import like_literal, sqlite3
 from .filters import Filters
 from .lexer import QUOTES, Piece, scan
 from .operators import CHOICES, DATES, TAKES, read_operator
@@ -340,19 +340,14 @@ def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
             parameters[name] = pattern
             ways.append(f"' ' || title like :{name} escape '^'")
         conditions.append(f"({' or '.join(ways)})")
-    parameters["beginning"] = f"{_literal(' '.join(words))}%"
+    parameters["beginning"] = f"{like_literal(' '.join(words))}%"
     return " and ".join(conditions), parameters
 
 
 def _patterns(word: str) -> list[str]:
     """Patterns of LIKE for a word that begins so."""
     if word.isascii():
-        return [f"% {_literal(word)}%"]
+        return [f"% {like_literal(word)}%"]
     # Not every script has spaces between its words, and beyond ASCII, SQLite tells upper from lower case.
     cases = dict.fromkeys([word.lower(), word.capitalize(), word.upper()])
-    return [f"%{_literal(case)}%" for case in cases]
-
-
-def _literal(text: str) -> str:
-    """The text as LIKE finds it, with nothing in it that stands for something else."""
-    return re.sub(r"[%_^]", r"^\g<0>", text)
+    return [f"%{like_literal(case)}%" for case in cases]

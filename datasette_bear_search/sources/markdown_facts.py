@@ -6,10 +6,9 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ..markdown import plain_text
+from ..markdown import FENCE, plain_text, wiki_links
 from ..notes import short_title
 
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<marks>`{3,}(?=[^`\n]*$)|~{3,})")
 _INLINE_CODE = re.compile(r"(?<!`)(?P<marks>`{1,2})(?!`)[^`\n]+(?P=marks)(?!`)")
 
 # Text over a line of "=".
@@ -20,8 +19,6 @@ _LEVEL_ONE = re.compile(r"^# (.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _CHECKBOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/])\](?=[ \t])", re.MULTILINE)
 
-# [[note#heading|label]], ![[picture.png]]
-_WIKILINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 # [label](target "title"), ![alternative](<my picture.png>)
 _LINK = re.compile(
     r"""\[[^\[\]\n]*\]\(
@@ -89,7 +86,7 @@ def without_code(text: str) -> tuple[str, bool]:
                 marks = line.strip(" \t>")
                 if marks.startswith(fence) and not marks.strip(fence[0]):
                     fence = ""
-            elif ("```" in line or "~~~" in line) and (opening := _FENCE.match(line)):
+            elif ("```" in line or "~~~" in line) and (opening := FENCE.match(line)):
                 fence, has_code = opening["marks"], True
             else:
                 prose.append(line)
@@ -146,7 +143,7 @@ def _targets(prose: str) -> tuple[list[Target], bool]:
     targets: list[Target] = []
     has_image = "<img" in prose
     if "[[" in prose:
-        for named in _WIKILINK.findall(prose):
+        for named in wiki_links(prose):
             if path := named.partition("#")[0].strip(" \\"):  # in a table it is [[note\|label]]
                 targets.append(Target(path, is_wiki=True))
     if "](" in prose:

@@ -20,13 +20,9 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
+from ..sqlite import sqlite3
 from . import SourceError
 from .exports import explained
-
-try:
-    import pysqlite3 as sqlite3
-except ImportError:
-    import sqlite3
 
 DATABASE_NAME = "database.sqlite"
 
@@ -199,11 +195,6 @@ def _not_allowed(file: Path) -> SourceError:
 
 
 # Somebody's SQLite database, opened so that nothing in it or beside it changes, and asked one question.
-
-try:
-    import pysqlite3 as sqlite3
-except ImportError:
-    import sqlite3
 
 # How long to wait while another program writes.
 FILE_BUSY_SECONDS = 5.0

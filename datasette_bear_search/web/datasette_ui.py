@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ..index import schema
 from ..query import fts5
 from ..search import redaction
+from ..sqlite import like_literal
 from .cards import open_link
 from .site import (
     NOTE_PATH,
@@ -238,7 +239,7 @@ SHORTEST_BEGINNING = 3
 
 TITLED = """
 with titled as (
-  select id from notes where title like :part escape '\\'
+  select id from notes where title like :part escape '^'
   union
   select rowid from notes_fts where notes_fts match :words
 )
@@ -246,7 +247,7 @@ select notes.id, notes.title, notes.modified
 from titled
 join notes on notes.id = titled.id
 where notes.copy_of is null
-order by title = :typed collate nocase desc, title like :beginning escape '\\' desc, modified desc
+order by title = :typed collate nocase desc, title like :beginning escape '^' desc, modified desc
 limit :notes
 """
 
@@ -280,8 +281,8 @@ async def _note_items(datasette: Datasette, database: Database, typed: str) -> l
     """The notes that are meant; none if the sidecar can't tell in time."""
     parameters = {
         "typed": typed,
-        "part": f"%{_like(typed)}%",
-        "beginning": f"{_like(typed)}%",
+        "part": f"%{like_literal(typed)}%",
+        "beginning": f"{like_literal(typed)}%",
         "words": _words(typed),
         "notes": NOTES,
     }
@@ -301,10 +302,6 @@ def _words(typed: str) -> str:
     if not tokens or min(map(len, tokens)) < SHORTEST_BEGINNING:
         return fts5.quoted("")  # which nothing matches
     return f"{{title}} : ({' AND '.join(map(fts5.starting_with, tokens))})"
-
-
-def _like(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _search_item(datasette: Datasette, typed: str) -> dict[str, Any]:

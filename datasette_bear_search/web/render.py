@@ -273,7 +273,7 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         token = state.push("wiki_link", "", 0)
-        target, _, label = match[1].partition("|")
+        target, label = match["target"], match["label"] or ""
         token.content = label.strip() or target.strip().lstrip("/#")
         token.meta = {"target": target.strip()}
     state.pos = match.end()

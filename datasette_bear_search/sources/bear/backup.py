@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, urlsplit
 
+from ...markdown import WIKI_LINK
 from ...notes import Link, Note, Tag, short_title, without_title_line
 from .. import SourceError, Unreadable, exports, markdown_facts
 from .. import text as decoding
@@ -32,7 +33,6 @@ _PUNCTUATION = ".,;:!?…)]}>'\"’”»*_~`|。，、；：！？）】」』"
 # A color, as in CSS. Words such as #facade are tags.
 _COLOR = re.compile(r"(?=[a-f]*\d)(?:[\da-f]{3}|[\da-f]{6}|[\da-f]{8})", re.IGNORECASE)
 
-_WIKI_LINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
 _BEAR_LINK = re.compile(r"\[([^\[\]\n]*)\]\((bear://x-callback-url/open-note\?[^()\s]+)\)")
 
 
@@ -81,8 +81,8 @@ def _with_parents(name: str) -> Iterator[str]:
 
 def _wiki_links(text: str, keys: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
     """[[Title]], [[Title/Heading]], [[Title|label]]; a title may have a "/", too."""
-    for match in _WIKI_LINK.finditer(text):
-        title = match[1].strip()
+    for match in WIKI_LINK.finditer(text):
+        title = match["target"].strip()
         while title and title not in keys:
             title = title.rpartition("/")[0].strip()
         if title:
