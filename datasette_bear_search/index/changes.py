@@ -1,14 +1,11 @@
-"""Many notes in little memory: kept compressed until they are written."""
+"""A source's notes → how they differ from what the index file holds. Writes nothing."""
 
 from __future__ import annotations
 
-import pickle
 import time
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Generic, TypeVar
 
 from ..notes import Note, fold_tag
 from ..sources import Incremental, Source, SourceError, Unchanged
@@ -18,43 +15,6 @@ from . import rows as stored_notes
 from . import rows as stored_sources
 from . import schema
 from .rows import StoredSource
-
-# Items that are compressed together. More makes nothing smaller, and as many are unpacked at once.
-ITEMS_PER_PACK = 256
-
-Item = TypeVar("Item")
-
-
-class Packed(Generic[Item]):
-    """Items in their order, such as notes: a third of their size, for about 20 microseconds each.
-
-    They stay in this process's memory: somebody's notes don't belong into a temporary file.
-    """
-
-    def __init__(self, items: Iterable[Item] = ()) -> None:
-        self._packs: list[bytes] = []
-        self._loose: list[Item] = []
-        self._count = 0
-        for item in items:
-            self.append(item)
-
-    def append(self, item: Item) -> None:
-        self._loose.append(item)
-        self._count += 1
-        if len(self._loose) == ITEMS_PER_PACK:
-            self._packs.append(zlib.compress(pickle.dumps(self._loose, protocol=5), 1))
-            self._loose = []
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Item]:
-        for pack in self._packs:
-            yield from pickle.loads(zlib.decompress(pack))
-        yield from self._loose
-
-
-# What a source says now, and how that differs from what the sidecar holds of it. Writes nothing.
 
 
 @dataclass(frozen=True)
@@ -189,8 +149,8 @@ def changes(connection: sqlite3.Connection, reading: Reading) -> Changes:
             touched.append((note_id, stamp))
     if not known:  # as in a first run: nothing to compare with
         return Changes(reading.notes, (), tuple(touched), ())
-    added: Packed[Note] = Packed()
-    changed: Packed[tuple[int, Note]] = Packed()
+    added: list[Note] = []
+    changed: list[tuple[int, Note]] = []
     for note in reading.notes:
         note_id, fingerprint = known.pop(note.key, (None, None))
         if note_id is None:
@@ -240,7 +200,7 @@ def has_tag(note: Note, tags: Collection[str]) -> bool:
 class _SortedOut:
     """What a source told, by what is to be done with it."""
 
-    notes: Packed[Note] = field(default_factory=Packed)
+    notes: list[Note] = field(default_factory=list)
     unchanged: set[str] = field(default_factory=set)
     same: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # lines on what is left out

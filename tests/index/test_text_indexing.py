@@ -9,8 +9,6 @@ import pytest
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import changes, database, indexer
 from datasette_bear_search.index import rows as stored_notes
-from datasette_bear_search.index.changes import ITEMS_PER_PACK, Packed
-from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.registry import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
 
@@ -126,11 +124,3 @@ def test_what_is_as_it_was_is_not_kept_in_memory(tmp_path, config, library):
     assert reading.count == NUMBER
     report = indexer.update(path, [config], None)
     assert (report.added, report.changed, report.removed) == (0, 1, 0)
-
-
-def test_packed_notes_come_out_as_they_went_in():
-    notes = [Note(f"key {n}", f"Ä {n}", "🍅\n" * n, (Tag("a", True),)) for n in range(600)]
-    packed = Packed(notes)
-    assert len(packed) == len(notes) > 2 * ITEMS_PER_PACK
-    assert list(packed) == notes
-    assert list(packed) == notes  # as often as one likes
