@@ -47,11 +47,6 @@ MOST_SKIPPED = 5
     metavar="N",
     help="Keep the first N numbers of each vector (Matryoshka models)",
 )
-@click.option(
-    "--precision",
-    type=click.Choice(["float32", "int8"]),
-    help="How exactly vectors are stored; int8 takes a quarter of the room",
-)
 @click.option("--rebuild", is_flag=True, help="Empty the index first and make everything anew")
 @click.option("--no-semantic", is_flag=True, help="Make no vectors: search by words only")
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
@@ -68,7 +63,6 @@ def bear_index(
     poll: bool,
     model: str | None,
     dimensions: int | None,
-    precision: str | None,
     rebuild: bool,
     no_semantic: bool,
     include_trashed: bool,
@@ -89,8 +83,6 @@ def bear_index(
     path = sidecar_path or database.default_path()
     if rebuild and (only or watch):
         raise click.UsageError("--rebuild reads all sources, once: without --only and --watch.")
-    if precision and no_semantic:
-        raise click.UsageError("--precision says how vectors are stored: without --no-semantic.")
     with clear_errors():
         if list_only:
             click.echo(_listing(path))
@@ -113,7 +105,6 @@ def bear_index(
             quiet=quiet,
             rebuild=rebuild,
             semantic=not no_semantic,
-            precision=precision,
             go_on=watch,
         )
         if watch:
@@ -131,7 +122,6 @@ def index_sources(
     quiet: bool = False,
     rebuild: bool = False,
     semantic: bool = True,
-    precision: str | None = None,
     go_on: bool = False,
 ) -> str | None:
     """Bring the index up to date and print how that goes; what to say at the end if a source couldn't be read.
@@ -170,8 +160,6 @@ def index_sources(
             remove=remove,
             rebuild=rebuild,
             verify_model=model is not None,
-            # Emptying the index must not change how it keeps vectors.
-            precision=precision or (database.stored_precision(path) if rebuild else None),
             hooks=indexer.Hooks(on_read, on_failure, on_text, Progress(quiet)),
         )
     except KeyboardInterrupt:

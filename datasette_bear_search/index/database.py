@@ -6,14 +6,14 @@ import importlib.util
 import os
 import shlex
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from ..sqlite import sqlite3
-from . import precision, schema
+from . import schema
 from .schema import APPLICATION_ID, PASSAGE_INDEX, VECTORS
 
 # The beginning of what to say of an index in which something is missing that this version looks for.
@@ -150,7 +150,6 @@ def connect(path: Path) -> sqlite3.Connection:
     if not is_made(path):
         raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
     connection = _open_read_only(path)
-    precision.register(connection)
     load_vector_extension(connection)
     return connection
 
@@ -176,7 +175,6 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         _migrate(connection)
         # Not before: migrations may drop and rename tables.
         connection.execute("pragma foreign_keys = on")
-        precision.register(connection)
         load_vector_extension(connection)
         yield connection
 
@@ -291,19 +289,10 @@ def file_of(connection: sqlite3.Connection) -> str:
 
 def stored_model(path: Path) -> str | None:
     """The model that made the vectors of the sidecar at ``path``, if there is one."""
-    return _read(path, lambda connection: get_meta(connection, "model"))
-
-
-def stored_precision(path: Path) -> str | None:
-    """The precision of the vectors in the sidecar at ``path``, if there is one."""
-    return _read(path, precision.of)
-
-
-def _read(path: Path, read: Callable[[sqlite3.Connection], str | None]) -> str | None:
     if not is_sidecar(path):
         return None
     with closing(connect(path)) as connection:
-        return read(connection)
+        return get_meta(connection, "model")
 
 
 def read_state(connection: sqlite3.Connection) -> State:

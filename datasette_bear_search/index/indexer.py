@@ -109,22 +109,15 @@ def embed_pending(
     embedder: Embedder,
     *,
     verify_model: bool = False,
-    precision: str | None = None,
     on_embedded: Callable[[int, int], None] = lambda done, total: None,
 ) -> Embedded:
     """Make the vectors of all passages that have none, or of all of them if the stored ones are another model's.
 
     :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
-    :param precision: how exactly they are stored, one of ``precision.PRECISIONS``; None: as they are
     :raises ModelUnavailable: if the model can't be loaded
     """
     run = Embedded()
     can_index = database.has_vector_extension(connection)
-    if precision is not None and can_index:
-        with database.transaction(connection):
-            passage_index.set_precision(connection, precision)
-            if database.get_meta(connection, "dimension"):
-                passage_index.prepare(connection)
     state = database.read_state(connection)
     if not state.pending and state.model == embedder.name and not verify_model:
         # Nothing to do, and no need to load a model to know it. But another version may have laid out the index.
@@ -299,7 +292,6 @@ def update(
     remove: Iterable[str] = (),
     rebuild: bool = False,
     verify_model: bool = False,
-    precision: str | None = None,
     tidy: bool = True,
     hooks: Hooks = SILENT,
 ) -> Report:
@@ -309,7 +301,6 @@ def update(
     :param remove: names of sources whose notes leave the sidecar
     :param rebuild: empty the sidecar first; nothing happens if one of the sources can't be read
     :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
-    :param precision: how exactly vectors are stored, one of ``precision.PRECISIONS``; None: as they are
     :param tidy: leave no trace of a note's old words in the file; without it that is left to a later run
     :raises IndexBusy: if another run is at work
     :raises SidecarError: if the sidecar can't be written
@@ -335,7 +326,7 @@ def update(
         _write_text(connection, readings, list(remove), tidy, report)
         hooks.on_text(report)
         if embedder is not None:
-            _write_vectors(connection, embedder, report, hooks.on_embedded, verify_model, precision)
+            _write_vectors(connection, embedder, report, hooks.on_embedded, verify_model)
         _finish(connection, path, report)
     return report
 
@@ -498,7 +489,6 @@ def _write_vectors(
     report: Report,
     on_embedded: Callable[[int, int], None],
     verify_model: bool = False,
-    precision: str | None = None,
 ) -> None:
     started = time.perf_counter()
     try:
@@ -506,7 +496,6 @@ def _write_vectors(
             connection,
             embedder,
             verify_model=verify_model,
-            precision=precision,
             on_embedded=on_embedded,
         )
         report.embedded, report.refused = run.count, run.refused

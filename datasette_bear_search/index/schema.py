@@ -24,8 +24,6 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 # Tables that hold machinery, not notes: hidden in Datasette. Datasette 1.0 hides names that begin with "_" by itself.
 VECTORS = "_vectors"
-# Where they stand if each number has one byte; _vectors is a view of it then.
-VECTORS_INT8 = "_vectors_int8"
 PASSAGE_INDEX = "_passage_index"
 # Words as they stand in the notes, without stemming: what a mistyped word is corrected to.
 WORDS = "_words"
@@ -34,7 +32,6 @@ STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
 HIDDEN_TABLES = (
     VECTORS,
-    VECTORS_INT8,
     PASSAGE_INDEX,
     WORDS,
     STEM_VOCABULARY,

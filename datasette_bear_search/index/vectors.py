@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..sqlite import sqlite3
-from . import precision
 from .database import STALE, file_of, get_meta, has_vector_extension, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
 
@@ -46,8 +45,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     [count] = connection.execute("select count(*) from passages").fetchone()
     had_signs = holds_signs(connection)
     is_large = count > FLOATS_AT_MOST * (SHRUNK if had_signs else 1)
-    # Who wants small vectors wants no second copy of them. sqlite-vec keeps eight signs in a byte.
-    by_signs = (is_large or precision.of(connection) == precision.INT8) and dimension % 8 == 0
+    by_signs = is_large and dimension % 8 == 0  # sqlite-vec keeps eight signs in a byte
     if by_signs != had_signs or get_meta(connection, STALE):
         connection.execute(f"drop table if exists {PASSAGE_INDEX}")
         connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
@@ -69,11 +67,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
     """Store the vectors of passages: pairs of passage id and float32 BLOB."""
-    kept = precision.of(connection)
-    connection.executemany(
-        f"insert into {precision.table(kept)} (passage_id, vector) values (?, ?)",
-        [(passage_id, precision.stored(vector, kept)) for passage_id, vector in rows],
-    )
+    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
     connection.executemany(
         f"insert into {PASSAGE_INDEX} (rowid, embedding) "
         f"values (?, {_stored('?', holds_signs(connection))})",
@@ -88,8 +82,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     """Forget the vectors of passages, of those that have one."""
     rows = [(passage_id,) for passage_id in passage_ids]
-    table = precision.table(precision.of(connection))
-    removed = connection.executemany(f"delete from {table} where passage_id = ?", rows).rowcount
+    removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
     if removed <= 0:
         return
     if has_vector_extension(connection):
@@ -102,23 +95,11 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
 
 def drop(connection: sqlite3.Connection) -> None:
     """Forget all vectors; every passage waits for a new one."""
-    connection.execute(f"delete from {precision.table(precision.of(connection))}")
+    connection.execute(f"delete from {VECTORS}")
     connection.execute("update passages set embedded = 0 where embedded")
     connection.execute(f"drop table if exists {PASSAGE_INDEX}")
     connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
     _mark_changed(connection)
-
-
-def set_precision(connection: sqlite3.Connection, wanted: str) -> None:
-    """Store the vectors in this precision, one of ``precision.PRECISIONS``. More of it needs new vectors."""
-    if precision.of(connection) == wanted:
-        return
-    if precision.change(connection, wanted):
-        _mark_changed(connection)
-    else:
-        drop(connection)
-    # Made anew by :func:`prepare`, as it should be now.
-    set_meta(connection, **{STALE: "yes"})
 
 
 def _stored(vector: str, by_signs: bool) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
-from ..index import database, precision
+from ..index import database
 from ..index import vectors as nearest
 from ..markdown import plain_text
 from ..query.query import parse
@@ -172,7 +172,6 @@ def register_embed(connection: sqlite3.Connection) -> None:
             return None
 
     nearest.register(connection)
-    precision.register(connection)
     connection.create_aggregate("mean_vector", 2, MeanVector)
     connection.create_aggregate("scores_around", 3, ScoresAround)
     # Deterministic, or SQLite would call it once a row.
