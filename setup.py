@@ -3,6 +3,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 VERSION = "0.1"
+REPOSITORY = "https://github.com/datasette-bear-search/datasette-bear-search"
+DOCUMENTATION = "https://datasette-bear-search.readthedocs.io"
 
 # Many Pythons, those of pyenv and python.org among them, can't load SQLite extensions. pysqlite3 can, and Datasette uses
 # it by itself; these are the machines for which it has wheels.
@@ -13,6 +15,11 @@ PYSQLITE3 = (
     ' or (platform_system == "Windows" and platform_machine == "AMD64"))'
 )
 
+# Links between files lead somewhere on GitHub only; the package's page shows the same text.
+README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
+README = README.replace("](docs/", f"]({REPOSITORY}/blob/main/docs/")
+
 # What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it that is looked after.
 REDACT = ["bc-detect-secrets>=1.5.52", "python-stdnum>=2"]
 
@@ -20,13 +27,34 @@ setup(
     name="datasette-bear-search",
     version=VERSION,
     description="Search your Bear notes in Datasette, by words and by meaning",
-    long_description=(Path(__file__).parent / "README.md").read_text(encoding="utf-8"),
+    long_description=README,
     long_description_content_type="text/markdown",
+    author="The datasette-bear-search contributors",
+    url=REPOSITORY,
+    project_urls={
+        "Documentation": DOCUMENTATION,
+        "Changelog": f"{DOCUMENTATION}/en/latest/changelog.html",
+        "Issues": f"{REPOSITORY}/issues",
+        "CI": f"{REPOSITORY}/actions",
+        "Source": REPOSITORY,
+    },
     license="Apache-2.0",
     classifiers=[
-        "Framework :: Datasette",
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
         "Environment :: Web Environment",
+        "Framework :: Datasette",
+        "Intended Audience :: End Users/Desktop",
+        "Operating System :: OS Independent",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Programming Language :: Python :: 3.14",
+        "Topic :: Database",
         "Topic :: Text Processing :: Indexing",
+        "Typing :: Typed",
     ],
     packages=find_packages(include=["datasette_bear_search", "datasette_bear_search.*"]),
     package_data={
@@ -73,6 +101,14 @@ setup(
         "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ["numpy", "onnx", "onnxruntime"],
         "benchmarks": ["matplotlib", "scipy"],
+        "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
+        "lint": [
+            'import-linter; python_version >= "3.11"',
+            "mypy",
+            "ruff",
+            "types-python-dateutil",
+            "types-PyYAML",
+        ],
         "test": [
             *REDACT,
             "cogapp",
@@ -86,7 +122,6 @@ setup(
             "pytest-asyncio",
             "pytest-xdist",
             "pytrec-eval-terrier",
-            "ruff",
             "scipy",
         ],
     },

@@ -16,7 +16,7 @@ from urllib.parse import quote_plus
 
 from playwright.sync_api import sync_playwright
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "images"
 SIZE = {"width": 1060, "height": 700}
 # In containers Chromium has no sandbox of its own.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
@@ -29,7 +29,10 @@ def main() -> None:
         served(Path(folder)) as address,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+            args=FLAGS,
+        )
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         # The first visit loads the model; the JSON waits for it.
         page.goto(f"{address}.json?q=warm+up")

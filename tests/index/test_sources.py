@@ -23,7 +23,7 @@ from datasette_bear_search.sources import SourceError, Unchanged, registry
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.bear_libraries import bear_library, day, edit
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-source.md"
 
 GARDEN = BearNote("# Garden\n\nPrune the old apple tree.", id="A" * 8 + "-AAAA-4AAA-8AAA-" + "A" * 12,
                   created=day(1))  # fmt: skip
@@ -142,7 +142,7 @@ def test_another_packages_source_is_recognized_and_indexed(index, journal, sidec
 
 
 def test_the_example_in_the_readme_is_a_source(index, tmp_path, sidecar_path):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     [example] = [block for block in blocks if "register_note_sources" in block]
     plugin = ModuleType("readme_example")
     exec(example, vars(plugin))

@@ -1,29 +1,53 @@
-"""The README is right: its help texts, its example and its SQL."""
+"""The README and the documentation are right: help texts, the example, SQL and links."""
 
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from tests.support.readme import api_answer, command_help
+from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
-README = Path(__file__).parents[2] / "README.md"
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
+SQL = [
+    pytest.param(sql, id=f"{name}-{number}")
+    for name, text in TEXTS.items()
+    for number, sql in enumerate(re.findall(r"```sql\n(.*?)```", text, re.DOTALL), 1)
+]
 
 
-@pytest.mark.parametrize("command", ["bear-index", "bear-serve", "bear-demo", "bear-eval"])
-def test_the_help_in_the_readme_is_the_commands_own(command):
-    assert f"```\n{command_help(command)}\n```" in README.read_text()
+def test_the_documentation_shows_the_help_of_every_command():
+    commands = [name for name in cli.commands if name.startswith("bear-")]
+    assert len(commands) >= 7
+    for command in commands:
+        assert f"```text\n{command_help(command)}\n```" in TEXTS["docs/commands.md"], command
+
+
+def test_every_page_is_in_the_table_of_contents_and_in_the_readme():
+    for name in TEXTS.keys() - {"README.md", "docs/index.md"}:
+        page = name.removeprefix("docs/").removesuffix(".md")
+        assert f"\n{page}\n" in TEXTS["docs/index.md"], name
+        shown = {"changelog": "CHANGELOG.md", "contributing": "CONTRIBUTING.md"}.get(page, name)
+        assert f"({shown}" in TEXTS["README.md"], name
+
+
+def test_links_between_pages_lead_somewhere():
+    for name, text in TEXTS.items():
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+            assert (ROOT / name).parent.joinpath(target).exists(), f"{name} links to {target}"
+
+
+def test_the_readme_can_be_read_at_one_sitting():
+    assert len(TEXTS["README.md"].splitlines()) <= 200
 
 
 def test_the_json_example_has_the_fields_that_the_api_answers_with(tmp_path):
     CliRunner().invoke(cli, ["bear-demo", "--no-serve", "--directory", str(tmp_path)])
-    [example] = re.findall(r"```json\n(\{.*?\n\})\n```", README.read_text(), re.DOTALL)
+    [example] = re.findall(r"```json\n(\{.*?\n\})\n```", TEXTS["docs/json-api.md"], re.DOTALL)
     shown = json.loads(example)
     answer = api_answer(tmp_path / "notes.db")
     assert shown.keys() == answer.keys()
@@ -32,11 +56,17 @@ def test_the_json_example_has_the_fields_that_the_api_answers_with(tmp_path):
     assert shown["rows"][0]["title"] == answer["rows"][0]["title"]
 
 
+@pytest.fixture(scope="module")
+def sample_index(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    CliRunner().invoke(cli, ["bear-demo", "--no-serve", "--directory", str(folder)])
+    return folder / "notes.db"
+
+
 @pytest.mark.asyncio
-@pytest.mark.parametrize("sql", re.findall(r"```sql\n(.*?)```", README.read_text(), re.DOTALL))
-async def test_the_sql_in_the_readme_runs(sql, tmp_path):
-    CliRunner().invoke(cli, ["bear-demo", "--no-serve", "--directory", str(tmp_path)])
-    datasette = Datasette([str(tmp_path / "notes.db")])
+@pytest.mark.parametrize("sql", SQL)
+async def test_the_sql_in_the_documentation_runs(sql, sample_index):
+    datasette = Datasette([str(sample_index)])
     response = await datasette.client.get(
         "/notes.json", params={"sql": sql, "note": "1", "_shape": "array"}, follow_redirects=True
     )
