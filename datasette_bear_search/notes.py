@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 
 # Characters. A longer first line is no title but a paragraph.
 LONGEST_TITLE = 160
@@ -103,3 +104,20 @@ def fold_tag(name: str) -> str:
     ``c++`` keeps its plus signs: only one that stands between two letters or digits is a space.
     """
     return re.sub(r"(?<=\w)\+(?=\w)", " ", name.strip().strip("#").strip("/")).casefold()
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: ``1 note``, ``1,234 notes``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def local_day(timestamp: str | None) -> str | None:
+    """Return the day of a time in this machine's time zone, such as ``1 May 2024``.
+
+    None stands for no time, and for one that no calendar has.
+    """
+    try:
+        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError):
+        return None
+    return f"{moment.day} {moment:%b %Y}"

@@ -22,6 +22,7 @@ from ..embeddings.files import BUNDLED
 from ..index import changes, database, schema
 from ..index import config as configuration
 from ..index import rows as stored_sources
+from ..notes import counted
 from ..sources import SourceError
 from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
@@ -168,9 +169,9 @@ def _source(
     except SourceError as error:
         yield Finding(SOURCES, config.name, f"{place}: {error}", False, _mend_source(config))
         return
-    says = f"{place}: {_notes(stored.notes)}, read {stored.read}"
+    says = f"{place}: {counted(stored.notes, 'note')}, read {stored.read}"
     if changed:
-        says += f"; {_notes(changed)} changed since"
+        says += f"; {counted(changed, 'note')} changed since"
         yield Finding(
             SOURCES, config.name, says, None, f"datasette bear-index --only {config.name}"
         )
@@ -206,7 +207,7 @@ def _readable(config: SourceConfig) -> Iterator[Finding]:
         yield Finding(SOURCES, config.name, str(error), False, _mend_source(config))
         return
     yield Finding(
-        SOURCES, config.name, f"{config.name}: {config.location} has {_notes(count)}, none indexed yet", None,
+        SOURCES, config.name, f"{config.name}: {config.location} has {counted(count, 'note')}, none indexed yet", None,
         "datasette bear-index",
     )  # fmt: skip
 
@@ -313,7 +314,9 @@ def _contents(connection: sqlite3.Connection) -> Iterator[Finding]:
     state, notes = database.read_state(connection), database.count_notes(connection)
     [passages] = connection.execute("select count(*) from passages").fetchone()
     yield Finding(
-        INDEX, "contents", f"{notes:,} notes in {passages:,} passages, last run {state.indexed}"
+        INDEX,
+        "contents",
+        f"{counted(notes, 'note')} in {counted(passages, 'passage')}, last run {state.indexed}",
     )
     if database.get_meta(connection, database.STALE):
         yield Finding(
@@ -328,10 +331,6 @@ def _contents(connection: sqlite3.Connection) -> Iterator[Finding]:
         yield Finding(INDEX, "vectors", why, False, "datasette bear-index")
     elif passages:
         yield Finding(INDEX, "vectors", f"All have a vector of {state.model}")
-
-
-def _notes(count: int) -> str:
-    return "1 note" if count == 1 else f"{count:,} notes"
 
 
 def _version(package: str) -> str:
@@ -372,7 +371,7 @@ def bear_doctor(
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     else:
         click.echo(_as_text(findings, is_terminal=sys.stdout.isatty()))
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        count = counted(len(problems), "problem")
         click.echo(f"\n{count} found." if problems else "\nAll is well.")
     context.exit(1 if problems else 0)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..embeddings.base import ModelUnavailable
+from ..notes import counted
 from .options import Progress, clear_errors, sidecar_option
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def index_sources(
     def on_text(report: Report) -> None:
         say(f"{_changes(report)}: can be searched by words now ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
-            say(f"Making vectors of {_passages(report.pending)} with {embedder.name}")
+            say(f"Making vectors of {counted(report.pending, 'passage')} with {embedder.name}")
 
     started = time.perf_counter()
     embedder = None
@@ -171,10 +172,10 @@ def index_sources(
     vectors = ""
     if report.embedded:
         rate = report.embedded / report.embed_seconds
-        vectors = f", {_passages(report.embedded)} embedded ({rate:,.0f}/s)"
+        vectors = f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"
     say(
         f"{_changes(report)}{vectors} in {time.perf_counter() - started:.1f} s. "
-        f"The index of {_notes(report.notes)} has {report.size / 1e6:.1f} MB: {path}"
+        f"The index of {counted(report.notes, 'note')} has {report.size / 1e6:.1f} MB: {path}"
     )
     # A model that somebody asked for by its name and that can't be had is no mere notice.
     failed = report.model_failure if model is not None else None
@@ -283,11 +284,11 @@ def _preview(path: Path, selection: Selection) -> str | None:
                 added, changed = len(change.added), len(change.changed)
                 removed = len(change.removed)
             click.echo(
-                f"{config.location}: {_notes(reading.count)}. "
+                f"{config.location}: {counted(reading.count, 'note')}. "
                 f"Would add {added:,}, change {changed:,}, remove {removed:,}. Nothing was written."
             )
     for name in selection.remove:
-        click.echo(f"{name}: its {_notes(known[name].notes)} would leave the index.")
+        click.echo(f"{name}: its {counted(known[name].notes, 'note')} would leave the index.")
     return _failed(failed, len(selection.read)) if failed else None
 
 
@@ -346,7 +347,7 @@ def _listing(path: Path) -> str:
 def _what_was_read(config: SourceConfig, reading: Reading | None) -> str:
     if reading is None:
         return f"Nothing has changed in {config.location}"
-    read = _notes(reading.count)
+    read = counted(reading.count, "note")
     if reading.unchanged:
         read = f"{len(reading.notes):,} of {read}"
     lines = [f"Read {read} from {config.location}"]
@@ -366,19 +367,8 @@ def _skipped(name: str, skipped: Sequence[str], most: int) -> list[str]:
 
 
 def _failed(count: int, sources: int) -> str:
-    subject = "1 source" if count == 1 else f"{count:,} sources"
-    return (
-        f"{subject} of {sources:,} could not be read. What the index has of them stays as it was."
-    )
-
-
-def _notes(count: int) -> str:
-    return "1 note" if count == 1 else f"{count:,} notes"
-
-
-def _passages(count: int) -> str:
-    return "1 passage" if count == 1 else f"{count:,} passages"
+    return f"{counted(count, 'source')} of {sources:,} could not be read. What the index has of them stays as it was."
 
 
 def _changes(report: Report) -> str:
-    return f"{_notes(report.added)} added, {report.changed:,} changed, {report.removed:,} removed"
+    return f"{counted(report.added, 'note')} added, {report.changed:,} changed, {report.removed:,} removed"

@@ -9,11 +9,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import click
 
 from ..markdown import plain_text
+from ..notes import counted, local_day
 from ..search.engine import Answer
 from ..search.planner import Plan
 from ..search.results import Hit
@@ -65,7 +65,7 @@ def results_text(answer: Answer, offset: int, screen: Screen = PLAIN) -> str:
         for number, hit in enumerate(answer.results.hits, offset + 1)
     ]
     total, found = answer.results.total, answer.results.found
-    count = _notes(found)
+    count = counted(found, "note")
     if total > found:
         count += f" and {total - found:,} less close in meaning"
     if len(cards) < total:
@@ -273,19 +273,10 @@ def _linked(text: str, url: str | None, screen: Screen) -> str:
 
 
 def _dates(note: Hit | SimilarNote) -> str:
-    created, modified = _day(note.created), _day(note.modified)
+    created, modified = local_day(note.created), local_day(note.modified)
     if created and modified and created != modified:
         return f"{created}, changed {modified}"
-    return modified or created
-
-
-def _day(timestamp: str | None) -> str:
-    """The day of a time on this machine: ``1 May 2024``."""
-    try:
-        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
-    except (ValueError, OverflowError):
-        return ""
-    return f"{moment.day} {moment:%b %Y}"
+    return modified or created or ""
 
 
 def _score_rows(hits: Sequence[Hit], bm25: Mapping[int, float]) -> Iterator[list[str]]:
@@ -318,7 +309,3 @@ def _table(rows: Iterator[list[str]]) -> list[str]:
         "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths)), text])
         for *row, text in zip(*numbers, texts)
     ]
-
-
-def _notes(count: int) -> str:
-    return "1 note" if count == 1 else f"{count:,} notes"

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..embeddings import registry
 from ..index import indexer
-from ..notes import Note, without_title_line
+from ..notes import Note, counted, without_title_line
 from ..sources import SourceError
 from ..sqlite import sqlite3
 from . import EvaluationError
@@ -47,7 +47,7 @@ class Collection:
         documents = dict.fromkeys(key for grades in self.qrels.values() for key in grades)
         if missing := [key for key in documents if key not in ids]:
             raise EvaluationError(
-                f"{self.folder / QRELS} names {_documents(len(missing))} that the index doesn't have, such as "
+                f"{self.folder / QRELS} names {counted(len(missing), 'document')} that the index doesn't have, such as "
                 f"{missing[0]!r}. The notes' keys have to be the ids of the collection's documents."
             )
         queries = [
@@ -201,7 +201,3 @@ def _existing(path: Path) -> Path:
     raise SourceError(
         f"{path} isn't there. A collection is a folder with {CORPUS}, {QUERIES} and {QRELS}."
     )
-
-
-def _documents(count: int) -> str:
-    return "1 document" if count == 1 else f"{count:,} documents"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from ..notes import fold_tag
+from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
 from .filters import Filters
 from .lexer import QUOTES, Piece, scan
@@ -279,7 +279,7 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
         form = _form(typed, value)
         if form is not None:
             space = "" if following.startswith((" ", ")")) else " "
-            detail = "" if notes is None else f"{notes:,} note{'' if notes == 1 else 's'}"
+            detail = "" if notes is None else counted(notes, "note")
             yield Suggestion(typed.name, value, detail, form + space)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..embeddings import registry
 from ..index import database
+from ..notes import counted
 from ..query.query import Query
 from ..sqlite import sqlite3, time_limit
 from . import functions, redaction, rerank
@@ -147,8 +148,8 @@ def changed_notice(changed: int) -> str | None:
     """What to say of so many notes that changed since they were indexed."""
     if not changed:
         return None
-    subject = "1 note has" if changed == 1 else f"{changed:,} notes have"
-    return f"{subject} changed since the index was made. To search them, run: datasette bear-index"
+    has = "has" if changed == 1 else "have"
+    return f"{counted(changed, 'note')} {has} changed since the index was made. To search them, run: datasette bear-index"
 
 
 def _prepare_meaning(

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ..markdown import plain_text
+from ..notes import local_day
 from ..search.planner import Plan
 from ..search.results import Hit, MatchedPassage, marked_html
 from ..search.snippets import innermost, is_close, why
 from ..search.sql import ELLIPSIS, END_MARK, MARK
 from . import render
 from .links import Addresses
-from .site import age, local_day
+from .site import age
 
 # The apps that links open which come without the name of one, by the beginning of the link.
 APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}

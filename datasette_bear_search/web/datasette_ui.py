@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from ..index import schema
+from ..notes import local_day
 from ..query import fts5
 from ..search import redaction
 from ..sqlite import like_literal
@@ -27,7 +28,6 @@ from .site import (
     allowed,
     is_served_here,
     known_sidecar,
-    local_day,
     redacts,
     sidecar_database,
 )

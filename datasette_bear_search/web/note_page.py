@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from datasette import Forbidden, Response
 from markupsafe import Markup
 
-from ..notes import fold_tag
+from ..notes import fold_tag, local_day
 from ..query.filters import InvalidParameter
 from ..query.query import Query, parse
 from ..search import notes as whole_note
@@ -31,7 +31,6 @@ from .site import (
     allowed,
     json_error,
     json_response,
-    local_day,
     redacts,
     sidecar_database,
     unreadable,

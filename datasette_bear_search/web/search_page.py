@@ -19,6 +19,7 @@ from ..index import database as sidecar
 from ..index import rows as stored_sources
 from ..index import watch
 from ..index.database import State
+from ..notes import local_day
 from ..query.filters import HAS, InvalidParameter
 from ..query.query import Query
 from ..search import facets, redaction, spelling
@@ -57,7 +58,6 @@ from .site import (
     cross_encoder,
     json_error,
     json_response,
-    local_day,
     redacts,
     sidecar_database,
     unreadable,

@@ -233,14 +233,6 @@ def json_error(datasette: Datasette, message: str | None, status: int) -> Respon
     return json_response(datasette, body, status)
 
 
-def local_day(timestamp: str | None) -> str | None:
-    """The day of a time, for people: ``1 May 2024``."""
-    if timestamp is None:
-        return None
-    moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
-    return f"{moment.day} {moment:%B %Y}"
-
-
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:
     """How long ago a time is, for people: ``today``, ``3 days ago``, ``5 months ago``; None in the future.
 
