@@ -88,8 +88,7 @@ TOOLS = (
                 "paraphrase": {
                     "type": "boolean",
                     "description": "true for a question or description in other words than the note's own: goes by "
-                    "meaning alone and compares the best passages closely, which may take a second. Not for names, titles "
-                    "and terms",
+                    "meaning alone. Not for names, titles and terms",
                 },
                 "filters": {
                     **_object(FILTERS),

@@ -38,7 +38,7 @@ from .options import Progress, clear_errors
 @click.option(
     "--rerank",
     metavar="NAME",
-    help="Measure the last mode with a reranker, too: maxsim, cross-encoder:MODEL or one of a plugin",
+    help="Measure the last mode with a reranker, too: cross-encoder, cross-encoder:MODEL or one of a plugin",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
 def bear_eval(

@@ -346,7 +346,7 @@ def _page_options() -> list[click.Parameter]:
         _option(
             "rerank",
             metavar="NAME",
-            help="A second, slower look at the first results: maxsim or cross-encoder",
+            help="Rerank the first results, which is slower: cross-encoder, or the name that a plugin gives",
         ),
     ]
 

@@ -183,15 +183,6 @@ class Embedder(Model):
         """How much of each text the model reads, in any unit. Never called by two threads at once."""
         return [len(text) for text in texts]
 
-    def encode_tokens(self, texts: list[str]) -> list[Any]:
-        """For each text one vector a token, without those that the model adds. Never called by two threads at once.
-
-        :raises ModelUnavailable: if the model has none
-        """
-        raise ModelUnavailable(
-            f"The model {self.name} makes one vector of a text and none of its words."
-        )
-
     def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
         """The numbers of each text's word pieces in the model's table of them. Never called by two threads at once.
 
@@ -267,17 +258,6 @@ class Embedder(Model):
         :raises ModelUnavailable: if the model can't be loaded or fails
         """
         return self._run(texts, self.measure)
-
-    def token_vectors(self, texts: Sequence[str]) -> list[Any]:
-        """The vectors of each text's tokens: an array of tokens x numbers, each token's of unit length.
-
-        A query has to wait until all of them are done.
-
-        :raises ModelUnavailable: if the model can't be loaded, fails or has no vectors of tokens
-        """
-        return self._run(
-            texts, lambda texts: [_unit_rows(rows) for rows in self.encode_tokens(texts)]
-        )
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """The word pieces of each text, as numbers for :meth:`piece_similarities`. Takes little time.

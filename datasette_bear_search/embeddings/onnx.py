@@ -106,7 +106,6 @@ class LightModel:
         self._pooling = about["pooling"]
         self._prompts: dict[str, str] = about["prompts"]
         self._padding: dict[str, int] = about["padding"]
-        self._special = numpy.array(about["special"])
         self._middle = numpy.array(about["middle"], dtype="float32")
         self._table = numpy.load(folder / TABLE, mmap_mode="r")
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
@@ -129,19 +128,6 @@ class LightModel:
             for number, row in zip(numbers, pooled):
                 rows[number] = row
         return numpy.array(rows)
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
-        """For each text one vector a token, without those that the model adds."""
-        import numpy
-
-        rows: list[Any] = [None] * len(texts)
-        encodings = self._tokenize(texts)
-        for numbers, vectors, _ in self._read(texts):
-            for number, tokens in zip(numbers, vectors):
-                ids = encodings[number].ids
-                own = ~numpy.isin(ids, self._special)
-                rows[number] = tokens[: len(ids)][own]
-        return rows
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """How many tokens of each text the model reads."""
@@ -331,7 +317,6 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
             "attention_mask": 0,
             "token_type_ids": 0 if is_static else int(model.tokenizer.pad_token_type_id or 0),
         },
-        "special": [] if is_static else list(model.tokenizer.all_special_ids),
         "middle": table.mean(axis=0).tolist(),
     }
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import threading
 from abc import abstractmethod
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,10 +27,6 @@ from .base import (
 )
 
 CROSS_ENCODER = "BAAI/bge-reranker-v2-m3"
-
-# Token vectors of passages that MaxSim keeps: about 700 passages of 100 words with vectors of 384 numbers. Paging, going
-# back and queries about the same thing meet the same passages.
-CACHE_BYTES = 64 * 1024 * 1024
 
 
 class Reranker(Model):
@@ -51,67 +46,6 @@ class Reranker(Model):
 
 
 Factory = Callable[[Embedder | None], Reranker]
-
-
-class MaxSim(Reranker):
-    """Late interaction over the token vectors of the embedding model itself: needs no further model.
-
-    Each of the query's tokens looks for the most similar token of the passage; the mean of these similarities is the
-    score. Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over
-    BERT", SIGIR 2020, do it with a model that is trained for it; ours is trained for whole texts.
-    """
-
-    def __init__(self, embedder: Embedder | None) -> None:
-        super().__init__("maxsim")
-        self._embedder = embedder
-        # Text → float16 array, the last used last.
-        self._vectors: OrderedDict[str, Any] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def prepare(self) -> None:
-        if self._embedder is None:
-            raise ModelUnavailable(
-                "The reranker maxsim needs the model that makes the vectors, and there are none yet. "
-                "Make them: datasette bear-index"
-            )
-        # The first call takes longest, and finds out whether the model has vectors of tokens.
-        self._embedder.token_vectors(["warm up"])
-
-    def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        self.load()
-        # The query's are kept, too: its passages come in batches.
-        [words] = self._tokens([query[:QUERY_CHARACTERS]])
-        if not len(words):
-            return [0.0] * len(passages)
-        return [
-            float((tokens @ words.T).max(axis=0).mean()) if len(tokens) else -1.0
-            for tokens in self._tokens(passages)
-        ]
-
-    def _tokens(self, texts: Sequence[str]) -> list[Any]:
-        """The token vectors of each text, in float32, from memory where it was met before."""
-        with self._lock:
-            known = {text: self._vectors[text] for text in texts if text in self._vectors}
-            for text in known:
-                self._vectors.move_to_end(text)
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            # Half the precision costs nothing in quality, and twice as many passages are kept.
-            vectors = [rows.astype("float16") for rows in self._embedder.token_vectors(new)]
-            known.update(zip(new, vectors))
-            self._remember(dict(zip(new, vectors)))
-        return [known[text].astype("float32") for text in texts]
-
-    def _remember(self, vectors: dict[str, Any]) -> None:
-        with self._lock:
-            for text, rows in vectors.items():
-                if text not in self._vectors:
-                    self._vectors[text] = rows
-                    self._bytes += rows.nbytes
-            while self._bytes > CACHE_BYTES:
-                _, oldest = self._vectors.popitem(last=False)
-                self._bytes -= oldest.nbytes
 
 
 class CrossEncoderReranker(Reranker):
@@ -160,7 +94,7 @@ class CrossEncoderReranker(Reranker):
 
 def our_rerankers() -> dict[str, Factory]:
     """Those that come with us, for the hook."""
-    return {"maxsim": MaxSim, "cross-encoder": lambda embedder: CrossEncoderReranker()}
+    return {"cross-encoder": lambda embedder: CrossEncoderReranker()}
 
 
 def names() -> list[str]:

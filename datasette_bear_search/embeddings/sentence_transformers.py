@@ -115,24 +115,6 @@ class SentenceTransformerEmbedder(Embedder):
         pieces = tokenizer(texts, verbose=False)["input_ids"]
         return [min(len(own), limit) for own in pieces]
 
-    def encode_tokens(self, texts: list[str]) -> list[Any]:
-        if self._light is not None and self._light.has_graph and self._model is None:
-            return self._light.encode_tokens(texts)
-        import torch
-
-        self._library_model()
-        model: Any = self._fast_model
-        tokenize = getattr(model, "preprocess", None) or model.tokenize  # the older name
-        tokens = {name: value for name, value in tokenize(texts).items() if hasattr(value, "to")}
-        with torch.inference_mode():
-            vectors = model({name: value.to(model.device) for name, value in tokens.items()})
-        if "token_embeddings" not in vectors:
-            return super().encode_tokens(texts)
-        added = torch.tensor(model.tokenizer.all_special_ids)
-        own = tokens["attention_mask"].bool() & ~torch.isin(tokens["input_ids"], added)
-        rows = vectors["token_embeddings"].float().cpu()
-        return [text_rows[text_own].numpy() for text_rows, text_own in zip(rows, own)]
-
     def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
         if self._light is not None:
             return self._light.split_into_pieces(texts)
@@ -314,9 +296,6 @@ class ShortenedEmbedder(Embedder):
 
     def measure(self, texts: list[str]) -> list[int]:
         return self.whole.measure(texts)
-
-    def encode_tokens(self, texts: list[str]) -> list[Any]:
-        return self.whole.encode_tokens(texts)
 
     def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
         return self.whole.split_into_pieces(texts)

@@ -20,8 +20,7 @@ from ..embeddings.registry import get_embedder
 from ..embeddings.rerankers import Reranker, get_reranker
 from .results import Hit, Ranking, Results
 
-# Results that are reranked: a page of them. Twenty passages of 100 words that MaxSim hasn't met fit into the time below on
-# two cores that have nothing else to do.
+# Results that are reranked: a page of them.
 TOP = 20
 
 # Seconds that reranking may take; what has no score by then follows in its own order.

@@ -173,7 +173,7 @@ SORT_NAMES = {
     "title": "title",
 }
 RECENCY_NAMES = {"": "no higher", "365": "a little higher", "30": "much higher"}
-RERANK_NAMES = {"": "off", "maxsim": "word by word, slower"}
+RERANK_NAMES = {"": "off", "cross-encoder": "with a cross-encoder, slower"}
 ARCHIVED_NAMES = {"": "included", "0": "left out", "1": "only these"}
 
 

