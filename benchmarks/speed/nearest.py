@@ -26,8 +26,7 @@ from benchmarks.lib.workload import workload
 from benchmarks.speed.floor import Floor
 from benchmarks.speed.scale import scaled_sidecar
 from datasette_bear_search.index import database
-from datasette_bear_search.index import vectors as nearest
-from datasette_bear_search.index import vectors as passage_index
+from datasette_bear_search.index import vectors as stored_vectors
 from datasette_bear_search.index.schema import VECTORS
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planner import plan
@@ -99,11 +98,11 @@ def make(path: Path, library: Path, passages: int) -> None:
             [passages],
         )
         database.set_meta(connection, dimension=vectors.shape[1], model="synthetic")
-        passage_index.prepare(connection)
+        stored_vectors.prepare(connection)
         for start in range(0, passages, ROWS_AT_ONCE):
             some = _vectors(vectors, start, min(start + ROWS_AT_ONCE, passages))
             numbered = enumerate(some, start + 1)
-            passage_index.add(connection, [(number, row.tobytes()) for number, row in numbered])
+            stored_vectors.add(connection, [(number, row.tobytes()) for number, row in numbered])
     unfinished.rename(path)
 
 
@@ -124,9 +123,9 @@ def measure(path: Path, asked: list[bytes]) -> dict:
     times: dict[str, list[float]] = {"ours": [], "vec0_50": [], "vec0_300": [], "numpy": []}
     recalls = []
     with closing(database.connect(path)) as connection:
-        nearest.register(connection)
+        stored_vectors.register(connection)
         started = time.perf_counter()
-        nearest.load(connection)
+        stored_vectors.load(connection)
         reading = time.perf_counter() - started
         for number, vector in enumerate(asked):
             ours, row = timed(

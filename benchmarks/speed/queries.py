@@ -107,7 +107,7 @@ def _ask(
         connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()
 
     for name, way in (("ranking", ranking), ("whole", whole)):
-        vectors.load(connection).forget_looks()
+        vectors.load(connection).cache.clear()
         times[name], _ = timed(way)
     times["FTS5"], _ = timed(lambda: floor.fts5(all_words))
     times["vec0"], _ = timed(lambda: floor.vec0(vector, ROWS))

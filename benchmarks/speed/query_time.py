@@ -186,7 +186,7 @@ class Bench:
 
     def _ours(self, asked: Asked, mode: str) -> tuple[float, dict[str, float]]:
         question = read_question(asked.parameters(mode=mode))
-        vectors.load(self._connection).forget_looks()
+        vectors.load(self._connection).cache.clear()
         milliseconds, answer = timed(lambda: ask(self._connection, question), self._clock)
         return milliseconds, answer.timing_ms
 

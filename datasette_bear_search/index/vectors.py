@@ -1,7 +1,11 @@
-"""The vectors of passages, and a vec0 table of them: the vectors once more, for SQL of anybody's own, or their signs.
+"""Vectors of passages → the passages nearest to a vector.
 
-Searches look for what is near in memory (:mod:`nearest`): in a small library among the vectors, in a large one by the
-signs. Then the table keeps of each number only whether it is above zero, which is a thirty-second of the size.
+The float32 vectors stand in a plain table. A search compares the query with all of them, in
+memory (exact kNN). In a large library, binary quantization comes first: one bit for the sign of
+each number is in memory, the Hamming distance to the query's bits finds candidates, and their
+float32 vectors, read from the table, rank them.
+
+The vec0 table holds the same vectors, for anybody's own SQL; that of a large library holds the bits.
 """
 
 from __future__ import annotations
@@ -22,55 +26,84 @@ from .schema import PASSAGE_INDEX, VECTORS
 
 if TYPE_CHECKING:
     import numpy
+    from numpy.typing import NDArray
 
+    Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
+    Found = Neighbors | NDArray[numpy.int64]  # or the ids of candidates, in no order
 
-# With more passages than this, the table holds their signs: a second copy of the vectors would be 1.5 KB a passage.
-FLOATS_AT_MOST = 20_000
-# An index goes back to vectors when it has shrunk below this share of that, so that it doesn't go back and forth.
-SHRUNK = 0.8
+# Passages of which the vec0 table holds float32 vectors, 1.5 KB each; with more it holds their
+# bits, a thirty-second of that.
+MAX_FLOAT_PASSAGES = 20_000
+# The vec0 table goes back to float32 when the library has shrunk to this share of
+# MAX_FLOAT_PASSAGES: at the limit itself it would be made anew again and again.
+SHRUNK_SHARE = 0.8
 
-# Keys in meta: whether the index holds signs, and a mark that is new whenever it changed.
-SIGNS = "passage_index_signs"
+# Passages that are searched exactly: 60 MB in memory, and as fast as by binary quantization.
+MAX_EXACT_PASSAGES = 40_000
+# Candidates by their bits for each passage that is wanted. Of the 50 nearest by float32 vectors,
+# .99 are among twice 300 (benchmarks/speed/query_time.py).
+OVERSAMPLING = 2
+# Passages that pass the Hamming distance, which is cheap but coarse: so many, or this share of the
+# library if that is more.
+HAMMING_CANDIDATES = 4000
+HAMMING_SHARE = 0.01
+
+# Searches of the whole library whose results are kept: a page shows results, then their facets.
+CACHED_SEARCHES = 8
+
+# Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
+MAX_NOTE_ID = 50_000_000
+# Characters of ids up to which Python parses them itself, which needs no numpy.
+SHORT_LIST = 20_000
+
+# Keys in meta: whether the vec0 table holds bits, and a token that is new after each change of
+# vectors.
+BINARY = "passage_index_signs"
 CHANGED = "passage_index_changed"
 
 
-def holds_signs(connection: sqlite3.Connection) -> bool:
-    """Whether the index holds signs instead of vectors."""
-    return get_meta(connection, SIGNS) is not None
+# --- in the index file
+
+
+def is_binary(connection: sqlite3.Connection) -> bool:
+    """Return whether the vec0 table holds bits instead of float32 vectors."""
+    return get_meta(connection, BINARY) is not None
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the index for vectors of the sidecar's model; anew if it lacks something or the library has outgrown it."""
-    dimension = int(get_meta(connection, "dimension") or 0)
+    """Make the vec0 table for vectors of the index's model.
+
+    One that exists is replaced if it lacks vectors or is the wrong kind for the library's size.
+    """
+    dimension = _dimension(connection)
     [count] = connection.execute("select count(*) from passages").fetchone()
-    had_signs = holds_signs(connection)
-    is_large = count > FLOATS_AT_MOST * (SHRUNK if had_signs else 1)
-    by_signs = is_large and dimension % 8 == 0  # sqlite-vec keeps eight signs in a byte
-    if by_signs != had_signs or get_meta(connection, STALE):
-        connection.execute(f"drop table if exists {PASSAGE_INDEX}")
-        connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
-        if by_signs:
-            set_meta(connection, **{SIGNS: "yes"})
+    was_binary = is_binary(connection)
+    is_large = count > MAX_FLOAT_PASSAGES * (SHRUNK_SHARE if was_binary else 1)
+    binary = is_large and dimension % 8 == 0  # sqlite-vec keeps eight bits in a byte
+    if binary != was_binary or get_meta(connection, STALE):
+        _drop_vec0(connection)
+        if binary:
+            set_meta(connection, **{BINARY: "yes"})
     exists = connection.execute(
         "select 1 from sqlite_master where name = ?", [PASSAGE_INDEX]
     ).fetchone()
     if exists:
         return
-    kind = f"bit[{dimension}]" if by_signs else f"float[{dimension}] distance_metric=cosine"
+    kind = f"bit[{dimension}]" if binary else f"float[{dimension}] distance_metric=cosine"
     connection.execute(f"create virtual table {PASSAGE_INDEX} using vec0(embedding {kind})")
     connection.execute(
         f"insert into {PASSAGE_INDEX} (rowid, embedding) "
-        f"select passage_id, {_stored('vector', by_signs)} from {VECTORS}"
+        f"select passage_id, {_quantized('vector', binary)} from {VECTORS}"
     )
     _mark_changed(connection)
 
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store the vectors of passages: pairs of passage id and float32 BLOB."""
+    """Store vectors of passages: pairs of passage id and float32 BLOB."""
     connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
     connection.executemany(
         f"insert into {PASSAGE_INDEX} (rowid, embedding) "
-        f"values (?, {_stored('?', holds_signs(connection))})",
+        f"values (?, {_quantized('?', is_binary(connection))})",
         rows,
     )
     connection.executemany(
@@ -80,7 +113,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
 
 
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
-    """Forget the vectors of passages, of those that have one."""
+    """Remove the vectors of passages; some may have none."""
     rows = [(passage_id,) for passage_id in passage_ids]
     removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
     if removed <= 0:
@@ -88,168 +121,56 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     if has_vector_extension(connection):
         connection.executemany(f"delete from {PASSAGE_INDEX} where rowid = ?", rows)
     else:
-        # The vec0 table can't be touched now. The next run that can makes it anew from the vectors.
+        # The vec0 table can't be written now. The next run that can makes it anew.
         set_meta(connection, **{STALE: "yes"})
     _mark_changed(connection)
 
 
 def drop(connection: sqlite3.Connection) -> None:
-    """Forget all vectors; every passage waits for a new one."""
+    """Remove all vectors; every passage waits for a new one."""
     connection.execute(f"delete from {VECTORS}")
     connection.execute("update passages set embedded = 0 where embedded")
-    connection.execute(f"drop table if exists {PASSAGE_INDEX}")
-    connection.execute("delete from meta where key in (?, ?)", [SIGNS, STALE])
+    _drop_vec0(connection)
     _mark_changed(connection)
 
 
-def _stored(vector: str, by_signs: bool) -> str:
-    return f"vec_quantize_binary({vector})" if by_signs else vector
+def _drop_vec0(connection: sqlite3.Connection) -> None:
+    connection.execute(f"drop table if exists {PASSAGE_INDEX}")
+    connection.execute("delete from meta where key in (?, ?)", [BINARY, STALE])
+
+
+def _quantized(vector: str, binary: bool) -> str:
+    return f"vec_quantize_binary({vector})" if binary else vector
 
 
 def _mark_changed(connection: sqlite3.Connection) -> None:
-    # In the same transaction: whoever sees the mark sees the change.
+    # In the same transaction: whoever sees the token sees the change.
     connection.execute(
         "insert or replace into meta (key, value) values (?, hex(randomblob(8)))", [CHANGED]
     )
 
 
-# The signs of all vectors in memory: which passages may be near, found in a few milliseconds among a million.
-#
-# Two vectors whose numbers have the same signs point in about the same direction. A first look counts the signs that
-# differ from the query's (Hamming distance), a second one weighs them by the query's own numbers; what is left is
-# compared by the vectors themselves, in :mod:`nearest`.
-
-# Passages that pass the first look, and the share of the library that does if that is more.
-FIRST_LOOK = 4000
-FIRST_LOOK_SHARE = 0.01
+def _dimension(connection: sqlite3.Connection) -> int:
+    return int(get_meta(connection, "dimension") or 0)
 
 
-class Signs:
-    """The signs of a library's vectors, and the passages that they are of."""
-
-    def __init__(self, passage_ids: numpy.ndarray, signs: numpy.ndarray) -> None:
-        """:param signs: a row of bytes a passage, a sign a bit"""
-        self.passage_ids = passage_ids
-        # Sixty-four signs a word; the first words of all vectors stand together, then all second ones, and so on: a
-        # scan reads each list from end to end.
-        self._words = _words(signs)
-
-    @classmethod
-    def read(cls, connection: sqlite3.Connection) -> Signs:
-        """Those of a sidecar whose index holds signs."""
-        import numpy
-
-        # vec0's own tables, a thousand vectors a row. Through vec0 each vector would cost the reading of its whole row.
-        chunks = connection.execute(
-            f"""
-            select chunks.rowids, chunks.validity, vectors.vectors
-            from {PASSAGE_INDEX}_chunks as chunks
-            join {PASSAGE_INDEX}_vector_chunks00 as vectors on vectors.rowid = chunks.chunk_id
-            """
-        )
-        ids, signs = [numpy.empty(0, "i8")], [numpy.empty((0, 0), "u1")]
-        for rowids, validity, vectors in chunks:
-            valid = numpy.unpackbits(numpy.frombuffer(validity, "u1"), bitorder="little").astype(
-                bool
-            )
-            ids.append(numpy.frombuffer(rowids, "<i8")[valid])
-            signs.append(numpy.frombuffer(vectors, "u1").reshape(len(valid), -1)[valid])
-        return cls(numpy.concatenate(ids), numpy.concatenate(signs[1:] or signs))
-
-    def nearest(
-        self, vector: numpy.ndarray, count: int, allowed: numpy.ndarray | None
-    ) -> numpy.ndarray:
-        """The ids of the ``count`` passages that are nearest by their signs, in no order.
-
-        :param vector: float32, as many numbers as the vectors have
-        :param allowed: places of the passages that may be found; None for all
-        """
-        import numpy
-
-        words = self._words if allowed is None else [word[allowed] for word in self._words]
-        ids = self.passage_ids if allowed is None else self.passage_ids[allowed]
-        if len(ids) <= count:
-            return ids
-        asked = _words(numpy.packbits(vector > 0, bitorder="little")[None, :])
-        differing = numpy.zeros(len(ids), "u2")
-        for word, asked_word in zip(words, asked):
-            differing += _ones(word ^ asked_word[0])
-        first = _smallest(differing, max(FIRST_LOOK, count, int(FIRST_LOOK_SHARE * len(ids))))
-        if len(first) > count:
-            # What each byte of signs adds to the product of the query and the signs: eight numbers, 256 ways.
-            bits = numpy.unpackbits(
-                numpy.arange(256, dtype="u1")[:, None], axis=1, bitorder="little"
-            )
-            worth = vector.reshape(-1, 8) @ (bits.astype("f4").T * 2 - 1)
-            signs = numpy.column_stack([word[first] for word in words]).view("u1")[:, : len(worth)]
-            product = worth[numpy.arange(len(worth)), signs].sum(axis=1)
-            first = first[numpy.argpartition(-product, count - 1)[:count]]
-        return ids[first]
+# --- in memory
 
 
-def _words(signs: numpy.ndarray) -> list[numpy.ndarray]:
-    """Rows of bytes as lists of 64-bit words, the first words of all rows first."""
-    import numpy
+class FloatVectors:
+    """All vectors of a library, for exact kNN."""
 
-    padded = numpy.pad(signs, ((0, 0), (0, -signs.shape[1] % 8)))
-    return [numpy.ascontiguousarray(word) for word in padded.view("u8").T]
-
-
-def _ones(words: numpy.ndarray) -> numpy.ndarray:
-    """How many bits of each word are set."""
-    import numpy
-
-    if hasattr(numpy, "bitwise_count"):
-        return numpy.bitwise_count(words)
-    table = numpy.array([bin(number).count("1") for number in range(65536)], "u1")  # numpy 1
-    return table[words.view("u2").reshape(-1, 4)].sum(axis=1, dtype="u1")
-
-
-def _smallest(numbers: numpy.ndarray, count: int) -> numpy.ndarray:
-    """The indexes of the ``count`` smallest numbers, and of those that equal the greatest of them."""
-    import numpy
-
-    # Counting beats sorting: there are few different numbers.
-    up_to = numpy.bincount(numbers).cumsum()
-    return numpy.flatnonzero(numbers <= numpy.searchsorted(up_to, min(count, len(numbers))))
-
-
-# The passages nearest to a vector: among all vectors in a small library, in a large one among those that are near by their signs.
-#
-# Either is kept in memory, by every process that searches, and read again when it changed.
-
-# Up to so many passages are compared by their vectors, if they have signs or not: 60 MB in memory, and as fast.
-EXACT_AT_MOST = 40_000
-# Of a large library so many times as many passages are found by their signs as are wanted, and the vectors tell which are
-# near. Of the fifty that are nearest by their vectors, .99 are among twice three hundred (benchmarks/query_time.py).
-BY_SIGNS = 2
-
-# Looks at all passages whose answers are kept: a page asks for its results, then for its facets.
-REMEMBERED = 8
-
-# Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
-LARGEST_SET = 50_000_000
-# Characters of ids up to which Python reads them itself.
-SHORT = 20_000
-
-_IDS = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*", re.ASCII)
-
-
-class Vectors:
-    """The vectors of a library, and the passages that they are of."""
-
-    def __init__(self, passage_ids: numpy.ndarray, vectors: numpy.ndarray) -> None:
-        """:param vectors: a row of float32 numbers a passage"""
+    def __init__(self, passage_ids: NDArray[numpy.int64], vectors: NDArray[numpy.float32]) -> None:
+        """:param vectors: float32, passages x numbers"""
         self.passage_ids = passage_ids
         self._vectors = _of_unit_length(vectors)
 
     def nearest(
-        self, vector: numpy.ndarray, count: int, allowed: numpy.ndarray | None = None
-    ) -> list[tuple[int, float]]:
-        """Pairs of passage id and cosine similarity, the nearest first, ``count`` at most.
+        self, vector: NDArray[numpy.float32], count: int, allowed: NDArray[Any] | None = None
+    ) -> Neighbors:
+        """Return the ``count`` passages nearest to a vector.
 
-        :param vector: float32, as many numbers as the vectors have
-        :param allowed: places of the passages that may be found; None for all
+        :param allowed: positions of the passages that may be found; None for all
         """
         import numpy
 
@@ -264,171 +185,174 @@ class Vectors:
         return list(zip(ids[order].tolist(), similarities[order].tolist()))
 
 
-class Library:
-    """What is kept in memory of a library: the vectors or their signs, and which note each passage is of."""
+class BinaryVectors:
+    """One bit for each number of each vector of a library: whether it is above zero."""
 
-    def __init__(self, looked_at: Vectors | Signs) -> None:
-        self._looked_at = looked_at
-        self._note_ids: numpy.ndarray | None = None
-        self._looks: OrderedDict[tuple[bytes, int], Future] = OrderedDict()
-        self._looks_lock = threading.Lock()
+    def __init__(self, passage_ids: NDArray[numpy.int64], bits: NDArray[numpy.uint8]) -> None:
+        """:param bits: bytes, passages x numbers / 8"""
+        self.passage_ids = passage_ids
+        # 64 bits a word; the first words of all vectors stand together, then all second ones, and
+        # so on: a scan reads each list from end to end.
+        self._words = _words(bits)
+
+    @classmethod
+    def read(cls, connection: sqlite3.Connection) -> BinaryVectors:
+        """Return the bits that the vec0 table holds."""
+        import numpy
+
+        # vec0's own tables, 1,000 vectors a row. Through vec0 each would cost reading its whole
+        # row.
+        chunks = connection.execute(
+            f"""
+            select chunks.rowids, chunks.validity, vectors.vectors
+            from {PASSAGE_INDEX}_chunks as chunks
+            join {PASSAGE_INDEX}_vector_chunks00 as vectors on vectors.rowid = chunks.chunk_id
+            """
+        )
+        ids, bits = [numpy.empty(0, "i8")], [numpy.empty((0, 0), "u1")]
+        for rowids, validity, vectors in chunks:
+            flags = numpy.unpackbits(numpy.frombuffer(validity, "u1"), bitorder="little")
+            valid = flags.astype(bool)
+            ids.append(numpy.frombuffer(rowids, "<i8")[valid])
+            bits.append(numpy.frombuffer(vectors, "u1").reshape(len(valid), -1)[valid])
+        return cls(numpy.concatenate(ids), numpy.concatenate(bits[1:] or bits))
+
+    def candidates(
+        self, vector: NDArray[numpy.float32], count: int, allowed: NDArray[Any] | None
+    ) -> NDArray[numpy.int64]:
+        """Return the ids of the ``count`` passages that seem nearest by their bits, in no order.
+
+        :param allowed: positions of the passages that may be found; None for all
+        """
+        import numpy
+
+        words = self._words if allowed is None else [word[allowed] for word in self._words]
+        ids = self.passage_ids if allowed is None else self.passage_ids[allowed]
+        if len(ids) <= count:
+            return ids
+        query = _words(numpy.packbits(vector > 0, bitorder="little")[None, :])
+        distances = numpy.zeros(len(ids), "u2")
+        for word, query_word in zip(words, query):
+            distances += _ones(word ^ query_word[0])
+        least = max(HAMMING_CANDIDATES, count, int(HAMMING_SHARE * len(ids)))
+        near = _smallest(distances, least)
+        if len(near) > count:
+            # Asymmetric distance: the query's own numbers times the signs. What each byte of bits
+            # adds to the product is looked up: eight numbers, 256 ways.
+            ways = numpy.arange(256, dtype="u1")[:, None]
+            signs = numpy.unpackbits(ways, axis=1, bitorder="little").astype("f4").T * 2 - 1
+            products = vector.reshape(-1, 8) @ signs
+            bits = numpy.column_stack([word[near] for word in words]).view("u1")
+            rows = numpy.arange(len(products))
+            similarities = products[rows, bits[:, : len(products)]].sum(axis=1)
+            near = near[numpy.argpartition(-similarities, count - 1)[:count]]
+        return ids[near]
+
+
+class VectorIndex:
+    """What is kept in memory of an index file: its vectors, and the note of each passage."""
+
+    def __init__(self, vectors: FloatVectors | BinaryVectors) -> None:
+        self.cache: OrderedDict[tuple[bytes, int], Future[Found]] = OrderedDict()
+        self._vectors = vectors
+        self._note_ids: NDArray[numpy.int64] | None = None
+        self._cache_lock = threading.Lock()
 
     def nearest(
         self, connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None
-    ) -> list[tuple[int, float]]:
-        """Pairs of passage id and cosine similarity, the nearest first, ``count`` at most.
+    ) -> Neighbors:
+        """Return the ``count`` passages nearest to a vector, or fewer.
 
-        :param vector: float32, as many numbers as the vectors have
-        :param notes: the set of the notes that may be found, as ``note_set()`` makes it; None for all
+        :param vector: float32, as many numbers as the stored vectors
+        :param notes: the notes that may be found, as :func:`note_set` returns them; None for all
         """
-        if not len(self._looked_at.passage_ids):
+        if not len(self._vectors.passage_ids):
             return []
         if notes is None:
-            found = self.look_ahead(vector, count).result()
+            found = self.prefetch(vector, count).result()
         else:
-            found = self._look(vector, count, self._of_notes(connection, notes))
-        if isinstance(self._looked_at, Signs):
-            return _read_vectors(connection, found.tolist()).nearest(_numbers(vector), count)
-        return found
+            found = self._search(vector, count, self._positions(connection, notes))
+        if isinstance(found, list):
+            return found
+        return _read_vectors(connection, found.tolist()).nearest(_numbers(vector), count)
 
-    def look_ahead(self, vector: bytes, count: int) -> Future:
-        """Begin to look at all passages, in a thread of its own: what a statement asks for is there when it comes to it."""
-        with self._looks_lock:
-            look = self._looks.get((vector, count))
-            if look is None or (look.done() and look.exception()):
-                look = _threads.submit(self._look, vector, count, None)
-                self._looks[vector, count] = look
-                if len(self._looks) > REMEMBERED:
-                    self._looks.popitem(last=False)
-            return look
+    def prefetch(self, vector: bytes, count: int) -> Future[Found]:
+        """Begin to search all passages, in a thread, for a statement that will ask for the same."""
+        with self._cache_lock:
+            search = self.cache.get((vector, count))
+            if search is None or (search.done() and search.exception()):
+                search = _threads.submit(self._search, vector, count, None)
+                self.cache[vector, count] = search
+                if len(self.cache) > CACHED_SEARCHES:
+                    self.cache.popitem(last=False)
+            return search
 
-    def forget_looks(self) -> None:
-        """Let the next look at the same be a new one."""
-        with self._looks_lock:
-            self._looks.clear()
-
-    def _look(self, vector: bytes, count: int, allowed: numpy.ndarray | None) -> Any:
-        """What :meth:`nearest` returns; by signs, only the ids of all that may be near."""
-        wanted = BY_SIGNS * count if isinstance(self._looked_at, Signs) else count
-        return self._looked_at.nearest(_numbers(vector), wanted, allowed)
-
-    def _of_notes(self, connection: sqlite3.Connection, notes: bytes) -> numpy.ndarray:
-        """The places of the passages of some notes."""
-        import numpy
-
-        is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
-        note_ids = self.note_ids(connection)
-        # The first byte is that of the note 1; here it is that of 0, which is none. Notes beyond the last one aren't in the set.
-        return numpy.flatnonzero(is_allowed[numpy.minimum(note_ids, len(notes) + 1)])
-
-    def note_ids(self, connection: sqlite3.Connection) -> numpy.ndarray:
-        """The notes that the passages are of, read when a filter is first used; 0 for a passage that is gone."""
+    def note_ids(self, connection: sqlite3.Connection) -> NDArray[numpy.int64]:
+        """Return the note of each passage, 0 if it is gone; read at the first filter."""
         import numpy
 
         if self._note_ids is None:
             rows = connection.execute("select id, note_id from passages order by id").fetchall()
             ids, note_ids = numpy.array(rows, "i8").reshape(-1, 2).T
-            wanted = self._looked_at.passage_ids
-            place = numpy.searchsorted(ids, wanted).clip(max=max(len(ids) - 1, 0))
-            self._note_ids = numpy.where(ids[place] == wanted, note_ids[place], 0)
+            wanted = self._vectors.passage_ids
+            position = numpy.searchsorted(ids, wanted).clip(max=max(len(ids) - 1, 0))
+            self._note_ids = numpy.where(ids[position] == wanted, note_ids[position], 0)
         return self._note_ids
 
+    def _search(self, vector: bytes, count: int, allowed: NDArray[Any] | None) -> Found:
+        if isinstance(self._vectors, BinaryVectors):
+            return self._vectors.candidates(_numbers(vector), OVERSAMPLING * count, allowed)
+        return self._vectors.nearest(_numbers(vector), count, allowed)
 
-def load(connection: sqlite3.Connection, *, is_filtered: bool = False) -> Library:
-    """What is kept in memory of a sidecar, as it is now. It is read again only when it changed.
+    def _positions(self, connection: sqlite3.Connection, notes: bytes) -> NDArray[Any]:
+        """Return the positions of the passages of some notes."""
+        import numpy
 
-    :param is_filtered: whether not all notes may be found, which needs a little more
-    :raises sqlite3.DatabaseError: if the sidecar is damaged
+        # The first byte of the set is note 1; here it is note 0, which is none. The last byte
+        # stands for all notes beyond the set.
+        is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
+        note_ids = self.note_ids(connection)
+        return numpy.flatnonzero(is_allowed[numpy.minimum(note_ids, len(notes) + 1)])
+
+
+def load(connection: sqlite3.Connection, *, is_filtered: bool = False) -> VectorIndex:
+    """Return the vectors of an index file as they are now; they are read again only after a change.
+
+    :param is_filtered: whether only some notes will be searched, which needs a little more
+    :raises sqlite3.DatabaseError: if the file is damaged
     """
     path = file_of(connection)
-    mark = get_meta(connection, CHANGED)
-    with _lock:
+    token = get_meta(connection, CHANGED)
+    with _loaded_lock:
         known = _loaded.get(path)
-        if known is None or known[0] != mark:
-            known = _loaded[path] = (mark, _read(connection))
+        if known is None or known[0] != token:
+            known = _loaded[path] = (token, _read(connection))
     if is_filtered:
         known[1].note_ids(connection)
     return known[1]
 
 
-def register(connection: sqlite3.Connection) -> None:
-    """Give a connection to a sidecar ``nearest_passages(vector, count)`` and ``nearest_passages(vector, count, notes)``.
-
-    It answers with a JSON object of ``count`` passages at most, the nearest first: their ids, and the cosine similarity of
-    each. ``notes`` is the set of the notes that may be found, as ``note_set()`` makes it. NULL for a vector of another length.
-
-    ``note_set(ids)`` makes a set of ids of notes, as text with commas between them, such as group_concat() gives: a BLOB in
-    which the byte at the place of each id is 1, and any other 0.
-    """
-
-    def nearest_passages(vector: Any, count: Any, *notes: Any) -> str | None:
-        if not isinstance(vector, bytes) or not isinstance(count, int) or count < 1:
-            return None
-        if len(vector) != 4 * _dimension(connection):
-            return None
-        allowed = _as_set(notes[0]) if notes else None
-        found = load(connection).nearest(connection, vector, count, allowed)
-        # Nine digits are all that a float32 has. json.dumps() looks for the fewest, which takes twice as long.
-        pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
-        return f"{{{pairs}}}"
-
-    connection.create_function("nearest_passages", -1, nearest_passages)
-    connection.create_function("note_set", 1, note_set, deterministic=True)
-
-
-def note_set(ids: Any) -> bytes:
-    """A set of notes as bytes, by their ids with commas between them; an empty one if that is something else."""
-    if not isinstance(ids, (str, int)) or not _IDS.fullmatch(str(ids)):
-        return b""
-    # numpy reads many in a tenth of the time, but takes a tenth of a second to import, and who searches by words alone may
-    # not have it.
-    if len(str(ids)) > SHORT and find_spec("numpy"):
-        import numpy
-
-        numbers = numpy.fromstring(ids, "i8", sep=",")
-        if numbers.min() < 1 or numbers.max() > LARGEST_SET:
-            return b""
-        members = numpy.zeros(numbers.max(), "u1")
-        members[numbers - 1] = 1
-        return members.tobytes()
-    numbers = [int(number) for number in str(ids).split(",")]
-    if min(numbers) < 1 or max(numbers) > LARGEST_SET:
-        return b""
-    members = bytearray(max(numbers))
-    for number in numbers:
-        members[number - 1] = 1
-    return bytes(members)
-
-
-def _as_set(notes: Any) -> bytes:
-    """Any value as a set of notes: nothing but zeros and ones."""
-    return bytes(notes).translate(_ONES) if isinstance(notes, bytes) else b""
-
-
-_ONES = b"\0" + b"\1" * 255
-
-# numpy lets go of Python's lock while it looks, and SQLite while it searches by words.
+# numpy releases Python's lock while it compares, and SQLite while it searches by words.
 _threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="nearest passages")
 
-_lock = threading.Lock()
-_loaded: dict[str, tuple[str | None, Library]] = {}
+_loaded_lock = threading.Lock()
+_loaded: dict[str, tuple[str | None, VectorIndex]] = {}
 
 
-def _read(connection: sqlite3.Connection) -> Library:
+def _read(connection: sqlite3.Connection) -> VectorIndex:
     try:
         [count] = connection.execute(f"select count(*) from {VECTORS}").fetchone()
-        by_signs = count > EXACT_AT_MOST and holds_signs(connection)
-        return Library(Signs.read(connection) if by_signs else _read_vectors(connection))
+        if count > MAX_EXACT_PASSAGES and is_binary(connection):
+            return VectorIndex(BinaryVectors.read(connection))
+        return VectorIndex(_read_vectors(connection))
     except ValueError as error:
         raise sqlite3.DatabaseError(f"the passage index is malformed: {error}") from error
 
 
-def _dimension(connection: sqlite3.Connection) -> int:
-    return int(get_meta(connection, "dimension") or 0)
-
-
-def _read_vectors(connection: sqlite3.Connection, passage_ids: list[int] | None = None) -> Vectors:
-    """The vectors of these passages, or of all."""
+def _read_vectors(
+    connection: sqlite3.Connection, passage_ids: Sequence[int] | None = None
+) -> FloatVectors:
+    """Return the vectors of these passages, or of all."""
     import numpy
 
     dimension = _dimension(connection)
@@ -438,19 +362,111 @@ def _read_vectors(connection: sqlite3.Connection, passage_ids: list[int] | None 
         sql += " and passage_id in (select value from json_each(?))"
         parameters.append(json.dumps(passage_ids))
     rows = connection.execute(sql, parameters).fetchall()
-    vectors = numpy.frombuffer(b"".join(vector for _, vector in rows), "<f4")
+    vectors = _numbers(b"".join(vector for _, vector in rows))
     ids = numpy.array([passage_id for passage_id, _ in rows], "i8")
-    return Vectors(ids, vectors.reshape(len(rows), dimension))
+    return FloatVectors(ids, vectors.reshape(len(rows), dimension))
 
 
-def _numbers(vector: bytes) -> numpy.ndarray:
+def _numbers(vector: bytes) -> NDArray[numpy.float32]:
     import numpy
 
     return numpy.frombuffer(vector, "<f4")
 
 
-def _of_unit_length(vectors: numpy.ndarray) -> numpy.ndarray:
+def _of_unit_length(vectors: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
     import numpy
 
     lengths = numpy.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / numpy.maximum(lengths, 1e-12)
+
+
+def _words(bits: NDArray[numpy.uint8]) -> list[NDArray[numpy.uint64]]:
+    """Return rows of bytes as lists of 64-bit words, the first words of all rows first."""
+    import numpy
+
+    padded = numpy.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    return [numpy.ascontiguousarray(word) for word in padded.view("u8").T]
+
+
+def _ones(words: NDArray[numpy.uint64]) -> NDArray[numpy.uint8]:
+    """Return how many bits of each word are set."""
+    import numpy
+
+    if hasattr(numpy, "bitwise_count"):
+        ones: NDArray[numpy.uint8] = numpy.bitwise_count(words)
+        return ones
+    table = numpy.array([bin(number).count("1") for number in range(65536)], "u1")  # numpy 1
+    return table[words.view("u2").reshape(-1, 4)].sum(axis=1, dtype="u1")
+
+
+def _smallest(numbers: NDArray[numpy.uint16], count: int) -> NDArray[Any]:
+    """Return the positions of the ``count`` smallest numbers, and of others equal to the last."""
+    import numpy
+
+    # Counting beats sorting: there are few different numbers.
+    up_to = numpy.bincount(numbers).cumsum()
+    return numpy.flatnonzero(numbers <= numpy.searchsorted(up_to, min(count, len(numbers))))
+
+
+# --- in SQL
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Add ``nearest_passages(vector, count[, notes])`` and ``note_set(ids)`` to a connection.
+
+    ``nearest_passages`` returns a JSON object of at most ``count`` passages, nearest first: id →
+    cosine similarity. ``notes`` is a set of the notes that may be found. NULL for a vector of
+    another length.
+
+    ``note_set`` returns such a set for ids of notes, as text with commas between them, such as
+    group_concat() makes: a BLOB in which the byte at the position of each id is 1, others 0.
+    """
+
+    def nearest_passages(vector: Any, count: Any, *notes: Any) -> str | None:
+        if not isinstance(vector, bytes) or not isinstance(count, int) or count < 1:
+            return None
+        if len(vector) != 4 * _dimension(connection):
+            return None
+        allowed = _as_set(notes[0]) if notes else None
+        found = load(connection).nearest(connection, vector, count, allowed)
+        # Nine digits are all that a float32 has. json.dumps() looks for the fewest, which takes
+        # twice as long.
+        pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
+        return f"{{{pairs}}}"
+
+    connection.create_function("nearest_passages", -1, nearest_passages)
+    connection.create_function("note_set", 1, note_set, deterministic=True)
+
+
+def note_set(ids: Any) -> bytes:
+    """Return a set of notes as bytes, by ids with commas between them; b"" for anything else."""
+    text = str(ids)
+    if not isinstance(ids, (str, int)) or not _IDS.fullmatch(text):
+        return b""
+    # numpy parses many in a tenth of the time, but takes .1 s to import, and who searches by words
+    # alone may not have it.
+    if len(text) > SHORT_LIST and find_spec("numpy"):
+        import numpy
+
+        array = numpy.fromstring(text, "i8", sep=",")
+        if array.min() < 1 or array.max() > MAX_NOTE_ID:
+            return b""
+        flags = numpy.zeros(array.max(), "u1")
+        flags[array - 1] = 1
+        return flags.tobytes()
+    numbers = [int(number) for number in text.split(",")]
+    if min(numbers) < 1 or max(numbers) > MAX_NOTE_ID:
+        return b""
+    members = bytearray(max(numbers))
+    for number in numbers:
+        members[number - 1] = 1
+    return bytes(members)
+
+
+_IDS = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*", re.ASCII)
+_AS_FLAGS = b"\0" + b"\1" * 255
+
+
+def _as_set(notes: Any) -> bytes:
+    """Return any value as a set of notes: nothing but zeros and ones."""
+    return bytes(notes).translate(_AS_FLAGS) if isinstance(notes, bytes) else b""

@@ -12,8 +12,7 @@ from typing import Any
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
-from ..index import database
-from ..index import vectors as nearest
+from ..index import database, vectors
 from ..markdown import plain_text
 from ..query.query import parse
 from ..sqlite import sqlite3
@@ -171,7 +170,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
             print(error, file=sys.stderr)
             return None
 
-    nearest.register(connection)
+    vectors.register(connection)
     connection.create_aggregate("mean_vector", 2, MeanVector)
     connection.create_aggregate("scores_around", 3, ScoresAround)
     # Deterministic, or SQLite would call it once a row.

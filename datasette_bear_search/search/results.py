@@ -155,9 +155,9 @@ def prefetch(connection: sqlite3.Connection, planned: Plan, embedder: Embedder) 
     :param embedder: one that has the query's vector already
     :raises sqlite3.DatabaseError: if the sidecar is damaged
     """
-    library = vectors.load(connection, is_filtered=bool(planned.query.filters))
+    index = vectors.load(connection, is_filtered=bool(planned.query.filters))
     if not planned.query.filters:
-        library.look_ahead(embedder.embed_query(planned.query.meaning), NEAREST_PASSAGES)
+        index.prefetch(embedder.embed_query(planned.query.meaning), NEAREST_PASSAGES)
 
 
 def retrieve(

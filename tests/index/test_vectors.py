@@ -1,6 +1,7 @@
-"""What finds the nearest passages: all vectors, or in a large library their signs."""
+"""Nearest passages: by all float32 vectors, or in a large library by their bits first."""
 
 import json
+import threading
 from contextlib import closing
 
 import numpy
@@ -8,10 +9,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
-from datasette_bear_search.index import vectors as nearest
-from datasette_bear_search.index import vectors as passage_index
-from datasette_bear_search.index import vectors as signs
+from datasette_bear_search.index import database, vectors
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0
@@ -34,8 +32,8 @@ def large_from(monkeypatch):
     """Take libraries of more passages than this for large ones."""
 
     def set_both(passages: int) -> None:
-        monkeypatch.setattr(passage_index, "FLOATS_AT_MOST", passages)
-        monkeypatch.setattr(nearest, "EXACT_AT_MOST", passages)
+        monkeypatch.setattr(vectors, "MAX_FLOAT_PASSAGES", passages)
+        monkeypatch.setattr(vectors, "MAX_EXACT_PASSAGES", passages)
 
     return set_both
 
@@ -47,13 +45,13 @@ def connection(request, write, bear_index, sidecar_path, large_from):
     write(*NOTES)
     bear_index()
     with closing(database.connect(sidecar_path)) as connection:
-        nearest.register(connection)
+        vectors.register(connection)
         yield connection
 
 
-def holds_signs(path) -> bool:
+def is_binary(path) -> bool:
     with closing(database.connect(path)) as connection:
-        return passage_index.holds_signs(connection)
+        return vectors.is_binary(connection)
 
 
 async def rows(path, **parameters) -> list[dict]:
@@ -75,24 +73,24 @@ QUESTIONS = [
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_a_large_library_is_found_by_signs_as_a_small_one_by_vectors(
+async def test_a_large_library_finds_by_bits_what_a_small_one_finds_by_float_vectors(
     write, bear_index, sidecar_path, large_from
 ):
     write(*NOTES)
     bear_index()
     exact = [await rows(sidecar_path, **question) for question in QUESTIONS]
-    assert not holds_signs(sidecar_path)
+    assert not is_binary(sidecar_path)
     assert exact[0]
     assert not exact[-1]
     large_from(5)
     bear_index("--rebuild")
-    assert holds_signs(sidecar_path)
+    assert is_binary(sidecar_path)
     assert [await rows(sidecar_path, **question) for question in QUESTIONS] == exact
 
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_notes_like_one_are_found_by_signs_too(write, bear_index, sidecar_path, large_from):
+async def test_similar_notes_are_found_by_bits_too(write, bear_index, sidecar_path, large_from):
     async def similar() -> list[dict]:
         response = await Datasette([str(sidecar_path)]).client.get("/-/bear-search/similar/3.json")
         return response.json()["rows"]
@@ -165,16 +163,16 @@ def test_a_library_that_grows_and_shrinks_changes_its_index(
     large_from(20)
     write(*NOTES[:20])
     bear_index()
-    assert not holds_signs(sidecar_path)
+    assert not is_binary(sidecar_path)
     write(*NOTES)
     bear_index()
-    assert holds_signs(sidecar_path)
+    assert is_binary(sidecar_path)
     write(*NOTES[:18], BearNote("# Different", created=day(30)))
     bear_index()
-    assert holds_signs(sidecar_path), "a little smaller is no reason to make all of it anew"
+    assert is_binary(sidecar_path), "a little smaller is no reason to make all of it anew"
     write(*NOTES[:4], BearNote("# Other", created=day(30)))
     bear_index()
-    assert not holds_signs(sidecar_path)
+    assert not is_binary(sidecar_path)
     with closing(database.connect(sidecar_path)) as connection:
         found = connection.execute(
             "select count(*) from _passage_index where rowid in (select passage_id from _vectors)"
@@ -182,68 +180,68 @@ def test_a_library_that_grows_and_shrinks_changes_its_index(
     assert found == (5,)
 
 
-def test_vectors_that_have_no_whole_bytes_of_signs_stay_vectors(
+def test_vectors_whose_bits_fill_no_whole_bytes_stay_float(
     write, bear_index, sidecar_path, large_from, monkeypatch
 ):
     monkeypatch.setattr(TinyEmbedder, "DIMENSION", 60)
     large_from(5)
     write(*NOTES)
     bear_index()
-    assert not holds_signs(sidecar_path)
+    assert not is_binary(sidecar_path)
 
 
-def library_of(vectors: numpy.ndarray) -> signs.Signs:
-    packed = numpy.packbits(vectors > 0, axis=1, bitorder="little")
-    return signs.Signs(numpy.arange(len(vectors)) + 1000, packed)
+def binary(rows: numpy.ndarray) -> vectors.BinaryVectors:
+    packed = numpy.packbits(rows > 0, axis=1, bitorder="little")
+    return vectors.BinaryVectors(numpy.arange(len(rows)) + 1000, packed)
 
 
 @pytest.mark.parametrize("dimension", [72, 384])
-def test_signs_find_what_is_near(dimension):
+def test_bits_find_what_is_near(dimension):
     random = numpy.random.default_rng(1)
     # Passages in groups of ten about the same thing, as in a library.
     subjects = random.standard_normal((600, dimension), "f4").repeat(10, axis=0)
-    vectors = subjects + 0.5 * random.standard_normal(subjects.shape, "f4")
-    vectors /= numpy.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = subjects + 0.5 * random.standard_normal(subjects.shape, "f4")
+    rows /= numpy.linalg.norm(rows, axis=1, keepdims=True)
     found = []
     for subject in range(0, 600, 20):
         vector = subjects[subject * 10]
-        near = library_of(vectors).nearest(vector, 200, None).tolist()
+        near = binary(rows).candidates(vector, 200, None).tolist()
         assert len(set(near)) == 200
-        best = numpy.argsort(-vectors @ vector)[:10] + 1000
+        best = numpy.argsort(-rows @ vector)[:10] + 1000
         found.append(len(set(best) & set(near)) / 10)
     assert numpy.mean(found) >= 0.97
 
 
-def test_signs_of_some_passages_find_only_those():
-    vectors = numpy.random.default_rng(2).standard_normal((5000, 64)).astype("f4")
+def test_bits_of_some_passages_find_only_those():
+    rows = numpy.random.default_rng(2).standard_normal((5000, 64)).astype("f4")
     allowed = numpy.arange(0, 5000, 7)
-    near = library_of(vectors).nearest(vectors[70], 50, allowed).tolist()
+    near = binary(rows).candidates(rows[70], 50, allowed).tolist()
     assert len(near) == 50
     assert 1070 in near
     assert {(number - 1000) % 7 for number in near} == {0}
 
 
 def test_few_passages_are_all_found():
-    vectors = numpy.random.default_rng(3).standard_normal((40, 64)).astype("f4")
-    assert sorted(library_of(vectors).nearest(vectors[0], 50, None)) == list(range(1000, 1040))
+    rows = numpy.random.default_rng(3).standard_normal((40, 64)).astype("f4")
+    assert sorted(binary(rows).candidates(rows[0], 50, None)) == list(range(1000, 1040))
 
 
 def test_bits_are_counted_without_the_newest_numpy(monkeypatch):
     words = numpy.random.default_rng(4).integers(0, 2**63, 100, "u8")
-    counted = signs._ones(words).tolist()
+    counted = vectors._ones(words).tolist()
     monkeypatch.delattr(numpy, "bitwise_count")
-    assert signs._ones(words).tolist() == counted == [int(word).bit_count() for word in words]
+    assert vectors._ones(words).tolist() == counted == [int(word).bit_count() for word in words]
 
 
-def test_an_index_that_an_older_version_laid_out_is_laid_out_anew(
+def test_the_vec0_table_is_replaced_when_the_limit_is_lower(
     write, bear_index, sidecar_path, large_from
 ):
     write(*NOTES)
     bear_index()
-    assert not holds_signs(sidecar_path)
+    assert not is_binary(sidecar_path)
     large_from(5)
     bear_index()
-    assert holds_signs(sidecar_path), "without a note that changed"
+    assert is_binary(sidecar_path), "without a note that changed"
 
 
 @pytest.mark.parametrize(
@@ -266,53 +264,145 @@ def test_an_index_that_an_older_version_laid_out_is_laid_out_anew(
     ],
 )
 def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
-    assert nearest.note_set(ids) == notes
+    assert vectors.note_set(ids) == notes
 
 
 def test_a_large_set_needs_no_numpy(monkeypatch):
     ids = ",".join(map(str, range(2, 9000, 2)))
-    by_numpy = nearest.note_set(ids)
-    monkeypatch.setattr(nearest, "find_spec", lambda name: None)
-    assert nearest.note_set(ids) == by_numpy == b"\0\1" * 4499
+    by_numpy = vectors.note_set(ids)
+    monkeypatch.setattr(vectors, "find_spec", lambda name: None)
+    assert vectors.note_set(ids) == by_numpy == b"\0\1" * 4499
 
 
 @pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "null", "zeroblob(100)"])
 def test_any_value_is_a_set_of_notes(connection, notes):
     vector = connection.execute("select vector from _vectors").fetchone()[0]
-    sql = f"select group_concat(distinct note_id) from json_each(nearest_passages(?, 9, {notes})) join passages on passages.id = key"
+    sql = f"""
+        select group_concat(distinct note_id)
+        from json_each(nearest_passages(?, 9, {notes}))
+        join passages on passages.id = key
+        """
     found = connection.execute(sql, [vector]).fetchone()
     assert found == (("3",) if notes.startswith("x") else (None,))
 
 
-def test_a_look_is_taken_once(connection, monkeypatch):
-    vectors = [vector for (vector,) in connection.execute("select distinct vector from _vectors")]
-    library = nearest.load(connection)
-    before = [library.nearest(connection, vector, 4, None) for vector in vectors]
-    taken = []
-    look = library._look
+def test_a_search_is_made_once(connection, monkeypatch):
+    stored = [vector for (vector,) in connection.execute("select distinct vector from _vectors")]
+    index = vectors.load(connection)
+    before = [index.nearest(connection, vector, 4, None) for vector in stored]
+    searched = []
+    search = index._search
     monkeypatch.setattr(
-        library, "_look", lambda vector, *asked: taken.append(vector) or look(vector, *asked)
+        index, "_search", lambda vector, *asked: searched.append(vector) or search(vector, *asked)
     )
-    again = [library.nearest(connection, vector, 4, None) for vector in reversed(vectors)]
+    again = [index.nearest(connection, vector, 4, None) for vector in reversed(stored)]
     assert again[::-1] == before
-    # The last ones are kept; of another number is another look.
-    assert set(taken) == set(vectors[: -nearest.REMEMBERED])
-    taken.clear()
-    library.look_ahead(vectors[0], 3).result()
-    assert len(library.nearest(connection, vectors[0], 3, None)) == 3
-    assert taken == [vectors[0]]
+    # The last ones are kept; of another number is another search.
+    assert set(searched) == set(stored[: -vectors.CACHED_SEARCHES])
+    searched.clear()
+    index.prefetch(stored[0], 3).result()
+    assert len(index.nearest(connection, stored[0], 3, None)) == 3
+    assert searched == [stored[0]]
 
 
-def test_what_fails_while_looking_ahead_is_told_when_it_is_asked_for(connection, monkeypatch):
+def test_what_fails_in_a_prefetch_is_raised_by_the_search(connection, monkeypatch):
     def fail(*asked):
         raise RuntimeError("no memory")
 
     [vector] = connection.execute("select vector from _vectors").fetchone()
-    library = nearest.load(connection)
+    index = vectors.load(connection)
     with monkeypatch.context() as patched:
-        patched.setattr(library, "_look", fail)
-        library.look_ahead(vector, 4)
+        patched.setattr(index, "_search", fail)
+        index.prefetch(vector, 4)
         with pytest.raises(sqlite3.OperationalError):
             connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
     [found] = connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
     assert len(json.loads(found)) == 4
+
+
+# While several searches read and the index changes.
+
+DIMENSION = 64
+KEPT, COMING_AND_GOING = 300, 100
+
+
+@pytest.fixture
+def index(sidecar_path, monkeypatch):
+    """Make an index with the bits of passages that stay."""
+    monkeypatch.setattr(vectors, "MAX_FLOAT_PASSAGES", 10)
+    monkeypatch.setattr(vectors, "MAX_EXACT_PASSAGES", 10)
+    with database.open_for_writing(sidecar_path) as connection, database.transaction(connection):
+        connection.execute("insert into sources (name, location) values ('s', 's')")
+        for note in (1, 2):
+            connection.execute(
+                "insert into notes (id, title, source, key) values (?, 'n', 's', ?)",
+                [note, str(note)],
+            )
+        insert_passages(connection, 1, range(1, KEPT + 1))
+        database.set_meta(connection, dimension=DIMENSION)
+        vectors.prepare(connection)
+        vectors.add(connection, rows_of(range(1, KEPT + 1)))
+        assert vectors.is_binary(connection)
+    return sidecar_path
+
+
+def insert_passages(connection, note_id, ids) -> None:
+    connection.executemany(
+        "insert into passages (id, note_id, position, embedded) values (?, ?, ?, 0)",
+        [(number, note_id, number) for number in ids],
+    )
+
+
+def rows_of(ids) -> list[tuple[int, bytes]]:
+    randomness = numpy.random.default_rng(7)
+    rows = randomness.standard_normal((KEPT + COMING_AND_GOING + 1, DIMENSION), "float32")
+    return [(number, rows[number].tobytes()) for number in ids]
+
+
+def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
+    # What comes is a little more than what goes, and both at once: any mixture of before and after
+    # would show.
+    coming = range(KEPT + 1, KEPT + COMING_AND_GOING + 1)
+    [(_, asked)] = rows_of([KEPT + 1])
+    counts, failures, end = set(), [], threading.Event()
+    # One statement sees one moment: the passages found, those that there are, and those of the
+    # second note.
+    sql = """
+        select nearest_passages(:vector, 1000), nearest_passages(:vector, 1000, note_set('2')),
+          (select json_group_array(passage_id) from _vectors),
+          (select json_group_array(id) from passages where note_id = 2)
+    """
+
+    def search() -> None:
+        with closing(database.connect(index)) as connection:
+            vectors.register(connection)
+            while not end.is_set():
+                try:
+                    found = [
+                        [int(passage_id) for passage_id in json.loads(ids)]
+                        for ids in connection.execute(sql, {"vector": asked}).fetchone()
+                    ]
+                except Exception as error:
+                    failures.append(repr(error))
+                    return
+                all_found, of_second, there, second = map(sorted, found)
+                counts.add(len(all_found))
+                if (all_found, of_second) != (there, second):
+                    failures.append((len(all_found), len(there), of_second, second))
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(15):
+        with database.open_for_writing(index) as connection:
+            with database.transaction(connection):
+                insert_passages(connection, 2, coming)
+                vectors.add(connection, rows_of(coming))
+            with database.transaction(connection):
+                vectors.remove(connection, list(coming))
+                connection.execute("delete from passages where note_id = 2")
+    end.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert counts == {KEPT, KEPT + COMING_AND_GOING}
