@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from contextlib import closing
 from pathlib import Path
 
 import pytrec_eval
@@ -25,9 +24,11 @@ from datasette_bear_search.evaluation.judgments import JudgedQuery
 from datasette_bear_search.index import database
 from datasette_bear_search.index.schema import PASSAGE_INDEX
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search import functions
+from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.results import Ranking, retrieve
+from datasette_bear_search.search.request import SearchRequest
+from datasette_bear_search.search.results import Ranking
 from datasette_bear_search.sqlite import sqlite3
 
 BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -51,9 +52,7 @@ def main() -> None:
     for folder in collections():
         path = arguments.folder / f"{folder.name}.db"
         if path.exists() and (not arguments.names or folder.name in arguments.names):
-            with closing(database.connect(path)) as connection:
-                functions.register(connection)
-                functions.register_embed(connection)
+            with open_sidecar(path) as connection:
                 judged = read_collection(folder).judged_queries(connection).queries
                 judged = judged[: arguments.queries]
                 scores[folder.name] = measured(connection, judged)
@@ -105,11 +104,11 @@ def measured(connection: sqlite3.Connection, judged: list[JudgedQuery]) -> Score
 def found_by_us(
     connection: sqlite3.Connection, text: str, mode: str, balance: float | None = None
 ) -> list[int]:
-    planned = plan(connection, parse(text, mode), balance=balance)
-    results = retrieve(
-        connection, planned, semantic=mode != "keyword", ranking=Ranking(balance=balance), size=10
-    )
-    return [hit.id for hit in results.hits]
+    pipeline = Pipeline(SearchRequest(parse(text, mode), Ranking(balance=balance), size=10))
+    pipeline.plan(connection)
+    pipeline.embed()
+    pipeline.retrieve(connection)
+    return [hit.id for hit in pipeline.results.hits]
 
 
 def plain_rrf(connection: sqlite3.Connection, text: str, vector: bytes) -> list[int]:

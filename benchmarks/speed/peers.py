@@ -32,8 +32,10 @@ from benchmarks.lib.synthetic_vectors import register
 from benchmarks.lib.workload import workload
 from benchmarks.speed.scale import scaled_sidecar
 from datasette_bear_search.index import database
-from datasette_bear_search.search.engine import Parameters, ask, open_sidecar, read_question
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.request import Parameters, read_request
 from datasette_bear_search.web.site import SEARCH_PATH
 
 SIZES = (1_000, 10_000)
@@ -130,9 +132,9 @@ def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
 
         def searched(mode: str) -> Way:
             def way(text: str) -> tuple[float, int]:
-                question = read_question(Parameters({"q": [text], "mode": [mode]}))
-                embedder.embed_query(plan(connection, question.query).query.meaning)
-                milliseconds, answer = timed(lambda: ask(connection, question))
+                request = read_request(Parameters({"q": [text], "mode": [mode]}))
+                embedder.embed_query(plan(connection, request.query).query.meaning)
+                milliseconds, answer = timed(lambda: search(connection, request))
                 return milliseconds, answer.results.total
 
             return way

@@ -28,9 +28,11 @@ from datasette_bear_search.embeddings.base import Embedder
 from datasette_bear_search.index import indexer, vectors
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import open_sidecar
+from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import Plan, plan
-from datasette_bear_search.search.results import prefetch, retrieve, statement
+from datasette_bear_search.search.request import SearchRequest
+from datasette_bear_search.search.results import prefetch, statement
 from datasette_bear_search.search.sql import SNIPPETS
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
@@ -99,7 +101,10 @@ def _ask(
         return planned
 
     def whole() -> None:
-        retrieve(connection, planned(), semantic=True)
+        pipeline = Pipeline(SearchRequest(parse(text)))
+        pipeline.plan(connection)
+        pipeline.embed()
+        pipeline.retrieve(connection)
 
     def ranking() -> None:
         run = statement(planned(), ("keyword", "semantic"))

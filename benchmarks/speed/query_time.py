@@ -42,8 +42,10 @@ from datasette_bear_search.index import vectors
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import Query
 from datasette_bear_search.search import spelling
-from datasette_bear_search.search.engine import ask, open_sidecar, read_question
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.site import SEARCH_PATH
 
@@ -117,7 +119,7 @@ def measure(folder: Path, size: int, count: int, http: bool = True) -> dict[str,
             warm_up = WARM_UP * len(kinds)
             # Planning counts words, which would be known then.
             planned = [
-                plan(connection, read_question(query.parameters()).query).query for query in asked
+                plan(connection, read_request(query.parameters()).query).query for query in asked
             ]
             spelling.common_words(connection).clear()
             taken = [
@@ -185,9 +187,9 @@ class Bench:
         return timed(function, self._clock)[0]
 
     def _ours(self, asked: Asked, mode: str) -> tuple[float, dict[str, float]]:
-        question = read_question(asked.parameters(mode=mode))
+        request = read_request(asked.parameters(mode=mode))
         vectors.load(self._connection).cache.clear()
-        milliseconds, answer = timed(lambda: ask(self._connection, question), self._clock)
+        milliseconds, answer = timed(lambda: search(self._connection, request), self._clock)
         return milliseconds, answer.timing_ms
 
     def _over_http(self, server: Server, asked: Asked) -> tuple[float, float]:
@@ -202,8 +204,8 @@ class Bench:
         return timing["total"] - timing["embed"], milliseconds - timing["total"]
 
     def _recall(self, asked: Asked, vector: bytes) -> float:
-        question = read_question(asked.parameters(mode="semantic"), size=RECALL_AT)
-        results = ask(self._connection, question).results
+        request = read_request(asked.parameters(mode="semantic"), size=RECALL_AT)
+        results = search(self._connection, request).results
         conditions, parameters = results.query.filters.conditions()
         allowed = None
         if conditions:

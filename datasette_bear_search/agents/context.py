@@ -13,7 +13,7 @@ from ..index.database import SidecarError
 from ..notes import fold_tag
 from ..query.filters import Filters
 from ..search import engine, redaction
-from ..search import request as readiness
+from ..search.functions import open_sidecar
 from ..sqlite import sqlite3
 
 TELL_THE_PERSON = "Tell the person: only they can run it, in a terminal."
@@ -62,7 +62,7 @@ class Library:
         :raises ToolError: if there is none, or it can't be read
         """
         try:
-            with engine.open_sidecar(self.path) as connection:
+            with open_sidecar(self.path) as connection:
                 yield connection
         except SidecarError as error:
             raise ToolError(f"{error} {TELL_THE_PERSON}") from None
@@ -233,7 +233,7 @@ def library_status(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
     with library.open() as connection:
         sql, parameters = library.visible_ids()
         state = database.read_state(connection)
-        obstacle = readiness.obstacle(state, database.has_vector_extension(connection))
+        obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
         total, archived, encrypted, pinned, oldest, newest = connection.execute(
             f"""
             select count(*), sum(archived), sum(encrypted), sum(pinned), min(created), max(modified)
@@ -261,7 +261,7 @@ def library_status(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         "model": state.model if state.has_vectors else None,
     }
     notices = [
-        notice for notice in (obstacle, readiness.incomplete(state), _changed(library)) if notice
+        notice for notice in (obstacle, engine.pending_notice(state), _changed(library)) if notice
     ]
     data = {name: value for name, value in facts.items() if value is not None}
     lines = [f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in data.items()]

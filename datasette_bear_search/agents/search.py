@@ -13,6 +13,7 @@ from ..query.filters import HAS, STATES, Filters, InvalidParameter
 from ..query.query import Query
 from ..search import engine, redaction, similar
 from ..search.planner import Plan
+from ..search.request import Parameters, SearchRequest, read_request
 from ..search.results import Hit, MatchedPassage
 from ..search.similar import SimilarNote
 from ..search.snippets import innermost, is_close, snippet_covers, why
@@ -64,7 +65,7 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         )
     limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
     offset = arguments.number("offset", 0, 0, MAX_OFFSET)
-    parameters = engine.Parameters(
+    parameters = Parameters(
         {
             "q": [arguments.text("query")],
             "mode": [arguments.text("mode") or "auto"],
@@ -73,28 +74,28 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
         }
     )
     try:
-        question = engine.read_question(parameters, size=limit, offset=offset)
+        request = read_request(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
         raise ToolError(f"{error}.") from None
-    question = replace(question, query=_visible(library, question))
+    request = replace(request, query=_visible(library, request))
     with library.open() as connection:
         options: dict[str, Any] = {
             "time_limit_ms": library.time_limit_ms,
             "redact": library.redact,
         }
-        answer = engine.ask(connection, question, **options)
-        if not all(_is_visible(library, connection, word) for word in _corrected(answer)):
+        response = engine.search(connection, request, **options)
+        if not all(_is_visible(library, connection, word) for word in _corrected(response)):
             # That there is such a word is known only from notes that nobody may know of.
-            answer = engine.ask(connection, replace(question, correct=False), **options)
-        hits = answer.results.hits
+            response = engine.search(connection, replace(request, correct=False), **options)
+        hits = response.results.hits
         lines = _lines(connection, hits)
-    notices = [*_corrections(answer.results.plan), *answer.notices]
-    notes = [_found(hit, answer.results.plan, lines.get(hit.id)) for hit in hits]
+    notices = [*_corrections(response.results.plan), *response.notices]
+    notes = [_found(hit, response.results.plan, lines.get(hit.id)) for hit in hits]
     data = {
-        "total": answer.results.total,
-        "found": answer.results.found,
+        "total": response.results.total,
+        "found": response.results.found,
         "offset": offset,
-        "next_offset": answer.results.next_offset,
+        "next_offset": response.results.next_offset,
         "notices": notices,
         "notes": notes,
     }
@@ -135,9 +136,9 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
     )
 
 
-def _visible(library: Library, question: engine.Question) -> Query:
+def _visible(library: Library, request: SearchRequest) -> Query:
     """The query, which can find only what may be seen."""
-    query = question.query
+    query = request.query
     return replace(
         query,
         filters=query.filters & library.visible,
@@ -145,8 +146,8 @@ def _visible(library: Library, question: engine.Question) -> Query:
     )
 
 
-def _corrected(answer: engine.Answer) -> list[str]:
-    return [searched for _, searched in answer.results.plan.corrections]
+def _corrected(response: engine.SearchResponse) -> list[str]:
+    return [searched for _, searched in response.results.plan.corrections]
 
 
 def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> bool:

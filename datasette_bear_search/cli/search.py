@@ -19,7 +19,8 @@ from ..query.query import MODES
 from .options import redact_option, sidecar_option
 
 if TYPE_CHECKING:
-    from ..search.engine import Answer, Parameters, Question
+    from ..search.engine import SearchResponse
+    from ..search.request import Parameters, SearchRequest
     from ..search.results import Hit
     from ..search.similar import SimilarNote
     from ..sqlite import sqlite3
@@ -109,7 +110,9 @@ def bear_search(
     The exit status is 0 if notes were found, 1 if there are none and 2 if the search could not be made.
     """
     from ..index import database
-    from ..search import engine, redaction
+    from ..search import redaction
+    from ..search.functions import open_sidecar
+    from ..search.request import read_request
     from ..search.snippets import json_answer
 
     parameters = _page_parameters(words, page_options)
@@ -120,33 +123,35 @@ def bear_search(
             "What do you look for? Give words, a question or a filter such as --tag work."
         )
     path = sidecar_path or database.default_path()
-    with _clear_errors(), engine.open_sidecar(path) as connection:
+    with _clear_errors(), open_sidecar(path) as connection:
         if redact:
             redaction.require()
         if similar_to is not None:
             notes = _similar(connection, similar_to, limit, number_to_open, as_json, redact)
         else:
-            question = engine.read_question(parameters, size=limit, offset=offset, correct=correct)
-            answer = _ask(connection, question, redact)
-            notes = answer.results.hits
-            notices = _notices(answer, path)
+            request = read_request(parameters, size=limit, offset=offset, correct=correct)
+            response = _search(connection, request, redact)
+            notes = response.results.hits
+            notices = _notices(response, path)
             for notice in notices:
                 _say(notice)
             if number_to_open is not None:
                 _open(notes, number_to_open, offset)
             elif as_json:
                 _print_json(
-                    json_answer(answer.results, notices, answer.timing_ms, page_options["rerank"])
+                    json_answer(
+                        response.results, notices, response.timing_ms, page_options["rerank"]
+                    )
                 )
             else:
-                _print_results(answer, offset)
+                _print_results(response, offset)
                 if explain:
-                    _print_explanation(connection, answer)
+                    _print_explanation(connection, response)
     if not notes:
         sys.exit(NOTHING_FOUND)
 
 
-def _ask(connection: sqlite3.Connection, question: Question, redact: bool) -> Answer:
+def _search(connection: sqlite3.Connection, request: SearchRequest, redact: bool) -> SearchResponse:
     """The answer; while a model is loaded, a line on the terminal says so."""
     from ..search import engine
 
@@ -160,7 +165,7 @@ def _ask(connection: sqlite3.Connection, question: Question, redact: bool) -> An
             is_shown = True
 
     try:
-        return engine.ask(connection, question, redact=redact, on_loading=on_loading)
+        return engine.search(connection, request, redact=redact, on_loading=on_loading)
     finally:
         if is_shown:
             click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
@@ -207,16 +212,16 @@ def _similar(
     return found.notes
 
 
-def _notices(answer: Answer, path: Path) -> list[str]:
+def _notices(response: SearchResponse, path: Path) -> list[str]:
     from ..index import watch
     from ..search import engine
 
     corrections = [
         f"Searched for “{searched}” instead of “{typed}”; with --no-correct the search is for what was typed."
-        for typed, searched in answer.results.plan.corrections
+        for typed, searched in response.results.plan.corrections
     ]
     changed = engine.changed_notice(watch.changes_since_indexing(path))
-    return [*corrections, *answer.notices, *([changed] if changed else [])]
+    return [*corrections, *response.notices, *([changed] if changed else [])]
 
 
 def _print_json(body: dict[str, Any]) -> None:
@@ -225,21 +230,21 @@ def _print_json(body: dict[str, Any]) -> None:
     click.echo(printable_json(json.dumps(body, indent=2, ensure_ascii=False)))
 
 
-def _print_results(answer: Answer, offset: int) -> None:
+def _print_results(response: SearchResponse, offset: int) -> None:
     from .terminal import results_text
 
-    if answer.results.hits:
+    if response.results.hits:
         # What is no terminal gets plain text anyway; click would take the links from the rest.
-        click.echo(results_text(answer, offset, _screen(sys.stdout)), color=True)
+        click.echo(results_text(response, offset, _screen(sys.stdout)), color=True)
     else:
         _say("No note was found.")
 
 
-def _print_explanation(connection: sqlite3.Connection, answer: Answer) -> None:
+def _print_explanation(connection: sqlite3.Connection, response: SearchResponse) -> None:
     from ..search.sql import COLUMN_WEIGHTS
     from .terminal import explanation
 
-    results = answer.results
+    results = response.results
     bm25 = {}
     if "keyword" in results.retrievers and results.query.match:
         bm25 = dict(
@@ -248,7 +253,7 @@ def _print_explanation(connection: sqlite3.Connection, answer: Answer) -> None:
                 [results.query.match],
             )
         )
-    click.echo("\n" + explanation(answer, bm25))
+    click.echo("\n" + explanation(response, bm25))
 
 
 def _say(notice: str) -> None:
@@ -300,7 +305,7 @@ def _clear_errors() -> Iterator[None]:
 
 def _page_parameters(words: Sequence[str], options: dict[str, Any]) -> Parameters:
     """What was asked for, as the search page has it in its address."""
-    from ..search.engine import Parameters
+    from ..search.request import Parameters
 
     values = {name: [*_texts(value)] for name, value in options.items()}
     return Parameters({"q": [" ".join(words)] if any(words) else [], **values})

@@ -14,7 +14,7 @@ import click
 
 from ..markdown import plain_text
 from ..notes import counted, local_day
-from ..search.engine import Answer
+from ..search.engine import SearchResponse
 from ..search.planner import Plan
 from ..search.results import Hit
 from ..search.similar import SimilarNote, SimilarNotes
@@ -57,20 +57,20 @@ def screen_for(is_terminal: bool, columns: int, environment: Mapping[str, str]) 
     )
 
 
-def results_text(answer: Answer, offset: int, screen: Screen = PLAIN) -> str:
+def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
     """The hits of an answer, numbered from ``offset`` on, and how many there are in all."""
-    planned = answer.results.plan
+    planned = response.results.plan
     cards = [
         _card(number, hit, _found_texts(hit, planned), why(hit, planned), screen)
-        for number, hit in enumerate(answer.results.hits, offset + 1)
+        for number, hit in enumerate(response.results.hits, offset + 1)
     ]
-    total, found = answer.results.total, answer.results.found
+    total, found = response.results.total, response.results.found
     count = counted(found, "note")
     if total > found:
         count += f" and {total - found:,} less close in meaning"
     if len(cards) < total:
         count = f"{offset + 1:,} to {offset + len(cards):,} of {count}"
-    seconds = answer.timing_ms["total"] / 1000
+    seconds = response.timing_ms["total"] / 1000
     return "\n\n".join([*cards, _faint(f"{count}, {seconds:.2f} s", screen)])
 
 
@@ -84,12 +84,12 @@ def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
     return "\n\n".join([heading, *cards])
 
 
-def explanation(answer: Answer, bm25: Mapping[int, float], screen: Screen = PLAIN) -> str:
+def explanation(response: SearchResponse, bm25: Mapping[int, float], screen: Screen = PLAIN) -> str:
     """How the query was understood, what each way of searching made of each note, and where the time went.
 
     :param bm25: the notes' BM25 by their ids
     """
-    results, plan = answer.results, answer.results.plan
+    results, plan = response.results, response.results.plan
     query = results.query
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
@@ -103,7 +103,7 @@ def explanation(answer: Answer, bm25: Mapping[int, float], screen: Screen = PLAI
         "FTS5": query.match or "",
         "meaning": query.meaning if "semantic" in results.retrievers else "",
         "close from": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
-        "time": ", ".join(f"{part} {time:.1f} ms" for part, time in answer.timing_ms.items()),
+        "time": ", ".join(f"{part} {time:.1f} ms" for part, time in response.timing_ms.items()),
     }
     lines = [f"{name + ':':<15}{printable(value)}" for name, value in facts.items() if value]
     if results.hits:

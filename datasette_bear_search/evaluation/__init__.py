@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -20,10 +19,11 @@ from ..embeddings.base import Embedder, ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
 from ..index import database
 from ..query.query import LEGS, MEASURED, Query, parse
-from ..search import functions, rerank
-from ..search import request as readiness
-from ..search.planner import plan
-from ..search.results import DEFAULT_RANKING, Ranking, retrieve
+from ..search import engine, rerank
+from ..search.engine import Pipeline
+from ..search.functions import open_sidecar
+from ..search.request import SearchRequest
+from ..search.results import DEFAULT_RANKING, Ranking
 from ..sqlite import sqlite3
 from . import judgments
 from .judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
@@ -172,9 +172,7 @@ def evaluate_sidecar(
     :raises SidecarError: if there is no sidecar
     :raises EvaluationError: as :func:`evaluate` does
     """
-    with closing(database.connect(path)) as connection:
-        functions.register(connection)
-        functions.register_embed(connection)
+    with open_sidecar(path) as connection:
         return evaluate(connection, read_queries(connection), modes, **options)
 
 
@@ -186,14 +184,12 @@ def evaluate(
     ranking: Ranking = DEFAULT_RANKING,
     reranker: str | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
-    **options: Any,
 ) -> Evaluation:
     """Run every query in every mode, as the search page does, and measure what it finds.
 
     :param connection: to a sidecar, with our SQL functions
     :param reranker: the name of one, to measure what the last mode finds with it, too
     :param on_query: called with how many of how many queries are done: before the first, then after each
-    :param options: go to :func:`~datasette_bear_search.search.results.retrieve` as they are
     :raises EvaluationError: if a mode goes by meaning and the sidecar can't, or a library is missing
     """
     require_libraries()
@@ -203,9 +199,7 @@ def evaluate(
     runs: dict[str, _Run] = {}
     on_query(0, len(query_set.queries))
     for judged in query_set.queries:
-        runs[judged.id] = _run(
-            connection, state, embedder, loaded_reranker, judged, modes, ranking, options
-        )
+        runs[judged.id] = _run(connection, loaded_reranker, judged, modes, ranking)
         on_query(len(runs), len(query_set.queries))
     modes = (*modes, RERANK) if loaded_reranker else tuple(modes)
     metrics = {
@@ -235,7 +229,7 @@ def evaluate(
         left_out=query_set.left_out,
         notes=database.count_notes(connection),
         model=state.model if embedder else None,
-        notices=tuple(filter(None, [readiness.incomplete(state) if embedder else None])),
+        notices=tuple(filter(None, [engine.pending_notice(state) if embedder else None])),
     )
 
 
@@ -250,31 +244,23 @@ class _Run:
 
 def _run(
     connection: sqlite3.Connection,
-    state: database.State,
-    embedder: Embedder | None,
     reranker: Reranker | None,
     judged: JudgedQuery,
     modes: Sequence[str],
     ranking: Ranking,
-    options: dict[str, Any],
 ) -> _Run:
     """All modes of a query in a row: what slows the machine for a while slows them alike."""
     run = _Run()
     for mode in modes:
-        started = time.perf_counter()
-        planned = plan(connection, parse(judged.text, mode), balance=ranking.balance)
-        planning = _milliseconds_since(started)
-        semantic = embedder is not None and readiness.wants_meaning(planned.query)
-        if semantic:
-            started = time.perf_counter()
-            semantic = readiness.embed_query(state, embedder, planned.query) is None
-            # The modes after the first find the vector in the embedder's memory.
-            run.embed_milliseconds = run.embed_milliseconds or _milliseconds_since(started)
-        started = time.perf_counter()
-        results = retrieve(
-            connection, planned, semantic=semantic, ranking=ranking, size=RESULTS, **options
-        )
-        run.milliseconds[mode] = planning + _milliseconds_since(started)
+        pipeline = Pipeline(SearchRequest(parse(judged.text, mode), ranking, size=RESULTS))
+        pipeline.plan(connection)
+        pipeline.embed()
+        pipeline.retrieve(connection)
+        seconds, results = pipeline.laps.seconds, pipeline.results
+        if engine.is_semantic(pipeline.planned.query):
+            # The modes after the first find the vector in the embedder's cache.
+            run.embed_milliseconds = run.embed_milliseconds or seconds["embed"] * 1000
+        run.milliseconds[mode] = (seconds["plan"] + seconds["sql"]) * 1000
         run.found[mode] = [hit.id for hit in results.hits]
     if reranker:
         started = time.perf_counter()
@@ -291,10 +277,10 @@ def _embedder(
     trials = _trials(modes)
     if not trials:
         return None
-    obstacle = readiness.obstacle(state, database.has_vector_extension(connection))
+    obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
     if obstacle is None and state.model is not None:
         embedder = registry.get_embedder(state.model)
-        obstacle = readiness.embed_query(state, embedder, trials[0])
+        obstacle = engine.embed_query(state, embedder, trials[0])
         if obstacle is None:
             return embedder
     raise EvaluationError(
@@ -316,7 +302,7 @@ def _reranker(name: str, state: database.State) -> Reranker:
 def _trials(modes: Sequence[str]) -> list[Query]:
     """A query in each of the modes that search by meaning."""
     trials = [parse("warm up", mode) for mode in modes]
-    return [trial for trial in trials if readiness.wants_meaning(trial)]
+    return [trial for trial in trials if engine.is_semantic(trial)]
 
 
 def _metrics(query_set: QuerySet, found: dict[str, list[int]]) -> dict[str, dict[str, float]]:

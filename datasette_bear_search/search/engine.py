@@ -1,192 +1,273 @@
-"""A question → its answer, without Datasette: what the terminal and the agents share.
+"""``SearchRequest`` → plan → embed → the statement → rerank → snippets → redact → ``SearchResponse``.
 
-The steps are those of the search page: fit the query to the library, make its vector, run the statement, rerank.
+The one pipeline behind the page, the JSON API, the SQL functions, the terminal, the agents and bear-eval.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..embeddings import registry
+from ..embeddings.base import Embedder, ModelUnavailable
+from ..embeddings.rerankers import Reranker
 from ..index import database
+from ..index.database import State
 from ..notes import counted
 from ..query.query import Query
 from ..sqlite import sqlite3, time_limit
-from . import functions, redaction, rerank
-from . import request as readiness
-from .planner import Plan, plan
-from .request import read_query, read_ranking
-from .results import DEFAULT_RANKING, PAGE_SIZE, Ranking, Results, prefetch, retrieve
+from . import planner, redaction, rerank
+from .planner import Plan
+from .request import SearchRequest
+from .results import Results, prefetch, retrieve
 from .snippets import highlighted
 
-# As many as the JSON API gives at once.
-MAX_SIZE = 100
-
-
-class Parameters(Mapping[str, str]):
-    """Names with one or more values each, as in the address of the search page."""
-
-    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        self._values = {name: list(several) for name, several in values.items() if several}
-
-    def __getitem__(self, name: str) -> str:
-        """The first value, as of an address."""
-        return self._values[name][0]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def getlist(self, name: str) -> list[str]:
-        """All values of a name."""
-        return self._values.get(name, [])
+WORDS_ONLY = "Notes are found by their words only."
+# The page's script looks for "model is still loading".
+LOADING = f"{WORDS_ONLY} The model is still loading. Search again in a few seconds."
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is searched for, and which part of the results is wanted."""
-
-    query: Query
-    ranking: Ranking = DEFAULT_RANKING
-    size: int = PAGE_SIZE
-    offset: int = 0
-    correct: bool = True  # whether words that no note has may be taken for mistyped ones
-
-
-@dataclass(frozen=True)
-class Answer:
+class SearchResponse:
     """Results, and what a person should know about them."""
 
     results: Results
     notices: tuple[str, ...]
     timing_ms: dict[str, float]
+    state: State
 
 
-def read_question(
-    parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
-) -> Question:
-    """The question in the parameters of the search page.
+class TimeLimitExceeded(sqlite3.OperationalError):
+    """The statement ran into its time limit."""
 
-    :raises InvalidParameter: for a value that makes no sense
-    """
-    return Question(read_query(parameters), read_ranking(parameters), size, offset, correct)
+    def __init__(self) -> None:
+        super().__init__("interrupted")
 
 
-@contextmanager
-def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection to the sidecar at ``path`` that has our SQL functions.
-
-    :raises SidecarError: if there is none, or an earlier version made it
-    """
-    with closing(database.connect(path)) as connection:
-        database.require_readable(connection)
-        functions.register(connection)
-        functions.register_embed(connection)
-        yield connection
-
-
-def ask(
+def search(
     connection: sqlite3.Connection,
-    question: Question,
+    request: SearchRequest,
     *,
     cross_encoder: str | None = None,
     time_limit_ms: float | None = None,
     redact: bool = False,
     on_loading: Callable[[], None] = lambda: None,
-) -> Answer:
-    """The answer to a question. Waits for the model if need be; without one it answers by words and says so.
+) -> SearchResponse:
+    """Run the whole pipeline on one thread. Waits for the models that it needs.
 
-    :param connection: one of :func:`open_sidecar`
-    :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't ours
+    :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
+    :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't the default
     :param time_limit_ms: how long the statement may run
     :param redact: whether secrets are masked in the results
     :param on_loading: called before a model is loaded, which takes seconds
-    :raises sqlite3.DatabaseError: if the sidecar is damaged, or the time is up ("interrupted")
+    :raises sqlite3.DatabaseError: if the index file is damaged
+    :raises TimeLimitExceeded: if the time is up
     """
-    clock = Clock()
-    state = database.read_state(connection)
-    ranking = question.ranking
-    planned = plan(connection, question.query, balance=ranking.balance, correct=question.correct)
-    clock.lap("plan")
-    semantic, obstacle = _prepare_meaning(connection, state, planned, on_loading)
-    clock.lap("embed")
-    reranker = rerank.reranker_for(ranking, state.model, cross_encoder)
-    size, offset = question.size, question.offset
-    first_size, first_offset = rerank.first_stage(size, offset) if reranker else (size, offset)
-    with time_limit(connection, time_limit_ms):
-        results = retrieve(
-            connection,
-            planned,
-            semantic=semantic,
-            ranking=ranking,
-            size=first_size,
-            offset=first_offset,
-        )
-    clock.lap("sql")
-    if reranker:
-        if not reranker.ready:
-            on_loading()
-        results = rerank.page(results, reranker, size, offset, wait=True)
-        clock.lap("rerank")
-    if "semantic" in results.retrievers and state.model:
-        results = highlighted(results, registry.get_embedder(state.model))
-        clock.lap("highlight")
+    pipeline = Pipeline(request, cross_encoder=cross_encoder, time_limit_ms=time_limit_ms)
+    pipeline.plan(connection)
+    pipeline.embed(on_loading=on_loading)
+    pipeline.retrieve(connection)
+    pipeline.refine(on_loading=on_loading)
     if redact:
-        results = redaction.results(connection, results)
-        clock.lap("redact")
-    notices = [obstacle, readiness.incomplete(state), *results.notices]
-    return Answer(results, tuple(filter(None, notices)), clock.milliseconds())
+        pipeline.redact(connection)
+    return pipeline.response()
+
+
+class Pipeline:
+    """One search, step by step; the steps are called in their order here, each on any thread.
+
+    Those that take a connection read the index file; the others run models, which may take long.
+    """
+
+    planned: Plan
+    results: Results
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        *,
+        cross_encoder: str | None = None,
+        time_limit_ms: float | None = None,
+    ) -> None:
+        self.laps = Laps()
+        self._request = request
+        self._cross_encoder = cross_encoder
+        self._time_limit_ms = time_limit_ms
+        self._state: State
+        self._obstacle: str | None = None
+        self._embedder: Embedder | None = None  # has the query's vector
+        self._reranker: Reranker | None = None
+
+    def plan(self, connection: sqlite3.Connection) -> None:
+        """Fit the query to the notes."""
+        request = self._request
+        self._state = database.read_state(connection)
+        self._has_vector_extension = database.has_vector_extension(connection)
+        self.planned = planner.plan(
+            connection,
+            request.query,
+            balance=request.ranking.balance,
+            correct=request.correct,
+        )
+        self.laps.end("plan")
+
+    def embed(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
+        """Make the query's vector; without one, the search goes by words and the response says so.
+
+        :param wait: False lets a model that isn't loaded load in the background, for later searches
+        """
+        state, query = self._state, self.planned.query
+        self._reranker = rerank.reranker_for(
+            self._request.ranking, state.model, self._cross_encoder
+        )
+        obstacle = semantic_obstacle(state, self._has_vector_extension)
+        if obstacle is None and state.model and state.has_vectors:
+            embedder = registry.get_embedder(state.model)
+            if not wait and not embedder.ready:
+                failure = embedder.failure
+                embedder.warm_up()
+                obstacle = f"{WORDS_ONLY} {failure}" if failure else LOADING
+            elif is_semantic(query):
+                if not embedder.ready:
+                    on_loading()
+                obstacle = embed_query(state, embedder, query)
+                self._embedder = None if obstacle else embedder
+        self._obstacle = obstacle if is_semantic(query) else None
+        self.laps.end("embed")
+
+    def retrieve(self, connection: sqlite3.Connection) -> None:
+        """Run the statement.
+
+        :raises TimeLimitExceeded: if it takes too long
+        """
+        request, limit_ms = self._request, self._time_limit_ms
+        size, offset = request.size, request.offset
+        if self._reranker:
+            size, offset = rerank.first_stage(size, offset)
+        if self._embedder:
+            prefetch(connection, self.planned, self._embedder)
+        started = time.perf_counter()
+        try:
+            with time_limit(connection, limit_ms):
+                self.results = retrieve(
+                    connection,
+                    self.planned,
+                    semantic=self._embedder is not None,
+                    ranking=request.ranking,
+                    size=size,
+                    offset=offset,
+                )
+        except sqlite3.DatabaseError as error:
+            # SQLite words an interruption in many ways; the clock says what it was.
+            if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:
+                raise TimeLimitExceeded from error
+            raise
+        self.laps.end("sql")
+
+    def refine(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
+        """Rerank the first results, and find the sentences that answer.
+
+        :param wait: whether to wait for a reranker that isn't loaded
+        """
+        if self._reranker:
+            if wait and not self._reranker.ready:
+                on_loading()
+            size, offset = self._request.size, self._request.offset
+            self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
+            self.laps.end("rerank")
+        if self._embedder:
+            self.results = highlighted(self.results, self._embedder)
+            self.laps.end("highlight")
+
+    def redact(self, connection: sqlite3.Connection) -> None:
+        """Mask the secrets in the results."""
+        self.results = redaction.results(connection, self.results)
+        self.laps.end("redact")
+
+    def response(self) -> SearchResponse:
+        """Return the results as they are by now."""
+        notices = (self._obstacle, pending_notice(self._state), *self.results.notices)
+        return SearchResponse(
+            self.results, tuple(filter(None, notices)), self.laps.milliseconds(), self._state
+        )
+
+
+# --- degradation: what keeps a search from being whole, and the line that says so
+
+
+def is_semantic(query: Query) -> bool:
+    """Return whether the dense retriever is to take part."""
+    return bool(query.substrings) and query.mode in ("auto", "hybrid", "semantic")
+
+
+def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
+    """Return why the index can't be searched by meaning; None if it can, or is empty."""
+    if not state.has_notes:
+        return None
+    if not state.has_vectors:
+        return f"{WORDS_ONLY} To search by meaning, too, run: datasette bear-index"
+    if not has_vector_extension:
+        return (
+            f"{WORDS_ONLY} This Python can't load sqlite-vec; "
+            "pip install pysqlite3 fixes that on most machines."
+        )
+    return None
+
+
+def embed_query(state: State, embedder: Embedder, query: Query) -> str | None:
+    """Make the query's vector, for ``embed()`` to find it; return why there is none, or None.
+
+    Loads the model if need be, which takes seconds: not for an event loop.
+    """
+    try:
+        embedder.load()
+        if embedder.fingerprint != state.fingerprint:
+            return (
+                f"{WORDS_ONLY} The index was made with another version of the model {state.model}. "
+                f"To search by meaning, run: datasette bear-index --model {state.model}"
+            )
+        embedder.embed_query(query.meaning)
+    except ModelUnavailable as error:
+        return f"{WORDS_ONLY} {error}"
+    return None
+
+
+def pending_notice(state: State) -> str | None:
+    """Return what to say while some passages have no vector yet."""
+    if not state.has_vectors or not state.pending:
+        return None
+    return (
+        f"{state.pending:,} passages aren't searched by meaning yet, by their words they are. "
+        "If no datasette bear-index is at work, run it."
+    )
 
 
 def changed_notice(changed: int) -> str | None:
-    """What to say of so many notes that changed since they were indexed."""
+    """Return what to say of so many notes that changed since they were indexed."""
     if not changed:
         return None
     has = "has" if changed == 1 else "have"
-    return f"{counted(changed, 'note')} {has} changed since the index was made. To search them, run: datasette bear-index"
+    return (
+        f"{counted(changed, 'note')} {has} changed since the index was made. "
+        "To search them, run: datasette bear-index"
+    )
 
 
-def _prepare_meaning(
-    connection: sqlite3.Connection,
-    state: database.State,
-    planned: Plan,
-    on_loading: Callable[[], None],
-) -> tuple[bool, str | None]:
-    """Whether the search can go by meaning, its vector being made; and what to say if it can't."""
-    if not readiness.wants_meaning(planned.query):
-        return False, None
-    obstacle = readiness.obstacle(state, database.has_vector_extension(connection))
-    if obstacle or state.model is None or not state.has_vectors:
-        return False, obstacle
-    embedder = registry.get_embedder(state.model)
-    if not embedder.ready:
-        on_loading()
-    obstacle = readiness.embed_query(state, embedder, planned.query)
-    if obstacle is None:
-        prefetch(connection, planned, embedder)
-    return obstacle is None, obstacle
-
-
-class Clock:
-    """How long each part of the work took."""
+class Laps:
+    """How long each step took."""
 
     def __init__(self) -> None:
-        self._started = self._lap = time.perf_counter()
-        self._laps: dict[str, float] = {}
+        self._started = self._last = time.perf_counter()
+        self.seconds: dict[str, float] = {}
 
-    def lap(self, name: str) -> None:
-        """Count the time since the last lap for the part of this name."""
+    def end(self, name: str) -> None:
+        """End the step of this name; the next one begins."""
         now = time.perf_counter()
-        self._laps[name] = round((now - self._lap) * 1000, 1)
-        self._lap = now
+        self.seconds[name] = now - self._last
+        self._last = now
 
     def milliseconds(self) -> dict[str, float]:
-        """Of each part, and in all."""
-        total = time.perf_counter() - self._started
-        return {**self._laps, "total": round(total * 1000, 1)}
+        """Return the time of each step, and of all."""
+        seconds = {**self.seconds, "total": time.perf_counter() - self._started}
+        return {name: round(each * 1000, 1) for name, each in seconds.items()}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
 from ..index import database, vectors
@@ -17,10 +18,9 @@ from ..markdown import plain_text
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import redaction, similar
-from . import request as readiness
-from .planner import Plan, plan
-from .request import read_note_id, read_ranking
-from .results import PAGE_SIZE, Hit, retrieve
+from .engine import Pipeline
+from .request import MAX_SIZE, SearchRequest, read_note_id
+from .results import PAGE_SIZE, Hit
 from .sql import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS
 
 # Reciprocal Rank Fusion's constant: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
@@ -143,6 +143,19 @@ class ScoresAround:
         )
 
 
+@contextmanager
+def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the index file at ``path`` read-only, with our SQL functions.
+
+    :raises SidecarError: if there is none, or an earlier version made it
+    """
+    with closing(database.connect(path)) as connection:
+        database.require_readable(connection)
+        register(connection)
+        register_embed(connection)
+        yield connection
+
+
 def register(connection: sqlite3.Connection) -> None:
     """Give a connection the functions that need no sidecar."""
     connection.create_function("rrf", -1, rrf, deterministic=True)
@@ -210,10 +223,6 @@ def _number(value: Any) -> float | None:
 #
 # They plan and rank as the pages do, on the connection that asks, so that a query can join what is found with anything.
 
-MAX_SIZE = 100
-
-LOADING = f"{readiness.BY_WORDS} The model is still loading: run the query again in a few seconds."
-
 Connection = sqlite3.Connection
 Rows = list[dict[str, Any]]
 
@@ -239,22 +248,21 @@ def found_notes(
     Never waits for the model, because a query that takes longer than Datasette allows is ended: until it is loaded,
     notes are found by their words.
     """
-    planned = plan(connection, parse(str(text)))
-    state = database.read_state(connection)
-    obstacle = _obstacle(connection, state, planned)
-    is_semantic = obstacle is None and state.has_vectors and readiness.wants_meaning(planned.query)
-    results = retrieve(
-        connection, planned, semantic=is_semantic, ranking=read_ranking({}), size=_size(size)
-    )
+    pipeline = Pipeline(SearchRequest(parse(str(text)), size=_size(size)))
+    pipeline.plan(connection)
+    pipeline.embed(wait=False)
+    pipeline.retrieve(connection)
     if redact:
-        results = redaction.results(connection, results)
-    rows = [_found(hit) for hit in results.hits]
+        pipeline.redact(connection)
+    response = pipeline.response()
+    rows = [_found(hit) for hit in response.results.hits]
     corrections = [
-        f"Searched for {found} instead of {typed}." for typed, found in planned.corrections
+        f"Searched for {searched} instead of {typed}."
+        for typed, searched in pipeline.planned.corrections
     ]
-    notices = [obstacle, readiness.incomplete(state), *corrections, *results.notices]
+    notices = [*corrections, *response.notices]
     if rows:
-        rows[0]["notice"] = " ".join(notice for notice in notices if notice) or None
+        rows[0]["notice"] = " ".join(notices) or None
     return rows
 
 
@@ -306,20 +314,6 @@ def _as_json(connection: Connection, name: str, find: Callable[..., Rows]) -> Ca
         raise sqlite3.DatabaseError(problem)
 
     return function
-
-
-def _obstacle(connection: Connection, state: database.State, planned: Plan) -> str | None:
-    """What keeps the search from going by meaning right now; None if nothing does, or nobody wants it."""
-    if not readiness.wants_meaning(planned.query):
-        return None
-    obstacle = readiness.obstacle(state, database.has_vector_extension(connection))
-    if obstacle or state.model is None or not state.has_vectors:
-        return obstacle
-    embedder = registry.get_embedder(state.model)
-    if not embedder.ready:
-        embedder.warm_up()
-        return f"{readiness.BY_WORDS} {embedder.failure}" if embedder.failure else LOADING
-    return readiness.embed_query(state, embedder, planned.query)
 
 
 def _found(hit: Hit) -> dict[str, Any]:

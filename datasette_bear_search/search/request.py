@@ -1,67 +1,74 @@
-"""Whether a search can go by meaning right now, and if not, the line that says why and what to do."""
+"""The parameters of an address → ``SearchRequest``: what is searched for, and which results are wanted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
 from ..embeddings import rerankers
-from ..embeddings.base import Embedder, ModelUnavailable
-from ..index.database import State
 from ..query.filters import InvalidParameter, read_filters
 from ..query.query import MODES, Query, parse
-from .results import Ranking
+from .results import DEFAULT_RANKING, PAGE_SIZE, Ranking
 from .sql import FUSIONS, SORTS
 
-BY_WORDS = "Notes are found by their words only."
+# Results in one response of the JSON API, and rows of bear_search().
+MAX_SIZE = 100
 
 
-def wants_meaning(query: Query) -> bool:
-    """Whether the semantic leg is asked for at all."""
-    return bool(query.substrings) and query.mode in ("auto", "hybrid", "semantic")
+class Arguments(Protocol):
+    """Names with one or more values each: :class:`Parameters`, or Datasette's ``request.args``."""
+
+    def get(self, name: str, /) -> str | None: ...
+
+    def getlist(self, name: str, /) -> list[str]: ...
+
+    def __iter__(self) -> Iterator[str]: ...
 
 
-def obstacle(state: State, has_vector_extension: bool) -> str | None:
-    """What keeps the sidecar itself from being searched by meaning; None if nothing does."""
-    if not state.has_notes:
-        return None
-    if not state.has_vectors:
-        return f"{BY_WORDS} To search by meaning, too, run: datasette bear-index"
-    if not has_vector_extension:
-        return f"{BY_WORDS} This Python can't load sqlite-vec; pip install pysqlite3 mends that on most machines."
-    return None
+class Parameters(Mapping[str, str]):
+    """Names with one or more values each, as in the address of the search page."""
+
+    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
+        self._values = {name: list(several) for name, several in values.items() if several}
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def getlist(self, name: str) -> list[str]:
+        """Return all values of a name."""
+        return self._values.get(name, [])
 
 
-def embed_query(state: State, embedder: Embedder, query: Query) -> str | None:
-    """Make the query's vector, so that ``embed()`` in the statement finds it; None, or why there is none.
+@dataclass(frozen=True)
+class SearchRequest:
+    """What is searched for, and which part of the results is wanted."""
 
-    Loads the model if need be, which takes seconds: not for an event loop.
+    query: Query
+    ranking: Ranking = DEFAULT_RANKING
+    size: int = PAGE_SIZE
+    offset: int = 0
+    correct: bool = True  # whether words that no note has may be corrected
+
+
+def read_request(
+    arguments: Arguments, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
+) -> SearchRequest:
+    """Read a request from the parameters of the search page.
+
+    :raises InvalidParameter: for a value that makes no sense
     """
-    try:
-        embedder.load()
-        if embedder.fingerprint != state.fingerprint:
-            return (
-                f"{BY_WORDS} The index was made with another version of the model {state.model}. "
-                f"To search by meaning, run: datasette bear-index --model {state.model}"
-            )
-        embedder.embed_query(query.meaning)
-    except ModelUnavailable as error:
-        return f"{BY_WORDS} {error}"
-    return None
+    return SearchRequest(read_query(arguments), read_ranking(arguments), size, offset, correct)
 
 
-def incomplete(state: State) -> str | None:
-    """What to say while some passages still have no vector."""
-    if state.has_vectors and state.pending:
-        return (
-            f"{state.pending:,} passages aren't searched by meaning yet, by their words they are. "
-            "If no datasette bear-index is at work, run it."
-        )
-    return None
-
-
-# The parameters of an address → what is searched for and how results are put in order.
-
-
-def read_query(arguments) -> Query:
-    """The query and its filters.
+def read_query(arguments: Arguments) -> Query:
+    """Read the query and its filters.
 
     :raises InvalidParameter: for an unknown mode and for what :func:`read_filters` refuses
     """
@@ -73,14 +80,14 @@ def read_query(arguments) -> Query:
 
 
 def read_note_id(text: str) -> int | None:
-    """The id of a note; None for what is none: no number, or one with more digits than SQLite's numbers have."""
+    """Return the id of a note; None for what can't be one: no number, or too large for SQLite."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
-def read_ranking(arguments) -> Ranking:
-    """How results are put in order.
+def read_ranking(arguments: Arguments) -> Ranking:
+    """Read how results are ordered.
 
-    :raises InvalidParameter: for a fusion or an order that there isn't, and for what is no number
+    :raises InvalidParameter: for an unknown fusion, order or reranker, or what is no number
     """
     fusion = arguments.get("fusion") or "blend"
     if fusion not in FUSIONS:
@@ -102,8 +109,8 @@ def read_ranking(arguments) -> Ranking:
     )
 
 
-def read_number(arguments, name: str, default: int, lowest: int, highest: int) -> int:
-    """The number that a parameter has.
+def read_number(arguments: Arguments, name: str, default: int, lowest: int, highest: int) -> int:
+    """Read a parameter that is a whole number.
 
     :raises InvalidParameter: if it isn't a number in that range
     """
@@ -118,7 +125,7 @@ def read_number(arguments, name: str, default: int, lowest: int, highest: int) -
     return int(text)
 
 
-def _read_fraction(arguments, name: str, lowest: float, highest: float) -> float | None:
+def _read_fraction(arguments: Arguments, name: str, lowest: float, highest: float) -> float | None:
     text = arguments.get(name)
     if not text:
         return None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
@@ -14,8 +12,6 @@ from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
 
-from ..embeddings import registry
-from ..index import database as sidecar
 from ..index import rows as stored_sources
 from ..index import watch
 from ..index.database import State
@@ -23,16 +19,13 @@ from ..notes import local_day
 from ..query.filters import HAS, InvalidParameter
 from ..query.query import Query
 from ..search import facets, redaction, spelling
-from ..search import request as readiness
-from ..search import rerank as reranking
-from ..search import results as searching
-from ..search.engine import Clock, changed_notice
+from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
 from ..search.facets import Facets
 from ..search.notes import Home, home
-from ..search.planner import BALANCES, Plan, plan
-from ..search.request import read_number, read_query, read_ranking
-from ..search.results import MatchedPassage, Results
-from ..search.snippets import highlighted, json_answer, more_passages
+from ..search.planner import BALANCES
+from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
+from ..search.results import PAGE_SIZE, MatchedPassage, Results
+from ..search.snippets import json_answer, more_passages
 from ..sqlite import sqlite3, time_limit
 from . import api
 from .cards import Link, card
@@ -445,27 +438,21 @@ def _home(addresses: Addresses, home: Home, state: State, tags: Sequence[Choice]
 
 # The search page and its JSON: read the request, call the search, answer. The same for both Datasette versions.
 
-MAX_SIZE = 100
-
 # What a window shows of the results at most, while somebody types.
 FIRST_RESULTS = 6
 
 T = TypeVar("T")
 
-LOADING = "The model is still loading, so these notes were found by their words only. Search again in a few seconds."
 TOO_SLOW = "The search took longer than this Datasette allows (sql_time_limit_ms). A filter makes it faster."
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a request for a search led to: results, or a message with an HTTP status."""
+class SearchFailed(Exception):
+    """There are no results; a message says why."""
 
-    results: searching.Results | None = None
-    state: sidecar.State | None = None
-    notices: tuple[str, ...] = ()
-    error: str | None = None
-    status: int = 200
-    timing_ms: dict[str, float] | None = None
+    def __init__(self, message: str | None, status: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
 
 
 async def search(datasette: Datasette, request) -> Response:
@@ -473,153 +460,86 @@ async def search(datasette: Datasette, request) -> Response:
     is_json = request.url_vars.get("format") == "json"
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     database = await sidecar_database(datasette)
-    if database is None:
-        answer = Answer(error=NO_SIDECAR, status=404 if is_json else 200)
-    elif not await allowed(datasette, request.actor, "view-database", database):
-        if not is_json:
-            raise Forbidden(FORBIDDEN)
-        answer = Answer(error="Permission denied", status=403)
-    else:
-        ask = partial(
-            _answer,
-            database,
-            request,
-            wait_for_model=is_json,
-            by_words=first == BY_WORDS,
-            page_size=FIRST_RESULTS if first else searching.PAGE_SIZE,
-        )
-        answer = await ask()
-        if answer.error in (UNREADABLE, MISSING_PARTS):
+    try:
+        if database is None:
+            raise SearchFailed(NO_SIDECAR, 404 if is_json else 200)
+        if not await allowed(datasette, request.actor, "view-database", database):
+            if not is_json:
+                raise Forbidden(FORBIDDEN)
+            raise SearchFailed("Permission denied", 403)
+        asked = _read_request(request, first)
+        try:
+            response = await _respond(database, asked, wait=is_json)
+        except SearchFailed as failed:
+            if failed.message not in (UNREADABLE, MISSING_PARTS):
+                raise
             # Its tables may have been made anew between two statements, or a killed run been undone only now.
             await sidecar_database(datasette)
-            answer = await ask()
-    if answer.results is None or answer.state is None or database is None:
+            response = await _respond(database, asked, wait=is_json)
+    except SearchFailed as failed:
         if is_json:
-            return json_error(datasette, answer.error, answer.status)
-        return await error_page(datasette, request, answer.error, answer.status)
+            return json_error(datasette, failed.message, failed.status)
+        return await error_page(datasette, request, failed.message, failed.status)
     if is_json:
-        return await _json_response(datasette, request, database, answer)
-    shown = datasette, request, database, answer.results, answer.notices
+        return await _json_response(datasette, request, database, response)
+    results, state = response.results, response.state
+    shown = datasette, request, database, results, response.notices
     if first:
-        around = await _beside_the_hits(database, answer.results, answer.state)
-        return await first_results(*shown, around)
-    return await results_page(
-        *shown, await _surroundings(database, request, answer.results, answer.state)
-    )
+        return await first_results(*shown, await _beside_the_hits(database, results, state))
+    return await results_page(*shown, await _surroundings(database, request, results, state))
 
 
-async def _answer(
-    database: Database, request, *, wait_for_model: bool, by_words: bool, page_size: int
-) -> Answer:
-    clock = Clock()
+def _read_request(request, first: str | None) -> SearchRequest:
     try:
-        query = read_query(request.args)
-        if by_words and query.mode == "auto":
-            query = replace(query, mode="keyword")
-        ranking = read_ranking(request.args)
-        size = read_number(request.args, "_size", page_size, 1, MAX_SIZE)
-        offset = read_number(request.args, "_next", 0, 0, 10**9)
-    except InvalidParameter as error:
-        return Answer(error=str(error), status=400)
-
-    def prepare(
-        connection: sqlite3.Connection,
-    ) -> tuple[sidecar.State, bool, Plan]:
-        return (
-            sidecar.read_state(connection),
-            sidecar.has_vector_extension(connection),
-            plan(
-                connection,
-                query,
-                balance=ranking.balance,
-                correct=request.args.get("correct") != "0",
+        asked = read_request(
+            request.args,
+            size=read_number(
+                request.args, "_size", FIRST_RESULTS if first else PAGE_SIZE, 1, MAX_SIZE
             ),
+            offset=read_number(request.args, "_next", 0, 0, 10**9),
+            correct=request.args.get("correct") != "0",
         )
+    except InvalidParameter as error:
+        raise SearchFailed(str(error), 400) from None
+    if first == BY_WORDS and asked.query.mode == "auto":
+        return replace(asked, query=replace(asked.query, mode="keyword"))
+    return asked
 
-    limit_ms = database.ds.setting("sql_time_limit_ms")
-    ran = None
+
+async def _respond(database: Database, asked: SearchRequest, *, wait: bool) -> SearchResponse:
+    """Run the pipeline: what reads the index on Datasette's SQL threads, models on others.
+
+    :param wait: whether to wait for models, as programs do; a person gets results by words first
+    """
+    datasette = database.ds
+    pipeline = Pipeline(
+        asked,
+        cross_encoder=cross_encoder(datasette),
+        time_limit_ms=datasette.setting("sql_time_limit_ms"),
+    )
     try:
-        state, has_extension, planned = await database.execute_fn(prepare)
-        clock.lap("plan")
-        obstacle = await _prepare_meaning(
-            state, has_extension, planned.query, wait_for_model or query.mode != "auto"
-        )
-        clock.lap("embed")
-        reranker = reranking.reranker_for(ranking, state.model, cross_encoder(database.ds))
-        first_stage = reranking.first_stage(size, offset) if reranker else (size, offset)
-
-        def run(connection: sqlite3.Connection) -> searching.Results:
-            semantic = readiness.wants_meaning(query) and obstacle is None and state.has_vectors
-            if semantic and state.model:
-                searching.prefetch(connection, planned, registry.get_embedder(state.model))
-            with time_limit(connection, limit_ms):
-                return searching.retrieve(
-                    connection,
-                    planned,
-                    semantic=semantic,
-                    ranking=ranking,
-                    size=first_stage[0],
-                    offset=first_stage[1],
-                )
-
+        await database.execute_fn(pipeline.plan)
+        wait_to_embed = wait or asked.query.mode != "auto"
+        await asyncio.to_thread(pipeline.embed, wait=wait_to_embed)
         # Whether notes changed meanwhile is asked while SQLite searches, which leaves Python to others.
         changes = asyncio.create_task(
             asyncio.to_thread(watch.changes_since_indexing, database.path)
         )
-        ran = time.perf_counter()
-        results = await database.execute_fn(run)
-        clock.lap("sql")
-        if reranker:
-            results = await asyncio.to_thread(
-                reranking.page, results, reranker, size, offset, wait=wait_for_model
-            )
-            clock.lap("rerank")
-        if "semantic" in results.retrievers and state.model:
-            results = await asyncio.to_thread(
-                highlighted, results, registry.get_embedder(state.model)
-            )
-            clock.lap("highlight")
-        if redacts(database.ds):
-            results = await database.execute_fn(
-                lambda connection: redaction.results(connection, results)
-            )
-            clock.lap("redact")
+        await database.execute_fn(pipeline.retrieve)
+        await asyncio.to_thread(pipeline.refine, wait=wait)
+        if redacts(datasette):
+            await database.execute_fn(pipeline.redact)
+    except TimeLimitExceeded:
+        raise SearchFailed(TOO_SLOW, 503) from None
     except sqlite3.DatabaseError as error:
-        # SQLite words an interruption in many ways; the clock says what it was.
-        too_slow = ran is not None and (time.perf_counter() - ran) * 1000 >= limit_ms
-        return Answer(error=TOO_SLOW if too_slow else unreadable(error), status=503)
-    notices = [
-        obstacle,
-        readiness.incomplete(state),
-        *results.notices,
-        changed_notice(await changes),
-    ]
-    return Answer(
-        results,
-        state,
-        tuple(notice for notice in notices if notice),
-        timing_ms=clock.milliseconds(),
-    )
-
-
-async def _prepare_meaning(
-    state: sidecar.State, has_extension: bool, query: Query, wait_for_model: bool
-) -> str | None:
-    """Make the query's vector off the event loop and off Datasette's SQL threads; what to say if that can't be."""
-    obstacle = readiness.obstacle(state, has_extension)
-    if obstacle or state.model is None or not state.has_vectors:
-        return obstacle if readiness.wants_meaning(query) else None
-    embedder = registry.get_embedder(state.model)
-    if not embedder.ready and not wait_for_model and not embedder.failure:
-        embedder.warm_up()
-        return LOADING if readiness.wants_meaning(query) else None
-    if not readiness.wants_meaning(query):
-        return None
-    return await asyncio.to_thread(readiness.embed_query, state, embedder, query)
+        raise SearchFailed(unreadable(error), 503) from None
+    response = pipeline.response()
+    changed = changed_notice(await changes)
+    return replace(response, notices=(*response.notices, *([changed] if changed else [])))
 
 
 async def _surroundings(
-    database: Database, request, results: searching.Results, state: sidecar.State
+    database: Database, request, results: Results, state: State
 ) -> Surroundings:
     """What the page shows around the results. Whatever of it can't be read in time is left out."""
     query = results.query
@@ -635,9 +555,7 @@ async def _surroundings(
     return replace(beside, facets=counted, home=at_home)
 
 
-async def _beside_the_hits(
-    database: Database, results: searching.Results, state: sidecar.State
-) -> Surroundings:
+async def _beside_the_hits(database: Database, results: Results, state: State) -> Surroundings:
     """The part of that which stands among the results."""
 
     def read(connection: sqlite3.Connection) -> Surroundings:
@@ -656,7 +574,7 @@ async def _beside_the_hits(
     return await _in_time(database, read) or Surroundings(state)
 
 
-async def _facets(database: Database, results: searching.Results) -> facets.Facets | None:
+async def _facets(database: Database, results: Results) -> facets.Facets | None:
     """What the results can be narrowed by; None if nothing was found that could be counted, or not in time."""
     if results.statement is None or results.nothing_found or not results.total:
         return None
@@ -683,10 +601,9 @@ async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) 
 
 
 async def _json_response(
-    datasette: Datasette, request, database: Database, answer: Answer
+    datasette: Datasette, request, database: Database, response: SearchResponse
 ) -> Response:
-    results = answer.results
-    assert results is not None
+    results = response.results
     addresses = Addresses(datasette, request.args, f"{SEARCH_PATH}.json")
     next_url = None
     if results.next_offset is not None:
@@ -701,5 +618,7 @@ async def _json_response(
     rerank = request.args.get("rerank") or None
     return json_response(
         datasette,
-        json_answer(results, answer.notices, answer.timing_ms, rerank, next_url=next_url, **more),
+        json_answer(
+            results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
+        ),
     )

@@ -22,6 +22,7 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search import engine
+from datasette_bear_search.search.request import Parameters
 from tests.conftest import TINY
 from tests.support.agents import bear_mcp
 from tests.support.bear_libraries import bear_library, day, edit
@@ -112,7 +113,7 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
 async def test_the_filters_are_those_of_the_page():
     asked = set()
 
-    class Asked(engine.Parameters):
+    class Asked(Parameters):
         def get(self, name, default=None):
             asked.add(name)
             return default
@@ -183,12 +184,12 @@ async def test_other_words_than_the_notes_own_are_ranked_by_meaning(
 ):
     asked = []
 
-    def ask(connection, question, **options):
-        asked.append(question.ranking)
-        return answer(connection, question, **options)
+    def ask(connection, request, **options):
+        asked.append(request.ranking)
+        return answer(connection, request, **options)
 
-    answer = engine.ask
-    monkeypatch.setattr(engine, "ask", ask)
+    answer = engine.search
+    monkeypatch.setattr(engine, "search", ask)
     found = await call("search_notes", query="where the water comes in", paraphrase=paraphrase)
     assert found["notes"]
     assert [ranking.balance for ranking in asked] == [balance]
@@ -443,7 +444,7 @@ async def test_a_fault_that_nobody_foresaw_tells_nothing_of_the_notes(call, monk
     def fail(*arguments, **options):
         raise RuntimeError(f"in the text {SECRET}")
 
-    monkeypatch.setattr(engine, "ask", fail)
+    monkeypatch.setattr(engine, "search", fail)
     assert SECRET not in await call("search_notes", query="roof", fails=True)
     assert "RuntimeError" in caplog.text
     assert SECRET not in caplog.text

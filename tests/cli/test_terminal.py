@@ -21,8 +21,7 @@ from datasette_bear_search.cli.terminal import Screen, cell_width, printable, sc
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.query.filters import read_filters
-from datasette_bear_search.search import engine
-from datasette_bear_search.search.request import read_query, read_ranking
+from datasette_bear_search.search.request import Parameters, read_query, read_ranking
 from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit
 from tests.support.tiny_embedder import TinyEmbedder
@@ -110,7 +109,7 @@ def test_filters_are_those_of_the_page(bear_search, arguments, expected):
 def test_every_parameter_of_the_page_is_an_option():
     asked = set()
 
-    class Asked(engine.Parameters):
+    class Asked(Parameters):
         """Parameters without values, whose every look-up is written down."""
 
         def get(self, name, default=None):

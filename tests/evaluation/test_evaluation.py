@@ -19,6 +19,7 @@ from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.evaluation import judgments, report
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.index import database
+from datasette_bear_search.search import engine
 from datasette_bear_search.search.results import DEFAULT_RANKING, Ranking
 from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
@@ -329,7 +330,7 @@ def finding(monkeypatch, found: dict[str, list[int]]) -> list[dict]:
         calls.append({"mode": query.mode, "text": query.text, **options})
         return SimpleNamespace(hits=[SimpleNamespace(id=note) for note in found[query.mode]])
 
-    monkeypatch.setattr(evaluation, "retrieve", retrieve)
+    monkeypatch.setattr(engine, "retrieve", retrieve)
     return calls
 
 
@@ -343,6 +344,7 @@ def test_every_query_is_asked_once_a_mode_for_a_hundred_results(index, monkeypat
             "semantic": False,
             "ranking": DEFAULT_RANKING,
             "size": 100,
+            "offset": 0,
         },
         {
             "mode": "hybrid",
@@ -350,15 +352,16 @@ def test_every_query_is_asked_once_a_mode_for_a_hundred_results(index, monkeypat
             "semantic": True,
             "ranking": DEFAULT_RANKING,
             "size": 100,
+            "offset": 0,
         },
     ]
 
 
-def test_other_options_reach_the_search(index, monkeypatch):
+def test_the_ranking_reaches_the_search(index, monkeypatch):
     calls = finding(monkeypatch, {"keyword": [1]})
     ranking = Ranking(fusion="rrf")
-    evaluation.evaluate(index, query_set({1: 1}), ["keyword"], ranking=ranking, rerank=True)
-    assert (calls[0]["ranking"], calls[0]["rerank"]) == (ranking, True)
+    evaluation.evaluate(index, query_set({1: 1}), ["keyword"], ranking=ranking)
+    assert calls[0]["ranking"] == ranking
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from contextlib import closing
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.search.engine import Parameters, ask, open_sidecar, read_question
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.request import Parameters, read_request
 from datasette_bear_search.sqlite import execute, sqlite3
 
 SQL = "select upper(:word), :number"
@@ -25,11 +27,11 @@ class Preparing:
     """Counts what SQLite asks permission for while it prepares statements: some hundred times for a large one."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.questions = 0
+        self.requests = 0
         connection.set_authorizer(self._ask)
 
     def _ask(self, *_) -> int:
-        self.questions += 1
+        self.requests += 1
         return sqlite3.SQLITE_OK
 
 
@@ -42,13 +44,13 @@ def test_a_statement_is_prepared_once(connection):
     run_others(connection)
     preparing = Preparing(connection)
     execute(connection, SQL, {"word": "roof", "number": 1})
-    assert preparing.questions
+    assert preparing.requests
     for number in range(3):
         execute(connection, "select :another", {"another": number})
-        preparing.questions = 0
+        preparing.requests = 0
         rows = execute(connection, SQL, {"word": "roof", "number": number}).fetchall()
         assert rows == [("ROOF", number)]
-        assert not preparing.questions
+        assert not preparing.requests
 
 
 def test_what_has_no_values_is_run_once(connection):
@@ -68,15 +70,15 @@ def test_what_is_missing_or_wrong_is_still_an_error(connection):
 def test_a_search_prepares_next_to_nothing_the_second_time(write, bear_index, sidecar_path):
     write(BearNote("# Cabin roof\n\nThe ceiling leaks."), BearNote("# Soup\n\nRed lentils."))
     bear_index()
-    question = read_question(Parameters({"q": ["roof"], "mode": ["hybrid"]}))
+    request = read_request(Parameters({"q": ["roof"], "mode": ["hybrid"]}))
     with open_sidecar(sidecar_path) as connection:
         run_others(connection)
         preparing = Preparing(connection)
         asked = []
         for _ in range(3):
-            preparing.questions = 0
-            assert ask(connection, question).results.hits[0].title == "Cabin roof"
-            asked.append(preparing.questions)
+            preparing.requests = 0
+            assert search(connection, request).results.hits[0].title == "Cabin roof"
+            asked.append(preparing.requests)
     first, *others = asked
     # The statement that ranks is most of it; the small ones about the index are prepared anew.
     assert first > 1000

@@ -6,8 +6,10 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search import planner
-from datasette_bear_search.search.engine import Parameters, ask, open_sidecar, read_question
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import promising
+from datasette_bear_search.search.request import Parameters, read_request
 from datasette_bear_search.search.results import Results
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day
@@ -95,7 +97,7 @@ def test_the_first_results_and_the_count_stay_what_they_are(
     def found() -> Results:
         parameters = Parameters({"q": [f"quince zither mambo fjord{more}"], "mode": [mode]})
         with open_sidecar(sidecar_path) as connection:
-            return ask(connection, read_question(parameters, size=5)).results
+            return search(connection, read_request(parameters, size=5)).results
 
     write(*LIBRARY)
     bear_index()
@@ -127,7 +129,7 @@ def test_among_few_notes_all_are_ranked(write, bear_index, sidecar_path, monkeyp
         ("quince zither created:2024-01-01", False),
     ):
         with open_sidecar(sidecar_path) as connection:
-            results = ask(connection, read_question(Parameters({"q": [text]}))).results
+            results = search(connection, read_request(Parameters({"q": [text]}))).results
         assert ("promising" in results.statement.sql) == is_promising
 
 
@@ -147,7 +149,7 @@ def test_all_are_ranked_where_fewer_have_several_words_than_was_to_be_expected(
     monkeypatch.setattr(planner, "AT_MOST", 10)
     assert promising({"quince": 20, "zither": 20}, 60)
     with open_sidecar(sidecar_path) as connection:
-        question = read_question(Parameters({"q": ["quince zither"], "mode": ["keyword"]}))
-        results = ask(connection, question).results
+        request = read_request(Parameters({"q": ["quince zither"], "mode": ["keyword"]}))
+        results = search(connection, request).results
     assert results.total == 40
     assert len(results.hits) == 20

@@ -25,10 +25,16 @@ from datasette_bear_search.notes import Note
 from datasette_bear_search.query import suggest as suggestions
 from datasette_bear_search.query.filters import HAS, STATES, InvalidParameter, read_filters
 from datasette_bear_search.query.query import MODES, parse
-from datasette_bear_search.search import engine, functions, planner
+from datasette_bear_search.search import functions, planner
 from datasette_bear_search.search import notes as whole_note
 from datasette_bear_search.search import results as search
-from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
+from datasette_bear_search.search.request import (
+    Parameters,
+    read_note_id,
+    read_number,
+    read_query,
+    read_ranking,
+)
 from datasette_bear_search.sources import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
@@ -125,7 +131,7 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
     connection = _connection(_index(folder))
 
     def run(choices: Choices) -> None:
-        given = engine.Parameters(_pairs(choices))
+        given = Parameters(_pairs(choices))
         try:
             asked, ranking = read_query(given), read_ranking(given)
             filters = read_filters({name: given.getlist(name) for name in given})
@@ -422,7 +428,7 @@ def _index(folder: Path) -> Path:
 
 
 def _connection(path: Path) -> sqlite3.Connection:
-    context = engine.open_sidecar(path)
+    context = functions.open_sidecar(path)
     _connections.append(context)
     return context.__enter__()
 
