@@ -149,4 +149,4 @@ def get_metadata(datasette, key):
 def register_rerankers():
     from .embeddings import rerankers
 
-    return rerankers.our_rerankers()
+    return rerankers.built_in_rerankers()

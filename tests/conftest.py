@@ -41,7 +41,7 @@ def no_configuration(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def no_light_models(tmp_path, monkeypatch):
+def no_onnx_exports(tmp_path, monkeypatch):
     """No test finds the light models of whoever runs it, or leaves its own there."""
     monkeypatch.setattr(onnx, "cache_folder", lambda: tmp_path / "cache" / "models")
 

@@ -25,7 +25,10 @@ from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
 from datasette_bear_search.embeddings.files import BUNDLED
-from datasette_bear_search.embeddings.sentence_transformers import MANY, SentenceTransformerEmbedder
+from datasette_bear_search.embeddings.sentence_transformers import (
+    MIN_BATCH,
+    SentenceTransformerEmbedder,
+)
 from datasette_bear_search.index.chunking import passages
 from datasette_bear_search.index.indexer import PASSAGES_PER_COMMIT, batches, read
 from datasette_bear_search.sources.bear import BearLibrary
@@ -115,7 +118,7 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
         """As the index run does it: by length, a commit's worth at a time."""
 
         def encode(texts: list[str]) -> Any:
-            embedder._expects_many = many
+            embedder._in_batch = many
             lengths = embedder.lengths(texts)
             order = sorted(range(len(texts)), key=lengths.__getitem__)
             rows: list[Any] = [None] * len(texts)
@@ -129,14 +132,14 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
         return encode
 
     yield "by length, float32", indexing(embedder, False)
-    embedder.expect(MANY)
+    embedder.prepare_for_batch(MIN_BATCH)
     if embedder._fast_model is not bare:
         yield "by length, bfloat16", indexing(embedder, True)
-    if onnx.is_installed() and model_files.folder_of(embedder.name):
-        embedder.become_light()
+    if onnx.is_installed() and model_files.model_folder(embedder.name):
+        embedder.export_onnx()
         light = SentenceTransformerEmbedder(name)
         light.load()
-        if light._light is not None:
+        if light._onnx is not None:
             yield "by length, onnxruntime", indexing(light, False)
 
 

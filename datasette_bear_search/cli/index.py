@@ -184,20 +184,20 @@ def index_sources(
             click.echo(notice, err=True)
     is_whole = report.notes and report.pending <= report.refused
     if embedder is not None and is_whole and not report.model_failure:
-        _make_light(embedder, say)
+        _export_onnx(embedder, say)
     if failed:
         return failed
     return _failed(len(report.failures), len(configs)) if report.failures else None
 
 
-def _make_light(embedder: Embedder, say: Callable[[str], None]) -> None:
+def _export_onnx(embedder: Embedder, say: Callable[[str], None]) -> None:
     """Once for each model, see to it that searching by meaning begins within a second."""
     from ..embeddings.base import ModelUnavailable
 
     try:
-        if embedder.can_become_light():
+        if embedder.needs_onnx_export():
             say(f"Preparing {embedder.name}, once, so that it starts within a second from now on")
-            embedder.become_light()
+            embedder.export_onnx()
     except ModelUnavailable:
         pass  # which nobody asked for now
 

@@ -60,7 +60,7 @@ class Model(ABC):
             try:
                 self.prepare()
             except Exception as error:
-                self.failure = self.in_plain_words(error, f"The model {self.name} can't be loaded")
+                self.failure = self.error_message(error, f"The model {self.name} can't be loaded")
                 self._retry_at = time.monotonic() + RETRY_AFTER
                 raise ModelUnavailable(self.failure) from error
             self.ready, self.failure = True, None
@@ -77,14 +77,14 @@ class Model(ABC):
             )
             self._warm_up_thread.start()
 
-    def load_within(self, seconds: float | None) -> bool:
+    def wait_until_loaded(self, seconds: float | None) -> bool:
         """Whether the model is loaded after so much time at most, None is any; if not, it goes on in the background."""
         self.warm_up()
         if not self.ready and (thread := self._warm_up_thread):
             thread.join(seconds)
         return self.ready
 
-    def in_plain_words(self, error: Exception, what_happened: str) -> str:
+    def error_message(self, error: Exception, what_happened: str) -> str:
         """The message of a ModelUnavailable; of any other exception, what it means for people."""
         if isinstance(error, ModelUnavailable):
             return str(error)
@@ -95,7 +95,7 @@ class Model(ABC):
             self.load()
 
 
-def readable(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """The text without halves of surrogate pairs: broken exports have them, and they would stop the tokenizer."""
     return text.encode(errors="replace").decode()
 
@@ -165,14 +165,14 @@ class Embedder(Model):
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
         """One vector a text, as an array or as lists of numbers of any length. Never called by two threads at once."""
 
-    def expect(self, documents: int) -> None:
+    def prepare_for_batch(self, documents: int) -> None:
         """Be told that vectors of so many documents will be asked for, to make them in the fastest way."""
 
-    def can_become_light(self) -> bool:
-        """Whether :meth:`become_light` would make the next process's start quicker. Loads nothing."""
+    def needs_onnx_export(self) -> bool:
+        """Whether :meth:`export_onnx` would make the next process's start quicker. Loads nothing."""
         return False
 
-    def become_light(self) -> bool:
+    def export_onnx(self) -> bool:
         """Keep what the next process needs to start within a second; whether that worked. Takes some seconds.
 
         :raises ModelUnavailable: if the model can't be loaded
@@ -296,9 +296,9 @@ class Embedder(Model):
         self.load()
         with self._encode_lock:
             try:
-                return encode([readable(text) for text in texts])
+                return encode([without_surrogates(text) for text in texts])
             except Exception as error:
-                message = self.in_plain_words(error, f"The model {self.name} failed")
+                message = self.error_message(error, f"The model {self.name} failed")
                 raise ModelUnavailable(message) from error
 
 

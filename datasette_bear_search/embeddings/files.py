@@ -22,7 +22,7 @@ HUB_TIMEOUT = 5.0
 
 def full_name(model: str) -> str:
     """One spelling for each model, so that none is loaded twice."""
-    if folder := own_folder(model):
+    if folder := local_folder(model):
         return str(folder)
     if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
         return f"sentence-transformers/{model}"
@@ -32,12 +32,12 @@ def full_name(model: str) -> str:
 def split_dimensions(model: str) -> tuple[str, int | None]:
     """A model's name and how many numbers of its vectors are wanted: ``name@256``; None for all of them."""
     match = re.fullmatch(r"(.+)@(\d+)", model)
-    if match is None or own_folder(model):  # a folder may be called so
+    if match is None or local_folder(model):  # a folder may be called so
         return model, None
     return match[1], int(match[2])
 
 
-def own_folder(name: str) -> Path | None:
+def local_folder(name: str) -> Path | None:
     """The folder of this name, if there is one."""
     folder = Path(name).expanduser()
     return folder.resolve() if folder.is_dir() else None
@@ -49,10 +49,10 @@ def bundled_folder() -> Path | None:
     return Path(package.origin).parent / "model" if package and package.origin else None
 
 
-def folder_of(name: str) -> Path | None:
+def model_folder(name: str) -> Path | None:
     """The folder with the files of the model, if it is on this machine."""
     bundled = bundled_folder() if name == BUNDLED else None
-    return bundled or own_folder(name) or cached_folder(name)
+    return bundled or local_folder(name) or cached_folder(name)
 
 
 def cached_folder(name: str) -> Path | None:
@@ -81,7 +81,7 @@ _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
-def ask_hub_for(name: str) -> None:
+def check_hub(name: str) -> None:
     """Whether the hub answers and has the model, before a client with more patience asks it."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import RepositoryNotFoundError
@@ -100,7 +100,7 @@ def ask_hub_for(name: str) -> None:
         ) from error
 
 
-def weights(folder: Path | None) -> dict[str, str]:
+def weight_hashes(folder: Path | None) -> dict[str, str]:
     """The SHA-256 of each file of weights."""
     if folder is None:
         return {}

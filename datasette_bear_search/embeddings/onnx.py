@@ -49,7 +49,7 @@ def cache_folder() -> Path:
     return user_cache_path("datasette-bear-search", appauthor=False) / "models"
 
 
-def place(name: str, folder: Path) -> Path:
+def export_folder(name: str, folder: Path) -> Path:
     """The folder for the light model of the model ``name`` whose files are in ``folder``, as these files are now.
 
     Another size or time of any file gives another place, so that what is found there is never out of date.
@@ -63,19 +63,19 @@ def place(name: str, folder: Path) -> Path:
     return cache_folder() / f"{_digest([name, str(folder)])}-{_digest([FORMAT, files])}"
 
 
-def is_missing(name: str, folder: Path) -> bool:
+def needs_export(name: str, folder: Path) -> bool:
     """Whether it is still to be found out if these files can be made a light model."""
-    return not (place(name, folder) / ABOUT).exists()
+    return not (export_folder(name, folder) / ABOUT).exists()
 
 
-def open_kept(name: str, folder: Path) -> LightModel | None:
+def open_export(name: str, folder: Path) -> OnnxModel | None:
     """The light model that was kept for these files; None if there is none, or it can't be used."""
     kept = None
     try:
-        kept = place(name, folder)
-        if not is_installed() or not (kept / ABOUT).exists() or is_unsuitable(kept):
+        kept = export_folder(name, folder)
+        if not is_installed() or not (kept / ABOUT).exists() or is_unsupported(kept):
             return None
-        return LightModel(kept)
+        return OnnxModel(kept)
     except Exception as error:  # whatever it is, the model itself is there
         logger.warning("The light model of %s can't be used: %s", name, error)
         if kept:
@@ -83,12 +83,12 @@ def open_kept(name: str, folder: Path) -> LightModel | None:
         return None
 
 
-def is_unsuitable(kept: Path) -> bool:
+def is_unsupported(kept: Path) -> bool:
     """Whether it was found out, and kept, that this model can't be made light."""
     return "unsuitable" in json.loads((kept / ABOUT).read_text())
 
 
-class LightModel:
+class OnnxModel:
     """Makes vectors with nothing but onnxruntime and tokenizers. One thread at a time.
 
     A static model has no graph: the vectors of its tokens are rows of its table, whatever stands beside them.
@@ -159,7 +159,7 @@ class LightModel:
         import numpy
 
         encodings = self._tokenize(texts)
-        for numbers in batches_of_like_length([len(encoding.ids) for encoding in encodings]):
+        for numbers in batches_by_length([len(encoding.ids) for encoding in encodings]):
             longest = max(len(encodings[number].ids) for number in numbers)
             inputs = {
                 name: numpy.full((len(numbers), longest), filler, dtype="int64")
@@ -179,7 +179,7 @@ class LightModel:
                 yield numbers, self._session.run(None, asked)[0], mask
 
 
-def batches_of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """The numbers of the texts, the shortest first, in batches that fill no more than so many tokens."""
     batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -214,10 +214,10 @@ def _digest(facts: Any) -> str:
 
 
 # Least cosine similarity between the vectors of the library and ours. Vectors of one can then be searched with the other.
-SAME = 0.9999
+MIN_COSINE = 0.9999
 
 # Bytes of weights up to which a model is made light: the export needs about three times as much memory.
-LARGEST = 1_500_000_000
+MAX_WEIGHT_BYTES = 1_500_000_000
 
 # What the vectors are compared on: of unlike lengths, so that some are filled up, and one longer than any model reads.
 SAMPLES = (
@@ -233,7 +233,7 @@ _ABANDONED = 3600
 logger = logging.getLogger(__name__)
 
 
-class Unsuitable(Exception):
+class Unsupported(Exception):
     """This model can't be made light."""
 
 
@@ -243,7 +243,7 @@ def export(
     max_tokens: int,
     settings: dict[str, Any],
     reference: Callable[[list[str], bool], Any],
-) -> LightModel | None:
+) -> OnnxModel | None:
     """Make a light model of a loaded SentenceTransformer at ``kept``; None if that can't be, which is kept, too.
 
     :param max_tokens: with ``settings`` what the model's fingerprint depends on
@@ -257,10 +257,10 @@ def export(
         try:
             about = _write(draft, model)
             if json.loads(json.dumps(settings)) != settings:
-                raise Unsuitable("its settings can't be kept")
+                raise Unsupported("its settings can't be kept")
             about |= {"max_tokens": max_tokens, "settings": settings}
             (draft / ABOUT).write_text(json.dumps(about))
-            _compare(LightModel(draft), reference)
+            _compare(OnnxModel(draft), reference)
         except Exception as error:
             logger.info("No light model is made: %s", error)
             shutil.rmtree(draft)
@@ -271,7 +271,7 @@ def export(
         except OSError:
             if not (kept / ABOUT).exists():  # or else somebody else was faster
                 raise
-        return None if "unsuitable" in json.loads((kept / ABOUT).read_text()) else LightModel(kept)
+        return None if "unsuitable" in json.loads((kept / ABOUT).read_text()) else OnnxModel(kept)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -294,9 +294,9 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
         model.tokenizer if is_static else getattr(model.tokenizer, "backend_tokenizer", None)
     )
     if tokenizer is None:
-        raise Unsuitable("its tokenizer is not one of the package tokenizers")
+        raise Unsupported("its tokenizer is not one of the package tokenizers")
     if not is_static and model.tokenizer.padding_side != "right":
-        raise Unsuitable("it fills up texts on the left")
+        raise Unsupported("it fills up texts on the left")
     (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
     layer = first.embedding if is_static else first.auto_model.get_input_embeddings()
     table = layer.weight.detach().float().cpu().numpy()
@@ -325,8 +325,8 @@ def _write_graph(folder: Path, transformer: Any, model: Any) -> None:
     import onnx
     import torch
 
-    if sum(weight.numel() * 4 for weight in transformer.parameters()) > LARGEST:
-        raise Unsuitable("it is too large")
+    if sum(weight.numel() * 4 for weight in transformer.parameters()) > MAX_WEIGHT_BYTES:
+        raise Unsupported("it is too large")
     # A copy, because a search may use the model meanwhile; without the fused attention, which makes a longer graph.
     transformer = copy.deepcopy(transformer).cpu().float().eval()
     if hasattr(transformer, "set_attn_implementation"):
@@ -336,7 +336,7 @@ def _write_graph(folder: Path, transformer: Any, model: Any) -> None:
     if not {"input_ids", "attention_mask"} <= set(names) <= {
         "input_ids", "attention_mask", "token_type_ids",
     }:  # fmt: skip
-        raise Unsuitable(f"it reads {', '.join(names)}")
+        raise Unsupported(f"it reads {', '.join(names)}")
 
     class Tokens(torch.nn.Module):
         def __init__(self) -> None:
@@ -383,14 +383,14 @@ def _pooling(model: Any) -> str:
     if kinds[-1] == "Normalize":
         kinds.pop()
     if model.truncate_dim is not None:
-        raise Unsuitable("its vectors are shortened")
+        raise Unsupported("its vectors are shortened")
     if kinds == ["StaticEmbedding"] and model[0].embedding.mode == "mean":
         return "static"
     if kinds != ["Transformer", "Pooling"]:
-        raise Unsuitable(f"it is made of {', '.join(kinds)}")
+        raise Unsupported(f"it is made of {', '.join(kinds)}")
     pooling = getattr(model[1], "pooling_mode", None) or model[1].get_pooling_mode_str()
     if pooling not in ("mean", "cls") or not getattr(model[1], "include_prompt", True):
-        raise Unsuitable(f"its tokens are pooled by {pooling}")
+        raise Unsupported(f"its tokens are pooled by {pooling}")
     return pooling
 
 
@@ -406,16 +406,16 @@ def _prompt(model: Any, kind: str) -> str:
     return prompts.get(model.default_prompt_name) or ""
 
 
-def _compare(light: LightModel, reference: Callable[[list[str], bool], Any]) -> None:
+def _compare(light: OnnxModel, reference: Callable[[list[str], bool], Any]) -> None:
     import numpy
 
     for is_query in (True, False):
         ours = light.encode(SAMPLES, is_query=is_query)
         theirs = numpy.asarray(reference(list(SAMPLES), is_query))
         has_direction = ours.any(axis=1)  # a static model makes nothing of nothing
-        same = cosines(ours[has_direction], theirs[has_direction]) >= SAME
+        same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
         if (has_direction != theirs.any(axis=1)).any() or not same.all():
-            raise Unsuitable("its vectors differ from the library's")
+            raise Unsupported("its vectors differ from the library's")
 
 
 def _tidy(kept: Path) -> None:

@@ -38,7 +38,7 @@ def is_here(model: str) -> bool:
     return bool(
         name in _factories
         or bundled
-        or model_files.own_folder(name)
+        or model_files.local_folder(name)
         or model_files.cached_folder(name)
     )
 

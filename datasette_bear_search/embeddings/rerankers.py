@@ -22,8 +22,8 @@ from .base import (
     Model,
     ModelUnavailable,
     first_line,
-    readable,
     silent_libraries,
+    without_surrogates,
 )
 
 CROSS_ENCODER = "BAAI/bge-reranker-v2-m3"
@@ -85,14 +85,14 @@ class CrossEncoderReranker(Reranker):
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         self.load()
-        query = readable(query[:QUERY_CHARACTERS])
-        pairs = [(query, readable(passage)) for passage in passages]
+        query = without_surrogates(query[:QUERY_CHARACTERS])
+        pairs = [(query, without_surrogates(passage)) for passage in passages]
         with self._score_lock:
             scores = self._model.predict(pairs, show_progress_bar=False) if pairs else []
         return [float(score) for score in scores]
 
 
-def our_rerankers() -> dict[str, Factory]:
+def built_in_rerankers() -> dict[str, Factory]:
     """Those that come with us, for the hook."""
     return {"cross-encoder": lambda embedder: CrossEncoderReranker()}
 

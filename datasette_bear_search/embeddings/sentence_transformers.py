@@ -16,7 +16,7 @@ from . import files as model_files
 from . import onnx
 from .base import Embedder, ModelFacts, ModelUnavailable, first_line, silent_libraries
 from .files import BUNDLED_PACKAGE, BUNDLED_SHA256
-from .onnx import LightModel, batches_of_like_length
+from .onnx import OnnxModel, batches_by_length
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 # What a model without a limit is said to read of a text.
 UNLIMITED = 8192
 # Documents for which it is worth while to load torch beside a light model, which takes some seconds.
-MANY = 500
+MIN_BATCH = 500
 # Least cosine similarity of vectors in bfloat16 to those in float32: what is found with them is the same.
-AGREES = 0.999
+BFLOAT16_MIN_COSINE = 0.999
 
 logger = logging.getLogger(__name__)
 
@@ -41,58 +41,58 @@ class SentenceTransformerEmbedder(Embedder):
     def __init__(self, model: str) -> None:
         super().__init__(model_files.full_name(model))
         self._model: SentenceTransformer | None = None
-        self._light: LightModel | None = None
-        self._expects_many = False
+        self._onnx: OnnxModel | None = None
+        self._in_batch = False
 
     def open_model(self) -> ModelFacts:
-        folder = model_files.folder_of(self.name) if onnx.is_installed() else None
-        self._light = onnx.open_kept(self.name, folder) if folder else None
-        if self._light is not None:
-            return ModelFacts(self._light.max_tokens, self._light.settings)
+        folder = model_files.model_folder(self.name) if onnx.is_installed() else None
+        self._onnx = onnx.open_export(self.name, folder) if folder else None
+        if self._onnx is not None:
+            return ModelFacts(self._onnx.max_tokens, self._onnx.settings)
         return self._open_library()
 
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        if self._light is not None and (is_query or not self._expects_many):
+        if self._onnx is not None and (is_query or not self._in_batch):
             try:
-                return self._light.encode(texts, is_query=is_query)
+                return self._onnx.encode(texts, is_query=is_query)
             except Exception as error:
-                self._give_up_light(error)
-        is_one_of_many = self._expects_many and not is_query
+                self._drop_onnx(error)
+        is_one_of_many = self._in_batch and not is_query
         model = self._fast_model if is_one_of_many else self._library_model()
         if is_query or len(texts) == 1:
             return _encode(model, texts, is_query=is_query)
         return self._encode_by_length(model, texts)
 
-    def expect(self, documents: int) -> None:
+    def prepare_for_batch(self, documents: int) -> None:
         self.load()
         with self._encode_lock:
-            self._expects_many = False
-            is_static = self._light is not None and not self._light.has_graph
-            if documents < MANY or is_static:
+            self._in_batch = False
+            is_static = self._onnx is not None and not self._onnx.has_graph
+            if documents < MIN_BATCH or is_static:
                 return
             try:
                 self._library_model()
                 # A light model is as fast as the library in float32, and faster with less memory.
-                self._expects_many = self._light is None or self._fast_model is not self._model
+                self._in_batch = self._onnx is None or self._fast_model is not self._model
             except Exception as error:
                 logger.warning("%s makes many vectors as slowly as few: %s", self.name, error)
 
-    def can_become_light(self) -> bool:
-        if self._light is not None or not onnx.is_installed():
+    def needs_onnx_export(self) -> bool:
+        if self._onnx is not None or not onnx.is_installed():
             return False
-        folder = model_files.folder_of(self.name)
-        return folder is not None and onnx.is_missing(self.name, folder)
+        folder = model_files.model_folder(self.name)
+        return folder is not None and onnx.needs_export(self.name, folder)
 
-    def become_light(self) -> bool:
+    def export_onnx(self) -> bool:
         self.load()
-        folder = model_files.folder_of(self.name)
+        folder = model_files.model_folder(self.name)
         if folder is None:
             return False
         with self._encode_lock:
             model = self._library_model()
             try:
                 light = onnx.export(
-                    onnx.place(self.name, folder),
+                    onnx.export_folder(self.name, folder),
                     model,
                     self._facts.max_tokens,
                     dict(self._facts.settings),
@@ -104,8 +104,8 @@ class SentenceTransformerEmbedder(Embedder):
         return light is not None
 
     def measure(self, texts: list[str]) -> list[int]:
-        if self._light is not None:
-            return self._light.lengths(texts)
+        if self._onnx is not None:
+            return self._onnx.lengths(texts)
         tokenizer = getattr(self._model, "tokenizer", None)
         if tokenizer is None:
             return super().measure(texts)
@@ -116,8 +116,8 @@ class SentenceTransformerEmbedder(Embedder):
         return [min(len(own), limit) for own in pieces]
 
     def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
-        if self._light is not None:
-            return self._light.split_into_pieces(texts)
+        if self._onnx is not None:
+            return self._onnx.split_into_pieces(texts)
         if self._piece_table is None:
             return super().split_into_pieces(texts)
         tokenizer = self._model.tokenizer  # type: ignore[union-attr]
@@ -126,8 +126,8 @@ class SentenceTransformerEmbedder(Embedder):
         return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
 
     def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        if self._light is not None:
-            return self._light.rows_of_pieces(pieces)
+        if self._onnx is not None:
+            return self._onnx.rows_of_pieces(pieces)
         table, middle = self._piece_table  # type: ignore[misc]
         rows = table.take(pieces, axis=0)
         rows -= middle  # in place: memory that is new takes longer to get than this
@@ -135,8 +135,8 @@ class SentenceTransformerEmbedder(Embedder):
 
     def _open_library(self) -> ModelFacts:
         SentenceTransformer = _library()
-        folder = model_files.folder_of(self.name)
-        weights = model_files.weights(folder)
+        folder = model_files.model_folder(self.name)
+        weights = model_files.weight_hashes(folder)
         is_bundled = folder is not None and folder == model_files.bundled_folder()
         if is_bundled and weights.get("model.safetensors") != BUNDLED_SHA256:
             raise ModelUnavailable(
@@ -148,9 +148,9 @@ class SentenceTransformerEmbedder(Embedder):
             with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
         else:
-            model_files.ask_hub_for(self.name)
+            model_files.check_hub(self.name)
             model = SentenceTransformer(self.name)  # shows how the download goes
-            weights = model_files.weights(model_files.cached_folder(self.name))
+            weights = model_files.weight_hashes(model_files.cached_folder(self.name))
         self._model = model
         settings = {
             "modules": [type(module).__name__ for module in model],
@@ -176,15 +176,15 @@ class SentenceTransformerEmbedder(Embedder):
     def _encode_by_length(self, model: Any, texts: list[str]) -> list[Any]:
         """As the library, which sorts by letters: texts of as many letters, but not tokens, it fills up by a half."""
         rows: list[Any] = [None] * len(texts)
-        for numbers in batches_of_like_length(self.measure(texts)):
+        for numbers in batches_by_length(self.measure(texts)):
             batch = [texts[number] for number in numbers]
             for number, row in zip(numbers, _encode(model, batch, is_query=False)):
                 rows[number] = row
         return rows
 
-    def _give_up_light(self, error: Exception) -> None:
+    def _drop_onnx(self, error: Exception) -> None:
         logger.warning("The light model of %s failed: %s", self.name, error)
-        self._light = None
+        self._onnx = None
         self._library_model()
 
     @cached_property
@@ -213,7 +213,7 @@ class SentenceTransformerEmbedder(Embedder):
         fast = copy.deepcopy(model).to(torch.bfloat16)
         texts = list(onnx.SAMPLES)
         cosines = onnx.cosines(*(_encode(kind, texts, is_query=False) for kind in (model, fast)))
-        return fast if (cosines >= AGREES).all() else model
+        return fast if (cosines >= BFLOAT16_MIN_COSINE).all() else model
 
 
 def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
@@ -285,14 +285,14 @@ class ShortenedEmbedder(Embedder):
 
         return numpy.asarray(self.whole.encode(texts, is_query=is_query))[:, : self._dimensions]
 
-    def expect(self, documents: int) -> None:
-        self.whole.expect(documents)
+    def prepare_for_batch(self, documents: int) -> None:
+        self.whole.prepare_for_batch(documents)
 
-    def can_become_light(self) -> bool:
-        return self.whole.can_become_light()
+    def needs_onnx_export(self) -> bool:
+        return self.whole.needs_onnx_export()
 
-    def become_light(self) -> bool:
-        return self.whole.become_light()
+    def export_onnx(self) -> bool:
+        return self.whole.export_onnx()
 
     def measure(self, texts: list[str]) -> list[int]:
         return self.whole.measure(texts)

@@ -137,7 +137,7 @@ def embed_pending(
     done = 0
     if total:
         on_embedded(done, total)
-    embedder.expect(total)
+    embedder.prepare_for_batch(total)
     for batch in _pending_passages(connection, embedder):
         vectors = embedder.embed_documents([text for _, text in batch])
         rows = [

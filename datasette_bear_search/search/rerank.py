@@ -179,7 +179,7 @@ def _scores(
 ) -> tuple[tuple[float, ...], str | None]:
     """The scores of as many passages as there is time for, from the first on; and why there are none if so."""
     started = time.monotonic()
-    if not reranker.load_within(None if wait else seconds):
+    if not reranker.wait_until_loaded(None if wait else seconds):
         return tuple(known), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else LOADING
     if wait:
         started = time.monotonic()  # the wait for the model isn't what the time is meant for
@@ -210,7 +210,7 @@ def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[fl
     try:
         scores = [float(score) for score in reranker.score(query, passages)]
     except Exception as error:
-        raise ModelUnavailable(reranker.in_plain_words(error, what_happened)) from error
+        raise ModelUnavailable(reranker.error_message(error, what_happened)) from error
     if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
         raise ModelUnavailable(f"{what_happened}: not every note got a score. {reranker.advice}")
     return scores

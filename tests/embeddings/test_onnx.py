@@ -68,24 +68,24 @@ def exported(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def library_and_light(exported) -> Callable[..., tuple[SentenceTransformerEmbedder, ...]]:
-    """Two embedders of a model: ``library_and_light(folder)``, or of one that is a copy of the kind ``"mean"``."""
+def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedder, ...]]:
+    """Two embedders of a model: ``library_and_onnx(folder)``, or of one that is a copy of the kind ``"mean"``."""
 
     def load(folder: Path | str, kind: str | None = None):
         library = SentenceTransformerEmbedder(str(folder))
         before = exported / (kind or Path(folder).name)
-        kept = onnx.place(library.name, model_files.folder_of(library.name))
+        kept = onnx.export_folder(library.name, model_files.model_folder(library.name))
         if before.exists():
             onnx.cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copytree(before, kept)
         else:
-            assert library.become_light()
+            assert library.export_onnx()
             shutil.copytree(kept, before)
         light = SentenceTransformerEmbedder(str(folder))
         light.load()
-        assert light._light is not None
+        assert light._onnx is not None
         with pytest.MonkeyPatch.context() as patch:  # as if it had been loaded before
-            patch.setattr(onnx, "open_kept", lambda name, folder: None)
+            patch.setattr(onnx, "open_export", lambda name, folder: None)
             library.load()
         return library, light
 
@@ -94,8 +94,8 @@ def library_and_light(exported) -> Callable[..., tuple[SentenceTransformerEmbedd
 
 @pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
 @pytest.mark.parametrize("is_query", [True, False], ids=["query", "document"])
-def test_a_light_model_makes_the_vectors_of_the_library(library_and_light, models, kind, is_query):
-    library, light = library_and_light(models[kind])
+def test_a_light_model_makes_the_vectors_of_the_library(library_and_onnx, models, kind, is_query):
+    library, light = library_and_onnx(models[kind])
     texts = [text for text in TEXTS if text.strip() or kind != "static"]
     vectors = [embedder.encode(texts, is_query=is_query) for embedder in (library, light)]
     assert cosines(*vectors).min() >= 0.9999
@@ -103,20 +103,20 @@ def test_a_light_model_makes_the_vectors_of_the_library(library_and_light, model
 
 @pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
 def test_its_vectors_can_be_searched_with_the_library_and_the_other_way_round(
-    library_and_light, models, kind
+    library_and_onnx, models, kind
 ):
-    library, light = library_and_light(models[kind])
+    library, light = library_and_onnx(models[kind])
     assert light.fingerprint == library.fingerprint
     assert light.max_tokens == library.max_tokens
 
 
-def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_light, models):
-    library, light = library_and_light(models["static"])
+def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_onnx, models):
+    library, light = library_and_onnx(models["static"])
     assert library.embed_documents([""]) == light.embed_documents([""]) == [None]
 
 
-def test_the_closest_sentence_needs_no_library(library_and_light, models):
-    library, light = library_and_light(models["mean"])
+def test_the_closest_sentence_needs_no_library(library_and_onnx, models):
+    library, light = library_and_onnx(models["mean"])
     passage = "A plan to repair the fence in winter. Soup of lentil and water. Keep mice out of the cabin."
     [theirs] = closest_sentences("how do i keep mice out", [passage], library)
     [ours] = closest_sentences("how do i keep mice out", [passage], light)
@@ -125,13 +125,13 @@ def test_the_closest_sentence_needs_no_library(library_and_light, models):
 
 
 def test_no_other_user_can_read_it(models):
-    assert SentenceTransformerEmbedder(str(models["static"])).become_light()
+    assert SentenceTransformerEmbedder(str(models["static"])).export_onnx()
     for folder in [onnx.cache_folder(), *onnx.cache_folder().iterdir()]:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_a_query_imports_neither_torch_nor_transformers(library_and_light, models):
-    library_and_light(models["mean"])
+def test_a_query_imports_neither_torch_nor_transformers(library_and_onnx, models):
+    library_and_onnx(models["mean"])
     code = (
         "import sys; from pathlib import Path; from datasette_bear_search.embeddings import onnx, registry; "
         f"onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r}); "
@@ -156,42 +156,42 @@ def kept() -> list[Path]:
     return list(onnx.cache_folder().iterdir())
 
 
-def test_a_model_whose_files_changed_is_made_light_anew(library_and_light, own_model):
-    library_and_light(own_model, "mean")
+def test_a_model_whose_files_changed_is_made_light_anew(library_and_onnx, own_model):
+    library_and_onnx(own_model, "mean")
     [before] = kept()
     os.utime(own_model / "model.safetensors", ns=(1, 1))
     changed = SentenceTransformerEmbedder(str(own_model))
     changed.load()
-    assert changed._light is None
-    assert changed.can_become_light()
-    assert changed.become_light()
+    assert changed._onnx is None
+    assert changed.needs_onnx_export()
+    assert changed.export_onnx()
     [after] = kept()
     assert after != before
 
 
-def test_it_is_made_once(library_and_light, own_model):
-    library, light = library_and_light(own_model, "mean")
-    assert not library.can_become_light()
-    assert not light.can_become_light()
+def test_it_is_made_once(library_and_onnx, own_model):
+    library, light = library_and_onnx(own_model, "mean")
+    assert not library.needs_onnx_export()
+    assert not light.needs_onnx_export()
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "weights.bin", "about.json", "pieces.npy"])
-def test_a_damaged_one_is_not_used_and_made_anew(library_and_light, own_model, caplog, file):
-    library, _ = library_and_light(own_model, "mean")
+def test_a_damaged_one_is_not_used_and_made_anew(library_and_onnx, own_model, caplog, file):
+    library, _ = library_and_onnx(own_model, "mean")
     [folder] = kept()
     (folder / file).write_bytes(b"damaged")
     embedder = SentenceTransformerEmbedder(str(own_model))
     vector = embedder.embed_query("roof")
     assert vector == library.embed_query("roof")
     assert "can't be used" in caplog.text
-    assert embedder.can_become_light()
+    assert embedder.needs_onnx_export()
 
 
 def test_one_that_fails_at_work_is_replaced_by_the_library(
-    library_and_light, own_model, caplog, monkeypatch
+    library_and_onnx, own_model, caplog, monkeypatch
 ):
-    library, light = library_and_light(own_model, "mean")
-    monkeypatch.setattr(light._light, "encode", lambda *arguments, **options: 1 / 0)
+    library, light = library_and_onnx(own_model, "mean")
+    monkeypatch.setattr(light._onnx, "encode", lambda *arguments, **options: 1 / 0)
     assert light.embed_query("roof") == library.embed_query("roof")
     assert "division by zero" in caplog.text
 
@@ -201,35 +201,35 @@ def test_a_model_that_is_made_otherwise_stays_with_the_library_and_is_not_tried_
 ):
     caplog.set_level(logging.INFO)
     embedder = SentenceTransformerEmbedder(str(models["max"]))
-    assert not embedder.become_light()
+    assert not embedder.export_onnx()
     assert "pooled by max" in caplog.text
     again = SentenceTransformerEmbedder(str(models["max"]))
-    assert not again.can_become_light()
+    assert not again.needs_onnx_export()
     again.load()
-    assert again._light is None
+    assert again._onnx is None
 
 
 def test_one_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
     monkeypatch.setattr(
         "datasette_bear_search.embeddings.onnx._prompt", lambda model, kind: "apple "
     )
-    assert not SentenceTransformerEmbedder(str(own_model)).become_light()
+    assert not SentenceTransformerEmbedder(str(own_model)).export_onnx()
 
 
-def test_without_the_extra_nothing_is_kept_or_used(library_and_light, own_model, monkeypatch):
-    library_and_light(own_model, "mean")
+def test_without_the_extra_nothing_is_kept_or_used(library_and_onnx, own_model, monkeypatch):
+    library_and_onnx(own_model, "mean")
     monkeypatch.setattr(onnx, "is_installed", lambda: False)
     embedder = SentenceTransformerEmbedder(str(own_model))
     embedder.load()
-    assert embedder._light is None
-    assert not embedder.can_become_light()
+    assert embedder._onnx is None
+    assert not embedder.needs_onnx_export()
 
 
 def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
     abandoned = onnx.cache_folder() / ".new-abc"
     abandoned.mkdir(parents=True)
     os.utime(abandoned, (1, 1))
-    assert SentenceTransformerEmbedder(str(own_model)).become_light()
+    assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
     assert not abandoned.exists()
 
 
@@ -237,16 +237,16 @@ def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
 
 
 def test_many_documents_are_left_to_the_library_where_it_is_faster(
-    library_and_light, models, monkeypatch
+    library_and_onnx, models, monkeypatch
 ):
-    library, light = library_and_light(models["mean"])
+    library, light = library_and_onnx(models["mean"])
     monkeypatch.setattr(
         "datasette_bear_search.embeddings.sentence_transformers._computes_bfloat16", lambda: True
     )
-    light.expect(10)
+    light.prepare_for_batch(10)
     light.embed_documents(TEXTS)
     assert light._model is None
-    light.expect(10_000)
+    light.prepare_for_batch(10_000)
     vectors = light.encode(TEXTS, is_query=False)
     assert light._model is not None
     assert cosines(vectors, library.encode(TEXTS, is_query=False)).min() > 0.999
@@ -294,10 +294,10 @@ asyncio.run(main())
 
 
 @pytest.mark.skipif(not find_spec(BUNDLED_PACKAGE), reason="the bundled model is not installed")
-def test_the_bundled_model_agrees_on_texts_of_all_kinds(library_and_light):
-    library, light = library_and_light(BUNDLED)
+def test_the_bundled_model_agrees_on_texts_of_all_kinds(library_and_onnx):
+    library, light = library_and_onnx(BUNDLED)
     assert light.fingerprint == "427339dd71cd033b"
     texts = [*TEXTS, *KINDS_OF_TEXT.values(), *(text * 60 for text in KINDS_OF_TEXT.values())]
     vectors = [embedder.encode(texts, is_query=False) for embedder in (library, light)]
     assert cosines(*vectors).min() >= 0.9999
-    assert model_files.folder_of(BUNDLED) == model_files.bundled_folder()
+    assert model_files.model_folder(BUNDLED) == model_files.bundled_folder()
