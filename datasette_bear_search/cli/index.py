@@ -93,7 +93,7 @@ def bear_index(
             read = tuple(replace(config, include_trashed=True) for config in selection.read)
             selection = replace(selection, read=read)
         if dimensions and not no_semantic and not dry_run:
-            model = _shortened(path, model, dimensions)
+            model = _truncated(path, model, dimensions)
         if dry_run:
             if failed := _preview(path, selection):
                 raise click.ClickException(failed)
@@ -202,7 +202,7 @@ def _export_onnx(embedder: Embedder, say: Callable[[str], None]) -> None:
         pass  # which nobody asked for now
 
 
-def _shortened(path: Path, model: str | None, dimensions: int) -> str:
+def _truncated(path: Path, model: str | None, dimensions: int) -> str:
     """The name for so many dimensions of the model's vectors."""
     from ..embeddings import registry
     from ..index import database

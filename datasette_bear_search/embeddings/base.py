@@ -148,11 +148,21 @@ class Embedder(Model):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.truncate_dim: int | None = None
         self._dimension = 0
         self._facts = ModelFacts(0, {})
         # Tokenizers are not made for two threads at a time, and one text keeps all cores busy.
         self._encode_lock = threading.Lock()
         self._query_vector = lru_cache(QUERY_CACHE)(self._new_query_vector)
+
+    def truncate(self, dimensions: int) -> None:
+        """Keep only the first numbers of each vector, before the model is loaded.
+
+        For models trained for that: Kusupati et al., "Matryoshka Representation Learning", NeurIPS 2022.
+        In here and not by the library's truncate_dim, so that every backend has it.
+        """
+        self.truncate_dim = dimensions
+        self.name = f"{self.name}@{dimensions}"
 
     @abstractmethod
     def open_model(self) -> ModelFacts:
@@ -227,7 +237,14 @@ class Embedder(Model):
     def prepare(self) -> None:
         self._facts = self.open_model()
         # The first vector takes ten times as long as those that follow: nobody should wait for it.
-        self._dimension = len(self.encode(["warm up"], is_query=True)[0])
+        whole = len(self.encode(["warm up"], is_query=True)[0])
+        if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
+            raise ModelUnavailable(
+                f"The vectors of the model {self.name.rpartition('@')[0]} have {whole} numbers: "
+                f"--dimensions {self.truncate_dim:,} can't be made of them. "
+                f"Choose one from 1 to {whole}."
+            )
+        self._dimension = self.truncate_dim or whole
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a query: float32, little-endian, of unit length, as sqlite-vec reads it.
@@ -290,7 +307,10 @@ class Embedder(Model):
         return vector
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
-        return self._run(texts, lambda texts: _unit_vectors(self.encode(texts, is_query=is_query)))
+        return self._run(
+            texts,
+            lambda texts: _unit_vectors(self.encode(texts, is_query=is_query), self.truncate_dim),
+        )
 
     def _run(self, texts: Sequence[str], encode: Callable[[list[str]], list[Any]]) -> list[Any]:
         self.load()
@@ -302,11 +322,11 @@ class Embedder(Model):
                 raise ModelUnavailable(message) from error
 
 
-def _unit_vectors(rows: Any) -> list[bytes | None]:
+def _unit_vectors(rows: Any, dimensions: int | None) -> list[bytes | None]:
     """Each row scaled to length 1, as bytes; None for one that is zero or isn't finite."""
     import numpy
 
-    matrix = numpy.asarray(rows, dtype="float64")
+    matrix = numpy.asarray(rows, dtype="float64")[:, :dimensions]
     lengths = numpy.linalg.norm(matrix, axis=1)
     usable = numpy.isfinite(lengths) & (lengths > 0)
     lengths[~usable] = 1

@@ -29,14 +29,6 @@ def full_name(model: str) -> str:
     return model
 
 
-def split_dimensions(model: str) -> tuple[str, int | None]:
-    """A model's name and how many numbers of its vectors are wanted: ``name@256``; None for all of them."""
-    match = re.fullmatch(r"(.+)@(\d+)", model)
-    if match is None or local_folder(model):  # a folder may be called so
-        return model, None
-    return match[1], int(match[2])
-
-
 def local_folder(name: str) -> Path | None:
     """The folder of this name, if there is one."""
     folder = Path(name).expanduser()

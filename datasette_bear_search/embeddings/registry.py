@@ -8,17 +8,14 @@ A model may be slow to load, missing or broken. Whoever holds an :class:`Embedde
 # imports this module: so only the functions that need them do.
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from . import files as model_files
 from .base import Embedder
 from .files import BUNDLED, BUNDLED_PACKAGE
-
-if TYPE_CHECKING:
-    from .sentence_transformers import ShortenedEmbedder
 
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
 
@@ -33,7 +30,7 @@ def is_here(model: str) -> bool:
 
     :raises ModelUnavailable: if the name can't be one
     """
-    name = model if model in _factories else _split(model)[0]
+    name, _ = _split(model)
     bundled = name == BUNDLED and find_spec(BUNDLED_PACKAGE)
     return bool(
         name in _factories
@@ -44,48 +41,50 @@ def is_here(model: str) -> bool:
 
 
 def get_embedder(model: str) -> Embedder:
-    """The embedder of this name, one in the whole process. Nothing is loaded yet.
+    """Return the process's one embedder of this name, without loading it.
 
-    :param model: the name of a model; with ``@256`` behind it, the first 256 numbers of its vectors
+    :param model: a name, or ``NAME@256`` for the first 256 numbers of its vectors
     """
-    # Not above: these rooms need what is below.
-    from .sentence_transformers import SentenceTransformerEmbedder, ShortenedEmbedder
+    from .sentence_transformers import (
+        SentenceTransformerEmbedder,  # which needs this module's files
+    )
 
-    name, dimensions = (model, None) if model in _factories else _split(model)
+    name, dimensions = _split(model)
     with _registry_lock:
-        if name not in _embedders:
+        embedder = _embedders.get((name, dimensions))
+        if embedder is None:
             factory = _factories.get(name)
-            _embedders[name] = factory() if factory else SentenceTransformerEmbedder(name)
-        whole = _embedders[name]
-        if dimensions is None:
-            return whole
-        shortened = _shortened.get((name, dimensions))
-        # A model that was replaced must not live on in here.
-        if shortened is None or shortened.whole is not whole:
-            shortened = _shortened[name, dimensions] = ShortenedEmbedder(whole, dimensions)
-        return shortened
+            embedder = factory() if factory else SentenceTransformerEmbedder(name)
+            if dimensions is not None:
+                embedder.truncate(dimensions)
+            _embedders[name, dimensions] = embedder
+        return embedder
 
 
 def with_dimensions(model: str, dimensions: int) -> str:
-    """The name for the first ``dimensions`` numbers of a model's vectors."""
-    name = model if model in _factories else _split(model)[0]
-    return f"{name}@{dimensions}"
+    """Return the name for the first ``dimensions`` numbers of a model's vectors."""
+    return f"{_split(model)[0]}@{dimensions}"
 
 
 def register(name: str, factory: Callable[[], Embedder]) -> None:
     """Make ``get_embedder(name)`` give what ``factory`` makes, whatever else has that name."""
     with _registry_lock:
         _factories[name] = factory
-        _embedders.pop(name, None)
+        for key in [key for key in _embedders if key[0] == name]:
+            del _embedders[key]
 
 
 _registry_lock = threading.Lock()
 _factories: dict[str, Callable[[], Embedder]] = {}
-_embedders: dict[str, Embedder] = {}
-_shortened: dict[tuple[str, int], ShortenedEmbedder] = {}
+_embedders: dict[tuple[str, int | None], Embedder] = {}  # by name and dimensions
 
 
 def _split(model: str) -> tuple[str, int | None]:
-    """A model's full name, and the numbers that are wanted of its vectors, None for all."""
-    name, dimensions = model_files.split_dimensions(model)
+    """Return a model's full name, and how many numbers of its vectors are wanted, None for all."""
+    name, dimensions = model, None
+    # A folder or a registered name may look like one with dimensions.
+    if model not in _factories and not model_files.local_folder(model):
+        match = re.fullmatch(r"(.+)@(\d+)", model)
+        if match:
+            name, dimensions = match[1], int(match[2])
     return (name if name in _factories else model_files.full_name(name)), dimensions

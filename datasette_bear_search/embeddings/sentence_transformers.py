@@ -40,13 +40,14 @@ class SentenceTransformerEmbedder(Embedder):
 
     def __init__(self, model: str) -> None:
         super().__init__(model_files.full_name(model))
+        self._source = self.name  # a folder, or a name on the hub, without the dimensions
         self._model: SentenceTransformer | None = None
         self._onnx: OnnxModel | None = None
         self._in_batch = False
 
     def open_model(self) -> ModelFacts:
-        folder = model_files.model_folder(self.name) if onnx.is_installed() else None
-        self._onnx = onnx.open_export(self.name, folder) if folder else None
+        folder = model_files.model_folder(self._source) if onnx.is_installed() else None
+        self._onnx = onnx.open_export(self._source, folder) if folder else None
         if self._onnx is not None:
             return ModelFacts(self._onnx.max_tokens, self._onnx.settings)
         return self._open_library()
@@ -80,19 +81,19 @@ class SentenceTransformerEmbedder(Embedder):
     def needs_onnx_export(self) -> bool:
         if self._onnx is not None or not onnx.is_installed():
             return False
-        folder = model_files.model_folder(self.name)
-        return folder is not None and onnx.needs_export(self.name, folder)
+        folder = model_files.model_folder(self._source)
+        return folder is not None and onnx.needs_export(self._source, folder)
 
     def export_onnx(self) -> bool:
         self.load()
-        folder = model_files.model_folder(self.name)
+        folder = model_files.model_folder(self._source)
         if folder is None:
             return False
         with self._encode_lock:
             model = self._library_model()
             try:
                 light = onnx.export(
-                    onnx.export_folder(self.name, folder),
+                    onnx.export_folder(self._source, folder),
                     model,
                     self._facts.max_tokens,
                     dict(self._facts.settings),
@@ -135,7 +136,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def _open_library(self) -> ModelFacts:
         SentenceTransformer = _library()
-        folder = model_files.model_folder(self.name)
+        folder = model_files.model_folder(self._source)
         weights = model_files.weight_hashes(folder)
         is_bundled = folder is not None and folder == model_files.bundled_folder()
         if is_bundled and weights.get("model.safetensors") != BUNDLED_SHA256:
@@ -148,9 +149,9 @@ class SentenceTransformerEmbedder(Embedder):
             with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
         else:
-            model_files.check_hub(self.name)
-            model = SentenceTransformer(self.name)  # shows how the download goes
-            weights = model_files.weight_hashes(model_files.cached_folder(self.name))
+            model_files.check_hub(self._source)
+            model = SentenceTransformer(self._source)  # shows how the download goes
+            weights = model_files.weight_hashes(model_files.cached_folder(self._source))
         self._model = model
         settings = {
             "modules": [type(module).__name__ for module in model],
@@ -253,52 +254,3 @@ def _computes_bfloat16() -> bool:
     import torch
 
     return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", bool)())
-
-
-# The first numbers of a model's vectors, for models that are made for it ("Matryoshka"): smaller, and quicker to compare.
-#
-# Kusupati et al., "Matryoshka Representation Learning", NeurIPS 2022. Of other models the first numbers say as much as any
-# others.
-
-
-class ShortenedEmbedder(Embedder):
-    """Another embedder's vectors, cut off and scaled to unit length anew. Its name says so: ``MODEL@256``."""
-
-    def __init__(self, whole: Embedder, dimensions: int) -> None:
-        super().__init__(f"{whole.name}@{dimensions}")
-        self.whole = whole
-        self._dimensions = dimensions
-        # It is one model, in which two threads must never be at once.
-        self._encode_lock = whole._encode_lock
-
-    def open_model(self) -> ModelFacts:
-        facts, most = self.whole.facts, self.whole.dimension
-        if not 1 <= self._dimensions <= most:
-            raise ModelUnavailable(
-                f"The vectors of the model {self.whole.name} have {most} numbers: --dimensions "
-                f"{self._dimensions:,} can't be made of them. Choose one from 1 to {most}."
-            )
-        return facts
-
-    def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        import numpy
-
-        return numpy.asarray(self.whole.encode(texts, is_query=is_query))[:, : self._dimensions]
-
-    def prepare_for_batch(self, documents: int) -> None:
-        self.whole.prepare_for_batch(documents)
-
-    def needs_onnx_export(self) -> bool:
-        return self.whole.needs_onnx_export()
-
-    def export_onnx(self) -> bool:
-        return self.whole.export_onnx()
-
-    def measure(self, texts: list[str]) -> list[int]:
-        return self.whole.measure(texts)
-
-    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
-        return self.whole.split_into_pieces(texts)
-
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        return self.whole.rows_of_pieces(pieces)
