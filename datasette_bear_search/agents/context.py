@@ -43,7 +43,7 @@ class Library:
     @property
     def visible(self) -> Filters:
         """What every note fulfils that agents may see."""
-        return Filters(without=tuple(Filters(tags=(tag,)) for tag in self.hidden_tags))
+        return Filters(without=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
 
     def visible_ids(self) -> tuple[str, dict[str, Any]]:
         """SQL that gives the ids of those notes, and its parameters."""

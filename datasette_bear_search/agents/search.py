@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from ..index.database import count_notes
 from ..index.schema import WORDS
 from ..markdown import plain_text
-from ..query.filters import HAS, STATES, Filters, InvalidParameter
+from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import Query
 from ..search import engine, redaction, similar
 from ..search.planner import Plan
@@ -33,14 +33,18 @@ MAX_OFFSET = 10_000
 # Characters of a passage. Five results with twice as many fill twice the context, and who wants to read opens the note.
 PASSAGE_CHARACTERS = 400
 
+
 # What filters there are: those of the search page.
-DATES = tuple(field.name for field in fields(Filters) if field.name.endswith(("_after", "_before")))
-FILTERS: dict[str, dict[str, Any]] = {
-    "tag": {"type": "array", "items": {"type": "string"}},
-    "source": {"type": "array", "items": {"type": "string"}},
-    **{name: {"type": "string"} for name in DATES},
-    **{name: {"type": "boolean"} for name in STATES},
-    "has": {"type": "array", "items": {"type": "string", "enum": list(HAS)}},
+def _schema(row: Filter, parameter: str) -> dict[str, Any]:
+    described = {"description": row.help} if row.help and parameter == row.parameters[0] else {}
+    if row.kind in ("state", "date"):
+        return {"type": "boolean" if row.kind == "state" else "string", **described}
+    items = {"type": "string", **({"enum": list(row.choices)} if row.choices else {})}
+    return {"type": "array", "items": items, **described}
+
+
+FILTER_SCHEMAS = {
+    parameter: _schema(row, parameter) for row in FILTERS.values() for parameter in row.parameters
 }
 
 _NOTHING = (
@@ -54,9 +58,9 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
     known = ("query", "mode", "paraphrase", "filters", "limit", "offset")
     arguments = Arguments("search_notes", values, known)
     filters = arguments.named_texts("filters")
-    if unknown := [name for name in filters if name not in FILTERS]:
+    if unknown := [name for name in filters if name not in FILTER_SCHEMAS]:
         raise ToolError(
-            f"There is no filter {unknown[0]!r}. The filters are: {', '.join(FILTERS)}."
+            f"There is no filter {unknown[0]!r}. The filters are: {', '.join(FILTER_SCHEMAS)}."
         )
     if not arguments.text("query") and not filters:
         raise ToolError(

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..query.filters import operators
 from ..query.query import MODES
 from .context import Library, ToolAnswer, library_status, list_tags
 from .notes import CALL_CHARACTERS, MAX_NOTES, NOTE_CHARACTERS, get_notes
-from .search import FILTERS, LIMIT, MAX_LIMIT, MAX_OFFSET, search_notes, similar_notes
+from .search import FILTER_SCHEMAS, LIMIT, MAX_LIMIT, MAX_OFFSET, search_notes, similar_notes
 
 INSTRUCTIONS = """\
 The person's own notes, from the notes app Bear and other places where they keep notes. Search first (search_notes), then \
@@ -63,6 +64,11 @@ _FOUND = _object(
 )
 _LIST_OF_FOUND = {"type": "array", "items": _FOUND}
 
+_OPERATORS = ", ".join(
+    f'{name}:"{operator.example}"' if " " in operator.example else f"{name}:{operator.example}"
+    for name, operator in operators().items()
+)
+
 TOOLS = (
     Tool(
         "search_notes",
@@ -73,8 +79,7 @@ TOOLS = (
         "matched, the heading above it and its lines (for get_notes), and says why it was found: its rank by words and "
         "by meaning, with a similarity from -1 to 1. A notice says so if nothing is really close; then say that rather "
         "than guess.\n"
-        'The query may hold "exact phrases", -excluded words, and operators: tag:work/projects, created:2024-05, '
-        'modified:last-week, is:pinned, has:todo, in:title, linked-to:"Title of a note". With filters and no query, '
+        f'The query may hold "exact phrases", -excluded words, and operators: {_OPERATORS}. With filters and no query, '
         "notes are listed, newest first. Archived notes are found, too, and marked; of encrypted ones only the title.",
         _object(
             {
@@ -91,9 +96,8 @@ TOOLS = (
                     "meaning alone. Not for names, titles and terms",
                 },
                 "filters": {
-                    **_object(FILTERS),
-                    "description": "What every result must fulfil. tag: all of them, each with what is nested below it. "
-                    "Dates: 2024, 2024-05, 2024-05-31, today, last-week; both ends are included",
+                    **_object(FILTER_SCHEMAS),
+                    "description": "What every result must fulfil",
                 },
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT},
                 "offset": {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
 from .options import redact_option, sidecar_option
 
@@ -320,20 +321,10 @@ def _texts(value: Any) -> Iterator[str]:
 @functools.cache
 def _page_options() -> list[click.Parameter]:
     """The parameters of the search page as options with the same names."""
-    from dataclasses import fields
-
-    from ..query.filters import HAS, STATES, Filters
     from ..search.sql import FUSIONS, SORTS
 
-    dates = [field.name for field in fields(Filters) if field.name.endswith(("_after", "_before"))]
     return [
-        click.Option(
-            ["--tag"], multiple=True, help="With this tag or one nested below it; several: all"
-        ),
-        click.Option(["--source"], multiple=True, help="Of this source, such as bear"),
-        *(_option(name, metavar="DATE", help=_DATES.get(name)) for name in dates),
-        *(click.Option([f"--{name}/--no-{name}"], default=None) for name in STATES),
-        click.Option(["--has"], multiple=True, type=click.Choice(tuple(HAS))),
+        *(option for row in FILTERS.values() for option in _filter_options(row)),
         _option("mode", type=click.Choice(MODES), help="Way of searching  [default: auto]"),
         _option("sort", type=click.Choice(tuple(SORTS)), help="[default: relevance]"),
         _option(
@@ -356,8 +347,17 @@ def _page_options() -> list[click.Parameter]:
     ]
 
 
-# One explanation serves all four.
-_DATES = {"created_after": "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"}
+def _filter_options(row: Filter) -> Iterator[click.Option]:
+    explained = row.help or None
+    if row.kind == "date":
+        first, last = row.parameters
+        yield _option(first, metavar="DATE", help=explained)
+        yield _option(last, metavar="DATE")
+    elif row.kind == "state":
+        yield click.Option([f"--{row.name}/--no-{row.name}"], default=None, help=explained)
+    else:
+        choices = click.Choice(tuple(row.choices)) if row.choices else None
+        yield _option(row.name, multiple=True, type=choices, help=explained)
 
 
 def _option(name: str, **settings: Any) -> click.Option:

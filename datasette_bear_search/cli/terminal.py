@@ -99,7 +99,9 @@ def explanation(response: SearchResponse, bm25: Mapping[int, float], screen: Scr
         "beginnings": ", ".join(query.prefixes),
         "as they stand": ", ".join(query.identifiers),
         "without": ", ".join(query.excluded),
-        "filters": ", ".join(f"{name} {value}" for name, value in query.filters.values().items()),
+        "filters": ", ".join(
+            f"{name} {value}" for name, value in query.filters.for_programs().items()
+        ),
         "FTS5": query.match or "",
         "meaning": query.meaning if "semantic" in results.retrievers else "",
         "close from": f"{plan.threshold:.3f}" if plan.threshold is not None else "",

@@ -1,41 +1,223 @@
-"""What narrows a search: tags, dates, states, what a note has in it, words that it must not have."""
+"""The one table of filters, which every face reads, and ``Filters``: what a search demands."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 from ..notes import fold_tag
 from . import fts5
-from .dates import period, utc
+from .dates import period, span, utc
 
-# What a note can be, and the condition that tells.
-STATES = {
-    "pinned": "pinned",
-    "archived": "archived",
-    "trashed": "trashed",
-    "todo": "todos_open > 0",
-    "done": "todos_done > 0",
-    "untagged": "id not in (select note_id from note_tags)",
-    "encrypted": "encrypted",
-}
-
-# What a note can have in it, and the condition that tells.
-HAS = {
-    "todo": "todos_open > 0",
-    "image": "has_image",
-    "file": "has_file",
-    "code": "has_code",
-    "link": "(id in (select note_id from links) or instr(body, '://') > 0)",
-}
-
-# Each condition looks into the notes once. So many are a person's; a thousand would be more than SQLite takes.
+# Each condition looks into the notes once. So many are a person's; a thousand would be more than
+# SQLite takes.
 MAX_CONDITIONS = 100
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
+
+Kind = Literal["text", "choice", "state", "date"]
+Bind = Callable[[str, str], str]  # a parameter's name and its value → ":name"
+
+
+class Choice(NamedTuple):
+    """One of the values that a filter can have."""
+
+    label: str  # on a chip
+    condition: str
+
+
+# Not a dataclass: each of those costs a millisecond at the start of every datasette command.
+class Filter(NamedTuple):
+    """A row of the table.
+
+    A further filter is a further row: the typed operator and its suggestions, the page's form and
+    chips, the JSON API, the command's options and the agents' arguments follow from it.
+
+    - "text" takes any values: ``?tag=work``, ``--tag work``, ``tag:work``
+    - "choice" takes some of a few: ``?has=image``, ``--has image``, ``has:image``
+    - "state" is yes or no: ``?pinned=1``, ``--no-pinned``, ``is:pinned``
+    - "date" is a range: ``?created_after=2024``, ``--created-before 2024-05``, ``created:2024``
+    """
+
+    name: str
+    kind: Kind
+    condition: str = ""  # SQL on notes: of a text {0} is its value; of a date only the column
+    label: str = ""  # on a chip; {} is the value
+    opposite: str = ""  # on the chip of a state that is denied
+    help: str = ""  # for commands and agents
+    takes: str = ""  # what the operator takes, for people
+    example: str = ""
+    choices: Mapping[str, Choice] = {}
+    normalized: Callable[[str], str] = str  # how texts are compared; what becomes "" is no value
+    any_of: bool = False  # of several texts one is enough
+    completions: str = ""  # SQL: a text's values, and how many notes have each
+    in_form: bool = True  # whether the search page's form has a field for it
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters: of a date both ends."""
+        if self.kind == "date":
+            return (f"{self.name}_after", f"{self.name}_before")
+        return (self.name,)
+
+    @property
+    def operator(self) -> str:
+        """What is typed before the colon."""
+        return "is" if self.kind == "state" else self.name.replace("_", "-")
+
+    @property
+    def title(self) -> str:
+        """The name for people, as a heading."""
+        return self.name.replace("_", " ").capitalize()
+
+    def describe(self, value: str) -> str:
+        """Return what notes with this value are, for people: ``#work``, ``not pinned``."""
+        value = value.strip()
+        if self.kind == "choice" and value.lower() in self.choices:
+            return self.choices[value.lower()].label
+        label = self.label or self.name
+        if self.kind == "state" and value.lower() in _FALSE:
+            return self.opposite or f"not {label}"
+        return label.format(value)
+
+    def conditions(self, values: Mapping[str, Sequence[str]], bind: Bind) -> list[str]:
+        """Return the SQL conditions for the values that this filter's parameters have."""
+        if self.kind == "date":
+            return [
+                f"{self.condition or self.name} {comparison} {bind(name, value)}"
+                for name, comparison in zip(self.parameters, (">=", "<"))
+                for value in values.get(name, ())
+            ]
+        given = values.get(self.name, ())
+        if self.kind == "state":
+            return [self.condition or self.name for _ in given]
+        if self.kind == "choice":
+            return [self.choices[value].condition for value in given]
+        found = [self.condition.format(bind(self.name, self.normalized(value))) for value in given]
+        return [f"({' or '.join(found)})"] if self.any_of and found else found
+
+
+_A_DATE = "a date such as 2024, 2024-05, last-week, 7d or 2024..2025-03"
+_DATES = "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"
+
+_ROWS = (
+    Filter(
+        "tag",
+        "text",
+        # '0' is the character after '/': between them lies everything nested below the tag, and no
+        # tag that merely begins with the same letters.
+        "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
+        "where tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0'))",
+        label="#{}",
+        help="With this tag or one nested below it; several: all",
+        takes="a tag such as work/projects",
+        example="work/projects",
+        normalized=fold_tag,
+    ),
+    Filter(
+        "source",
+        "text",
+        "lower(source) = lower({0})",
+        label="from {}",
+        help="Of this source, such as bear; several: any",
+        takes="the name of a source such as bear",
+        example="bear",
+        any_of=True,
+        completions="select source, count(*) as n from notes group by source order by n desc, source",
+        in_form=False,
+    ),
+    Filter("created", "date", help=_DATES, takes=_A_DATE, example="2023"),
+    Filter("modified", "date", help=_DATES, takes=_A_DATE, example="2024-05"),
+    Filter("pinned", "state"),
+    Filter("archived", "state"),
+    Filter("trashed", "state", in_form=False),
+    Filter("todo", "state", "todos_open > 0", "with to-dos", "without to-dos", in_form=False),
+    Filter(
+        "done",
+        "state",
+        "todos_done > 0",
+        "with finished to-dos",
+        "without finished to-dos",
+        in_form=False,
+    ),
+    Filter(
+        "untagged",
+        "state",
+        "id not in (select note_id from note_tags)",
+        opposite="tagged",
+        in_form=False,
+    ),
+    Filter("encrypted", "state", in_form=False),
+    Filter(
+        "has",
+        "choice",
+        label="has {}",
+        choices={
+            "todo": Choice("with to-dos", "todos_open > 0"),
+            "image": Choice("with images", "has_image"),
+            "file": Choice("with files", "has_file"),
+            "code": Choice("with code", "has_code"),
+            "link": Choice(
+                "with links", "(id in (select note_id from links) or instr(body, '://') > 0)"
+            ),
+        },
+    ),
+    Filter(
+        "linked_to",
+        "text",
+        "id in (select links.note_id from links "
+        "left join notes as target on target.id = links.target_id "
+        "where lower({0}) in (lower(links.title), lower(target.title)))",
+        label="links to {}",
+        help="With a link to the note of this title; several: all",
+        takes="the title of a note",
+        example="Title of a note",
+    ),
+)
+FILTERS = {row.name: row for row in _ROWS}
+
+# "in:title" is no filter by itself, but says where the words are looked for.
+PLACES = {"archive": "archived", "trash": "trashed"}
+
+
+class Operator(NamedTuple):
+    """What can be typed before a colon."""
+
+    kind: Kind
+    takes: str  # for people
+    example: str
+    choices: tuple[str, ...] = ()
+
+
+@cache
+def operators() -> dict[str, Operator]:
+    """Return the operators of the search box by name."""
+    states = tuple(row.name for row in FILTERS.values() if row.kind == "state")
+    known = {}
+    for row in FILTERS.values():
+        choices = states if row.kind == "state" else tuple(row.choices)
+        known[row.operator] = Operator(
+            row.kind,
+            row.takes or _one_of(choices),
+            row.example or choices[0],
+            choices,
+        )
+    places = ("title", *PLACES)
+    return {
+        **known,
+        "before": Operator("date", _A_DATE, "2024"),
+        "after": Operator("date", _A_DATE, "last-week"),
+        "in": Operator("choice", _one_of(places), "title", places),
+    }
+
+
+def _one_of(choices: Sequence[str]) -> str:
+    return f"one of {', '.join(choices)}"
 
 
 class InvalidParameter(ValueError):
@@ -44,51 +226,70 @@ class InvalidParameter(ValueError):
 
 @dataclass(frozen=True)
 class Filters:
-    """What every result must fulfil, however it was found. The dates are bounds in UTC, as the sidecar writes them."""
+    """What every result must fulfil, however it was found."""
 
-    tags: tuple[str, ...] = ()  # all of them; each includes what is nested below it
-    sources: tuple[str, ...] = ()  # any of them, since a note has but one
-    created_after: str | None = None  # inclusive
-    created_before: str | None = None  # exclusive
-    modified_after: str | None = None
-    modified_before: str | None = None
-    states: tuple[str, ...] = ()  # all of them; names in STATES
-    has: tuple[str, ...] = ()  # all of them; names in HAS
-    linked_to: tuple[str, ...] = ()  # titles of notes; a result links to all of them
+    # By parameter, as in an address; of dates, though, the bound in UTC as the index file has it.
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     excluded: tuple[str, ...] = ()  # words, phrases, and beginnings of words with a "*"
     required: str | None = None  # FTS5 expression that a result must match …
     required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
     without: tuple[Filters, ...] = ()  # no result fulfils any of these
-    # Of the same note in several sources, only the copy that stands for it. Nobody asks for that: it's no demand, and a
-    # question about sources overrides it.
-    folded: bool = False
+    # Leave out copies of a note in a second source. That is no demand, and one for a source
+    # overrides it.
+    deduplicated: bool = False
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) not in (None, ()) for name in _DEMANDS)
-
-    def __and__(self, other: Filters) -> Filters:
-        """What both demand."""
-        return Filters(
-            **{
-                name: _both(name, getattr(self, name), getattr(other, name))
-                for name in (*_DEMANDS, "folded")
-            }
+        return bool(
+            self.values or self.excluded or self.required or self.required_in_title or self.without
         )
 
-    def values(self) -> dict[str, Any]:
-        """What is demanded, by name, for programs."""
-        values = {name: getattr(self, name) for name in _DEMANDS}
-        values = {name: value for name, value in values.items() if value not in (None, ())}
-        if self.without:
-            values["without"] = [filters.values() for filters in self.without]
-        return values
+    def __and__(self, other: Filters) -> Filters:
+        """Return what both demand."""
+        return Filters(
+            values={
+                name: _both(name, self.values.get(name, ()), other.values.get(name, ()))
+                for name in {**self.values, **other.values}
+            },
+            excluded=_unique(self.excluded + other.excluded),
+            required=(
+                f"({self.required}) AND ({other.required})"
+                if self.required and other.required
+                else self.required or other.required
+            ),
+            required_in_title=_unique(self.required_in_title + other.required_in_title),
+            without=self.without
+            + tuple(filters for filters in other.without if filters not in self.without),
+            deduplicated=self.deduplicated or other.deduplicated,
+        )
+
+    def for_programs(self) -> dict[str, Any]:
+        """Return what is demanded, by the names that the JSON API has."""
+        demands: dict[str, Any] = {}
+        for row in FILTERS.values():
+            for name in row.parameters:
+                values = self.values.get(name, ())
+                if not values:
+                    continue
+                if row.kind == "date":
+                    demands[name] = values[0]
+                elif row.kind == "state":
+                    demands["states"] = (*demands.get("states", ()), name)
+                else:
+                    demands[_PLURALS.get(name, name)] = values
+        others = {
+            "excluded": self.excluded,
+            "required": self.required,
+            "required_in_title": self.required_in_title,
+            "without": [filters.for_programs() for filters in self.without],
+        }
+        return demands | {name: value for name, value in others.items() if value}
 
     def conditions(self) -> tuple[list[str], dict[str, str | int]]:
-        """SQL conditions on the table ``notes``, and the values of their parameters."""
+        """Return SQL conditions on the table ``notes``, and the values of their parameters."""
         parameters: dict[str, str | int] = {}
 
         def bind(name: str, value: str) -> str:
-            """The parameter for a value; the second ``tag`` is ``tag_2``."""
+            # The second "tag" is "tag_2".
             numbered, number = name, 1
             while numbered in parameters:
                 number += 1
@@ -96,121 +297,122 @@ class Filters:
             parameters[numbered] = value
             return f":{numbered}"
 
-        return self._conditions(bind), parameters
+        return list(self._conditions(bind)), parameters
 
-    def _conditions(self, bind: Callable[[str, str], str]) -> list[str]:
-        conditions = [_has_tag(bind("tag", fold_tag(tag))) for tag in self.tags]
-        if self.sources:
-            names = ", ".join(f"lower({bind('source', source)})" for source in self.sources)
-            conditions.append(f"lower(source) in ({names})")
-        for column in ("created", "modified"):
-            for suffix, comparison in (("after", ">="), ("before", "<")):
-                name = f"{column}_{suffix}"
-                if value := getattr(self, name):
-                    conditions.append(f"{column} {comparison} {bind(name, value)}")
-        conditions.extend(STATES[state] for state in self.states)
-        conditions.extend(HAS[kind] for kind in self.has)
-        conditions.extend(_links_to(bind("linked_to", title)) for title in self.linked_to)
-        conditions.extend(_without_words(self.excluded, bind))
-        conditions.extend(_required(self.required, self.required_in_title, bind))
+    def _conditions(self, bind: Bind) -> Iterator[str]:
+        for row in FILTERS.values():
+            yield from row.conditions(self.values, bind)
+        yield from _without_words(self.excluded, bind)
+        yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:
             # Not "not": of a note without a date, nothing is known, and so it isn't excluded.
-            conditions.append(f"({' and '.join(filters._conditions(bind))}) is not true")
-        if self.folded and not self._asks_for_sources():
-            conditions.append("id not in (select id from notes where copy_of is not null)")
-        return conditions
+            yield f"({' and '.join(filters._conditions(bind))}) is not true"
+        if self.deduplicated and not self._names_source():
+            yield "id not in (select id from notes where copy_of is not null)"
 
-    def _asks_for_sources(self) -> bool:
-        return bool(self.sources) or any(filters._asks_for_sources() for filters in self.without)
+    def _names_source(self) -> bool:
+        return "source" in self.values or any(filters._names_source() for filters in self.without)
 
 
-_DEMANDS = tuple(field.name for field in fields(Filters) if field.name != "folded")
+# What the JSON API calls those that can have several values; its names stay.
+_PLURALS = {"tag": "tags", "source": "sources"}
 
 
 def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
-    """The filters in the parameters of a URL or a command; empty values are as good as none.
+    """Return the filters in the parameters of a URL or a command; empty values are none.
 
-    :raises InvalidParameter: for a date that doesn't exist, a flag that is neither yes nor no, an unknown ``has``
+    :raises InvalidParameter: for a date that doesn't exist, a flag that is neither yes nor no, an
+        unknown choice, and more values than a search can have
     """
-
-    def values(name: str) -> tuple[str, ...]:
-        given = [value for value in parameters.get(name, ()) if value]
-        # Halves of surrogate pairs come from programs, and can't be asked of SQLite.
-        given = [value.encode(errors="replace").decode().strip() for value in given]
-        found = [value for value in given if value]
-        if len(found) > MAX_CONDITIONS:
-            raise InvalidParameter(f"{name} can be given {MAX_CONDITIONS} times, not {len(found)}")
-        return tuple(dict.fromkeys(found))
-
-    def last(name: str) -> str | None:
-        found = values(name)
-        return found[-1] if found else None
-
-    def flag(name: str) -> bool | None:
-        value = last(name)
-        if value is None:
-            return None
-        if value.lower() in _TRUE | _FALSE:
-            return value.lower() in _TRUE
-        raise InvalidParameter(f"{name} must be 1 or 0, not {value!r}")
-
-    def bound(name: str) -> str | None:
-        value = last(name)
-        if value is None:
-            return None
-        try:
-            start, end = period(value)
-            return utc(end if name.endswith("before") else start)
-        except ValueError:
-            raise InvalidParameter(
-                f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or last-week, not {value!r}"
-            ) from None
-
-    has = tuple(dict.fromkeys(value.lower() for value in values("has")))
-    if unknown := [kind for kind in has if kind not in HAS]:
-        raise InvalidParameter(f"has must be one of {', '.join(HAS)}, not {unknown[0]!r}")
-    flags = {name: flag(name) for name in STATES}
-    return Filters(
-        tags=values("tag"),
-        sources=values("source"),
-        created_after=bound("created_after"),
-        created_before=bound("created_before"),
-        modified_after=bound("modified_after"),
-        modified_before=bound("modified_before"),
-        states=tuple(name for name, wanted in flags.items() if wanted),
-        has=has,
-        without=tuple(Filters(states=(name,)) for name, wanted in flags.items() if wanted is False),
-    )
+    found: dict[str, tuple[str, ...]] = {}
+    denied = []
+    for row in FILTERS.values():
+        for name in row.parameters:
+            values = _given(name, parameters.get(name, ()))
+            if not values:
+                continue
+            if row.kind == "date":
+                values = (_read_bound(name, values[-1]),)
+            elif row.kind == "state":
+                if values[-1].lower() not in _TRUE | _FALSE:
+                    raise InvalidParameter(f"{name} must be 1 or 0, not {values[-1]!r}")
+                if values[-1].lower() in _FALSE:
+                    denied.append(Filters({name: ("1",)}))
+                    continue
+                values = ("1",)
+            elif row.kind == "choice":
+                values = _unique(value.lower() for value in values)
+                if unknown := [value for value in values if value not in row.choices]:
+                    takes = _one_of(tuple(row.choices))
+                    raise InvalidParameter(f"{name} must be {takes}, not {unknown[0]!r}")
+            found[name] = values
+    return Filters(found, without=tuple(denied))
 
 
-def _both(name: str, one: Any, other: Any) -> Any:
-    if not one or not other:
-        return one or other
-    if isinstance(one, tuple):
-        return tuple(dict.fromkeys([*one, *other]))
-    if name == "required":
-        return f"({one}) AND ({other})"
-    return max(one, other) if name.endswith("after") else min(one, other)
+def _given(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    # Halves of surrogate pairs come from programs, and SQLite can't be asked for them.
+    texts = [value.encode(errors="replace").decode().strip() for value in values if value]
+    found = [text for text in texts if text]
+    if len(found) > MAX_CONDITIONS:
+        raise InvalidParameter(f"{name} can be given {MAX_CONDITIONS} times, not {len(found)}")
+    return _unique(found)
 
 
-def _has_tag(tag: str) -> str:
-    # '0' is the character after '/': between them lies everything nested below the tag, and no tag that merely begins
-    # with the same letters.
-    return (
-        "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
-        f"where tags.folded = {tag} or (tags.folded >= {tag} || '/' and tags.folded < {tag} || '0'))"
-    )
+def _read_bound(name: str, value: str) -> str:
+    try:
+        start, end = period(value)
+        return utc(end if name.endswith("before") else start)
+    except ValueError:
+        raise InvalidParameter(
+            f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or last-week, "
+            f"not {value!r}"
+        ) from None
 
 
-def _links_to(title: str) -> str:
-    return (
-        "id in (select links.note_id from links left join notes as target on target.id = links.target_id "
-        f"where lower({title}) in (lower(links.title), lower(target.title)))"
-    )
+def read_operator(name: str, value: str, now: datetime | None = None) -> Filters:
+    """Return what ``name:value`` demands of a note.
+
+    :param name: one of :func:`operators`
+    :raises ValueError: if the value makes no sense there
+    """
+    value = value.strip()
+    if name in ("before", "after"):
+        # As in mail and as the parameter modified_after has it: from that date on.
+        start, _ = span(value, now)
+        if start is None:
+            raise ValueError(f"a range without a beginning has nothing {name} it")
+        return Filters({f"modified_{name}": (utc(start),)})
+    if name in ("in", "is"):
+        state = PLACES.get(value.lower(), "") if name == "in" else value.lower()
+        if state not in operators()["is"].choices:
+            raise ValueError(f"{name}:{value} is no state of a note")
+        return Filters({state: ("1",)})
+    row = FILTERS[name.replace("-", "_")]
+    if row.kind == "date":
+        ends = zip(row.parameters, span(value, now))
+        return Filters({parameter: (utc(moment),) for parameter, moment in ends if moment})
+    if row.kind == "choice":
+        value = value.lower()
+        if value not in row.choices:
+            value = value.removesuffix("s")  # has:images
+        if value not in row.choices:
+            raise ValueError(f"{name}: has no {value!r}")
+    if not row.normalized(value):
+        raise ValueError(f"{name}: has no value")
+    return Filters({row.name: (value,)})
 
 
-def _without_words(excluded: Sequence[str], bind: Callable[[str, str], str]) -> list[str]:
-    conditions = []
+def _both(name: str, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    if one and other and name.endswith(("_after", "_before")):
+        return max(one, other) if name.endswith("_after") else min(one, other)
+    return _unique(one + other)
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:
     indexed = [text for text in excluded if fts5.is_told_apart(text.removesuffix("*"))]
     if indexed:
         expression = fts5.any_of(
@@ -218,23 +420,18 @@ def _without_words(excluded: Sequence[str], bind: Callable[[str, str], str]) -> 
             for text in indexed
         )
         matching = bind("excluded", expression or "")
-        conditions.append(
-            f"id not in (select rowid from notes_fts where notes_fts match {matching})"
-        )
+        yield f"id not in (select rowid from notes_fts where notes_fts match {matching})"
     # What FTS5 would take for something shorter, and so exclude too much: C++ for every c.
     for text in excluded:
         if text not in indexed:
             part = bind("excluded_text", text)
-            conditions.append(
+            yield (
                 "instr(lower(title || ' ' || body || ' ' || tags || ' ' || attachments), "
                 f"lower({part})) = 0"
             )
-    return conditions
 
 
-def _required(
-    expression: str | None, in_title: Sequence[str], bind: Callable[[str, str], str]
-) -> list[str]:
+def _required(expression: str | None, in_title: Sequence[str], bind: Bind) -> Iterator[str]:
     ways = []
     if expression:
         matching = bind("required", expression)
@@ -242,6 +439,8 @@ def _required(
     if in_title:
         parts = bind("required_in_title", json.dumps(in_title, ensure_ascii=False))
         ways.append(
-            f"not exists (select 1 from json_each({parts}) where instr(lower(title), lower(value)) = 0)"
+            f"not exists (select 1 from json_each({parts}) "
+            "where instr(lower(title), lower(value)) = 0)"
         )
-    return [f"({' or '.join(ways)})"] if ways else []
+    if ways:
+        yield f"({' or '.join(ways)})"

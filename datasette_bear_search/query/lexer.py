@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Literal, NamedTuple
 
-from .operators import TAKES
+from .filters import operators
 
 # What people's keyboards make of straight quotation marks. One for one, so that places stay the same.
 QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
@@ -26,7 +26,6 @@ _BRACKETS = (")(", "][", "}{")
 
 # Letters after a minus that still look like an option of a command.
 _LONGEST_OPTION = 2
-_LONGEST_NAME = max(map(len, TAKES))
 
 
 # Not dataclasses: each of those costs a millisecond at the start of every datasette command.
@@ -133,9 +132,9 @@ class _Scanner:
         return following.isalpha() and not is_option
 
     def _operator(self, start: int, at: int) -> Piece | None:
-        colon = self.text.find(":", at, at + _LONGEST_NAME + 1)
+        colon = self.text.find(":", at)
         name = self.text[at:colon].lower()
-        if colon < 0 or name not in TAKES:
+        if colon < 0 or name not in operators():
             return None
         if self.text[colon + 1 : colon + 2] == '"':
             closing = self._closing_quote(colon + 1)

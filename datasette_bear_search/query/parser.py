@@ -19,9 +19,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from . import fts5
-from .filters import Filters
+from .filters import Filters, operators, read_operator
 from .lexer import Piece
-from .operators import DATES, TAKES, read_operator
 
 OPERATORS = ("AND", "OR", "NOT")
 
@@ -355,7 +354,7 @@ def _read_operator(
         return count
     typed = f"{piece.name}:{piece.text}"
     reading.notices.append(
-        f"{typed} was searched for as words, because {piece.name}: takes {TAKES[piece.name]}."
+        f"{typed} was searched for as words, because {piece.name}: takes {operators()[piece.name].takes}."
     )
     reading.pieces.extend(
         piece._replace(kind="word", text=word, minus=False)
@@ -367,7 +366,7 @@ def _read_operator(
 def _longer_dates(piece: Piece, following: Sequence[Piece]) -> list[tuple[Piece, int]]:
     """The operator with the words after it that may belong to its date, and how many these are; the most come first."""
     readings = [(piece, 0)]
-    if piece.name in DATES and not piece.quoted:
+    if operators()[piece.name].kind == "date" and not piece.quoted:
         for count, word in enumerate(following[: WORDS_OF_A_DATE - 1], 1):
             if word.kind != "word" or word.minus:
                 break

@@ -6,16 +6,15 @@ What is offered is read from the operators themselves, and only what the scanner
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
 from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
-from .filters import Filters
+from .filters import FILTERS, Filters, operators, read_operator
 from .lexer import QUOTES, Piece, scan
-from .operators import CHOICES, DATES, TAKES, read_operator
 from .query import MAX_CHARACTERS
 
 MAX_VALUES = 8
@@ -89,10 +88,10 @@ def suggest(
     if typed is None:
         return Suggestions(cursor, cursor)
     if typed.name:
-        values = _VALUES.get(typed.name, _choices)(connection, typed, now)
+        values = _values(connection, typed, now)
         found = islice(_written(typed, values, text[typed.end :]), MAX_VALUES)
     else:
-        found = [*operators(typed), *_titles(connection, text)]
+        found = [*_operators(typed), *_titles(connection, text)]
     return Suggestions(typed.start, typed.end, tuple(found))
 
 
@@ -111,7 +110,7 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     if typed.startswith("#"):
         return Typed(typed[1:], start, cursor + rest_of_word, "tag", is_hash=True)
     name, colon, value = typed.partition(":")
-    if colon and name.lower() in TAKES:
+    if colon and name.lower() in operators():
         value = value.removeprefix('"')
         return Typed(value, start, cursor + rest_of_word, name.lower())
     if pieces[-1].kind != "word" or rest_of_word:
@@ -119,12 +118,12 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     return Typed(typed, start, cursor)
 
 
-def operators(typed: Typed) -> list[Suggestion]:
+def _operators(typed: Typed) -> list[Suggestion]:
     """The operators whose names begin so; all of them if nothing is typed."""
     beginning = typed.value.lower()
     return [
-        Suggestion("operator", f"{name}:", detail=takes, insert=f"{name}:")
-        for name, takes in TAKES.items()
+        Suggestion("operator", f"{name}:", detail=operator.takes, insert=f"{name}:")
+        for name, operator in operators().items()
         if not beginning
         or (
             len(beginning) >= SHORTEST_WORD
@@ -137,15 +136,25 @@ def operators(typed: Typed) -> list[Suggestion]:
 # Values of operators
 
 
-def _choices(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
-    value = typed.value.lower()
-    return [(choice, None) for choice in CHOICES[typed.name] if choice.startswith(value)]
+def _values(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+    if typed.name == "tag":
+        return _tags(connection, typed.value)
+    if typed.name == "linked-to":
+        return _linked_titles(connection, typed.value)
+    operator = operators()[typed.name]
+    if operator.kind == "date":
+        return _dates(connection, typed, now)
+    values: Values = [(choice, None) for choice in operator.choices]
+    if completions := not operator.choices and FILTERS[typed.name.replace("-", "_")].completions:
+        values = connection.execute(completions)
+    beginning = typed.value.lower()
+    return [(value, notes) for value, notes in values if value.lower().startswith(beginning)]
 
 
-def _tags(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+def _tags(connection: sqlite3.Connection, typed: str) -> Values:
     """Tags that begin so, or of which a part does; then those that have it anywhere."""
-    folded = fold_tag(typed.value)
-    if typed.value.endswith("/"):
+    folded = fold_tag(typed)
+    if typed.endswith("/"):
         folded += "/"  # only what is nested in it
     return connection.execute(
         f"""
@@ -185,15 +194,9 @@ def _tags(connection: sqlite3.Connection, typed: Typed, now: datetime | None) ->
     ).fetchall()
 
 
-def _sources(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
-    rows = connection.execute(
-        "select source, count(*) as notes from notes group by source order by notes desc, source"
-    )
-    typed_name = typed.value.lower()
-    return [(source, notes) for source, notes in rows if source.lower().startswith(typed_name)]
-
-
-def _dates(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+def _dates(
+    connection: sqlite3.Connection, typed: Typed, now: datetime | None
+) -> Iterator[tuple[str, int]]:
     """Spans, years and, once a year is typed, its months; none in which there is no note."""
     # 2024.. and >= stay as they are: what follows them is a date again.
     lead = re.match(r".*\.\.|[<>]=?|", typed.value)[0]
@@ -215,7 +218,7 @@ def _dates(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -
 
 def _calendar(connection: sqlite3.Connection, name: str) -> tuple[list[str], list[str]]:
     """The years and months from the first note's to the last's, the latest first."""
-    column = "created" if name == "created" else "modified"
+    column = FILTERS[name].name if name in FILTERS else "modified"
     first, last = connection.execute(
         f"select (select min({column}) from notes), (select max({column}) from notes)"
     ).fetchone()
@@ -226,7 +229,7 @@ def _calendar(connection: sqlite3.Connection, name: str) -> tuple[list[str], lis
 
 
 def _count(connection: sqlite3.Connection, filters: Filters) -> int:
-    conditions, parameters = replace(filters, folded=True).conditions()
+    conditions, parameters = replace(filters, deduplicated=True).conditions()
     where = " and ".join(conditions)
     return connection.execute(f"select count(*) from notes where {where}", parameters).fetchone()[0]
 
@@ -241,9 +244,9 @@ _MOST_LINKED = f"""
 """
 
 
-def _linked_titles(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+def _linked_titles(connection: sqlite3.Connection, typed: str) -> Values:
     """Titles of notes to which others link."""
-    condition, parameters = _titled(typed.value.split())
+    condition, parameters = _titled(typed.split())
     return connection.execute(
         f"""
         select
@@ -263,14 +266,6 @@ def _linked_titles(connection: sqlite3.Connection, typed: Typed, now: datetime |
         """,
         parameters,
     ).fetchall()
-
-
-_VALUES: dict[str, Callable[[sqlite3.Connection, Typed, datetime | None], Values]] = {
-    "tag": _tags,
-    "source": _sources,
-    **dict.fromkeys(DATES, _dates),
-    "linked-to": _linked_titles,
-}
 
 
 def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ..notes import fold_tag
-from ..query.filters import HAS, STATES
+from ..query.filters import FILTERS
 from ..sqlite import execute, sqlite3
 from .planner import Plan
 from .results import matches_statement
@@ -23,11 +23,11 @@ from .sql import IS_CLOSE, NEAREST_PASSAGES
 
 # The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
 KINDS = (
-    ("pinned", "1", STATES["pinned"]),
-    ("archived", "1", STATES["archived"]),
-    ("has", "todo", HAS["todo"]),
-    ("has", "image", HAS["image"]),
-    ("untagged", "1", STATES["untagged"]),
+    ("pinned", "1", "pinned"),
+    ("archived", "1", "archived"),
+    ("has", "todo", FILTERS["has"].choices["todo"].condition),
+    ("has", "image", FILTERS["has"].choices["image"].condition),
+    ("untagged", "1", FILTERS["untagged"].condition),
 )
 
 
@@ -66,7 +66,7 @@ def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[st
     """Count what the notes have that a search finds with these retrievers."""
     # Who asks for a source is shown its copies of notes that other sources have, too, so that they count there.
     filters = planned.query.filters
-    unfolded = replace(filters, folded=False)
+    unfolded = replace(filters, deduplicated=False)
     is_folded = unfolded.conditions() != filters.conditions()
     told = COUNTED.format(
         copies=COPIES if is_folded else "0",

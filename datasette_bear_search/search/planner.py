@@ -180,7 +180,7 @@ def plan(
         notices.append(f"No note has {demanded}; the words were searched for one by one.")
         query = relaxed(query)
     if folding.has_copies(connection):
-        query = replace(query, filters=replace(query.filters, folded=True))
+        query = replace(query, filters=replace(query.filters, deduplicated=True))
     max_bm25, worth_ranking = 0.0, None
     with suppress(sqlite3.DatabaseError):
         max_bm25 = 0.0 if query.is_boolean else _max_bm25(query, terms, library_notes)

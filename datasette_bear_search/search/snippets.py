@@ -269,7 +269,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
             {"typed": typed, "searched": searched} for typed, searched in plan.corrections
         ],
         "meaning": query.meaning,
-        "filters": query.filters.values(),
+        "filters": query.filters.for_programs(),
         "understood": [
             {"kind": token.kind, "value": token.value, "label": token.label}
             for token in query.understood

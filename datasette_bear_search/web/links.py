@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from ..notes import fold_tag
 from ..query.dates import period, utc
-from ..query.filters import STATES
+from ..query.filters import FILTERS, Filter
 from ..query.query import Query
 from ..search.facets import Facets, TagCount
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
@@ -19,31 +19,8 @@ if TYPE_CHECKING:
     from datasette.app import Datasette
 
 
-# What narrows a search, in the order in which it is shown.
-FILTERS = (
-    "tag",
-    "source",
-    "modified_after",
-    "modified_before",
-    "created_after",
-    "created_before",
-    *STATES,
-    "has",
-)
-
 # What says how one list of results is shown, and means nothing for another.
 OF_ONE_LIST = ("_next", "_facets")
-
-# What notes are called that are something, that aren't, and that have something.
-IS = {"todo": "with to-dos", "done": "with finished to-dos"}
-IS_NOT = {"untagged": "tagged", "todo": "without to-dos", "done": "without finished to-dos"}
-HAVE = {
-    "todo": "with to-dos",
-    "image": "with images",
-    "file": "with files",
-    "code": "with code",
-    "link": "with links",
-}
 
 Pair = tuple[str, str]
 
@@ -98,12 +75,15 @@ class Addresses:
 
     def unfiltered(self) -> str:
         """This search without the filters beside the text."""
-        return self.search(drop=(*OF_ONE_LIST, *FILTERS))
+        return self.search(
+            drop=(*OF_ONE_LIST, *(name for row in FILTERS.values() for name in row.parameters))
+        )
 
     def modified_in(self, text: str, query: Query) -> str:
         """This search among the notes of a year (``2024``) or month (``2024-05``), within the dates that it has."""
         start, end = (utc(moment) for moment in period(text))
-        after, before = query.filters_beside.modified_after, query.filters_beside.modified_before
+        beside = query.filters_beside.values
+        [after], [before] = (beside.get(f"modified_{end}", ("",)) for end in ("after", "before"))
         return self.search(
             modified_after=self.value("modified_after") if after and after > start else text,
             modified_before=self.value("modified_before") if before and before < end else text,
@@ -140,25 +120,26 @@ def text_chips(addresses: Addresses, query: Query) -> list[Chip]:
 def filter_chips(addresses: Addresses) -> list[Chip]:
     """What narrows the search beside its text. The two ends of one period are one chip."""
     chips = []
-    for name in FILTERS:
-        column = name.partition("_")[0]
-        if name in (f"{column}_after", f"{column}_before"):
-            after, before = (addresses.value(f"{column}_{end}") for end in ("after", "before"))
-            if after and after == before:
-                if name.endswith("after"):
-                    removed = addresses.search(
-                        drop=(*OF_ONE_LIST, f"{column}_after", f"{column}_before")
-                    )
-                    chips.append(Chip(f"{column} in {period_name(after)}", removed))
-            elif value := addresses.value(name):
-                word = "from" if name.endswith("after") else "to"
-                chips.append(
-                    Chip(f"{column} {word} {value}", addresses.search(drop=(*OF_ONE_LIST, name)))
-                )
+    for row in FILTERS.values():
+        if row.kind == "date":
+            chips.extend(_date_chips(addresses, row))
             continue
-        for value in addresses.values(name):
-            chips.append(Chip(_label(name, value), addresses.search(remove=[(name, value)])))
+        for value in addresses.values(row.name):
+            removed = addresses.search(remove=[(row.name, value)])
+            chips.append(Chip(row.describe(value), removed))
     return chips
+
+
+def _date_chips(addresses: Addresses, row: Filter) -> Iterator[Chip]:
+    after, before = (addresses.value(name) for name in row.parameters)
+    if after and after == before:
+        removed = addresses.search(drop=(*OF_ONE_LIST, *row.parameters))
+        yield Chip(f"{row.name} in {period_name(after)}", removed)
+        return
+    for name, word in zip(row.parameters, ("from", "to")):
+        if value := addresses.value(name):
+            removed = addresses.search(drop=(*OF_ONE_LIST, name))
+            yield Chip(f"{row.name} {word} {value}", removed)
 
 
 def period_name(text: str) -> str:
@@ -167,18 +148,6 @@ def period_name(text: str) -> str:
         return f"{datetime.strptime(text, '%Y-%m'):%B %Y}"
     except ValueError:
         return text
-
-
-def _label(name: str, value: str) -> str:
-    if name == "tag":
-        return f"#{value}"
-    if name == "source":
-        return f"from {value}"
-    if name == "has":
-        return HAVE.get(value.strip().lower(), f"has {value}")
-    if value.strip().lower() in ("0", "false", "no", "off"):
-        return IS_NOT.get(name, f"not {name}")
-    return IS.get(name, name)
 
 
 # Facets → the links that narrow a search, or take the narrowing back.
@@ -303,7 +272,7 @@ def _kinds(addresses: Addresses, facets: Facets) -> list[Choice]:
             addresses,
             name,
             value,
-            HAVE[value] if name == "has" else IS.get(name, name),
+            FILTERS[name].describe(value),
             notes,
         )
         for (name, value), notes in facets.kinds.items()

@@ -16,7 +16,7 @@ from ..index import rows as stored_sources
 from ..index import watch
 from ..index.database import State
 from ..notes import local_day
-from ..query.filters import HAS, InvalidParameter
+from ..query.filters import FILTERS, InvalidParameter
 from ..query.query import Query
 from ..search import facets, redaction, spelling
 from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
@@ -132,8 +132,9 @@ def suggestions(
 
 # What the fields of the form stand for. Every other parameter of the search goes along unseen.
 FIELDS = (
-    "q", "mode", "balance", "sort", "recency", "rerank", "has", "pinned", "archived",
-    "modified_after", "modified_before", "created_after", "created_before",
+    "q", "mode", "balance", "sort", "recency", "rerank",
+    # Of a text there may be several: the form adds one.
+    *(name for row in FILTERS.values() if row.in_form and row.kind != "text" for name in row.parameters),
 )  # fmt: skip
 
 TITLE = "Search notes"
@@ -320,7 +321,8 @@ def _form(addresses: Addresses, results: Results | None) -> dict[str, Any]:
         "fields": fields,
         "archived": _field(addresses, "archived", "Archived", ARCHIVED_NAMES),
         "value": addresses.value,
-        "has_kinds": [(kind, kind in addresses.values("has")) for kind in HAS],
+        "values": addresses.values,
+        "filters": [row for row in FILTERS.values() if row.in_form],
     }
 
 

@@ -14,15 +14,13 @@ from datasette.cli import cli
 from mcp import Client
 
 from datasette_bear_search import agents
-from datasette_bear_search.agents import context, search, server
+from datasette_bear_search.agents import context, server
 from datasette_bear_search.agents import notes as reading
 from datasette_bear_search.agents.context import Library
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search import engine
-from datasette_bear_search.search.request import Parameters
 from tests.conftest import TINY
 from tests.support.agents import bear_mcp
 from tests.support.bear_libraries import bear_library, day, edit
@@ -108,18 +106,6 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is False
         assert len(tool.description) > 100
-
-
-async def test_the_filters_are_those_of_the_page():
-    asked = set()
-
-    class Asked(Parameters):
-        def get(self, name, default=None):
-            asked.add(name)
-            return default
-
-    read_filters(Asked({}))
-    assert asked == set(search.FILTERS)
 
 
 async def test_a_found_note_has_everything_that_an_agent_needs(call):

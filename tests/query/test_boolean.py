@@ -110,7 +110,7 @@ def test_boolean_syntax_that_is_not_complete_is_said_to_be_words(text):
 
 def test_operators_beside_or_hold_for_every_result_and_it_is_said_so():
     query = parse("apple OR tag:fruit")
-    assert query.filters.tags == ("fruit",)
+    assert query.filters.values["tag"] == ("fruit",)
     assert query.words == ("apple",)
     assert "OR can't stand beside an operator" in query.notices[0]
 

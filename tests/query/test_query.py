@@ -28,7 +28,7 @@ def connection(tmp_path_factory):
 
 def demanded(text):
     """What the operators of a text demand of a note."""
-    return parse(text, now=NOW).filters.values()
+    return parse(text, now=NOW).filters.for_programs()
 
 
 def labels(query):
@@ -266,7 +266,7 @@ LAST_WEEK = {"created_after": "2024-02-19", "created_before": "2024-02-26"}
 )  # fmt: skip
 def test_operators_narrow_the_search(text, expected, monkeypatch):
     monkeypatch.setattr(
-        "datasette_bear_search.query.operators.utc", lambda moment: f"{moment:%Y-%m-%d}"
+        "datasette_bear_search.query.filters.utc", lambda moment: f"{moment:%Y-%m-%d}"
     )
     assert demanded(text) == expected
 
@@ -303,8 +303,8 @@ def test_an_operator_with_a_value_that_makes_no_sense_is_words(text, words, noti
 
 
 def test_filters_beside_the_text_hold_too():
-    filters = parse("tag:home is:pinned", filters=Filters(tags=("work",))).filters
-    assert filters == Filters(tags=("work", "home"), states=("pinned",))
+    filters = parse("tag:home is:pinned", filters=Filters({"tag": ("work",)})).filters
+    assert filters == Filters({"tag": ("work", "home"), "pinned": ("1",)})
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_a_relaxed_search_requires_nothing_but_its_filters():
     query = relaxed(parse('("old apple" OR pear) AND plum* tag:x -fig in:title'))
     assert query.match == '"pear" OR "old" OR "apple" OR "plum"*'
     assert not query.is_boolean
-    assert query.filters.tags == ("x",)
+    assert query.filters.values["tag"] == ("x",)
     assert query.filters.excluded == ("fig",)
     assert query.filters.required == f"{{title}} : ({query.match})"
 
@@ -391,8 +391,8 @@ def test_a_rewritten_search_has_other_words():
 
 
 def test_a_literal_search_reads_no_syntax_and_keeps_the_filters_beside_the_text():
-    query = literal(parse("“roof” -tag:work NOT (a AND b*)", filters=Filters(has=("code",))))
-    assert query.filters == Filters(has=("code",))
+    query = literal(parse("“roof” -tag:work NOT (a AND b*)", filters=Filters({"has": ("code",)})))
+    assert query.filters == Filters({"has": ("code",)})
     assert query.words == ("roof", "NOT", "a", "AND", "b")
     assert query.identifiers == ("-tag:work",)
     assert not query.understood

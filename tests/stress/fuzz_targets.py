@@ -23,7 +23,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import chunking, indexer
 from datasette_bear_search.notes import Note
 from datasette_bear_search.query import suggest as suggestions
-from datasette_bear_search.query.filters import HAS, STATES, InvalidParameter, read_filters
+from datasette_bear_search.query.filters import InvalidParameter, operators, read_filters
 from datasette_bear_search.query.query import MODES, parse
 from datasette_bear_search.search import functions, planner
 from datasette_bear_search.search import notes as whole_note
@@ -61,8 +61,8 @@ PARAMETERS = (
 )  # fmt: skip
 VALUES = (
     *MODES,
-    *HAS,
-    *STATES,
+    *operators()["has"].choices,
+    *operators()["is"].choices,
     "rrf",
     "newest",
     "cross-encoder",

@@ -181,9 +181,9 @@ async def test_what_is_asked_for_is_bound_and_stands_in_no_statement():
 
 
 def query_operators() -> tuple[str, ...]:
-    from datasette_bear_search.query.operators import TAKES
+    from datasette_bear_search.query.filters import operators
 
-    return tuple(TAKES)
+    return tuple(operators())
 
 
 def _in_path(text: str) -> str:
