@@ -28,7 +28,7 @@ from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
 from datasette_bear_search.search.request import SearchRequest
-from datasette_bear_search.search.results import Ranking
+from datasette_bear_search.search.sql import Ranking
 from datasette_bear_search.sqlite import sqlite3
 
 BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)

@@ -32,8 +32,8 @@ from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import Plan, plan
 from datasette_bear_search.search.request import SearchRequest
-from datasette_bear_search.search.results import prefetch, statement
-from datasette_bear_search.search.sql import SNIPPETS
+from datasette_bear_search.search.results import prefetch
+from datasette_bear_search.search.sql import SNIPPETS, search_statement
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
 
@@ -107,8 +107,8 @@ def _ask(
         pipeline.retrieve(connection)
 
     def ranking() -> None:
-        run = statement(planned(), ("keyword", "semantic"))
-        parts, _, _ = run.sql.partition(f",\n{SNIPPETS.strip()}")
+        run = search_statement(planned(), ("keyword", "semantic"))
+        parts, _, _ = run.sql.partition(f",{SNIPPETS}")
         connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()
 
     for name, way in (("ranking", ranking), ("whole", whole)):

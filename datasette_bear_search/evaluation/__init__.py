@@ -23,7 +23,7 @@ from ..search import engine, rerank
 from ..search.engine import Pipeline
 from ..search.functions import open_sidecar
 from ..search.request import SearchRequest
-from ..search.results import DEFAULT_RANKING, Ranking
+from ..search.sql import DEFAULT_RANKING, Ranking
 from ..sqlite import sqlite3
 from . import judgments
 from .judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet

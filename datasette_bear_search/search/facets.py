@@ -18,8 +18,7 @@ from ..notes import fold_tag
 from ..query.filters import FILTERS
 from ..sqlite import execute, sqlite3
 from .planner import Plan
-from .results import matches_statement
-from .sql import IS_CLOSE, NEAREST_PASSAGES
+from .sql import IS_CLOSE, NEAREST_PASSAGES, matches_statement
 
 # The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
 KINDS = (
@@ -69,12 +68,11 @@ def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[st
     unfolded = replace(filters, deduplicated=False)
     is_folded = unfolded.conditions() != filters.conditions()
     told = COUNTED.format(
-        copies=COPIES if is_folded else "0",
-        no_copies=NO_COPIES if is_folded else "",
-        close=COUNTED_CLOSE if "semantic" in retrievers else "",
+        copies=COPIES if is_folded else "0", no_copies=NO_COPIES if is_folded else ""
     )
+    select = SELECT.format(close=COUNTED_CLOSE if "semantic" in retrievers else "")
     planned = replace(planned, query=replace(planned.query, filters=unfolded))
-    statement = matches_statement(planned, retrievers, told)
+    statement = matches_statement(planned, retrievers, [told], select)
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
         if notes:
@@ -132,15 +130,15 @@ _COLUMNS = ",\n      ".join(
 
 # A tag counts for every tag above it, whether or not its source has those as tags, too: the filter does the same. Notes with
 # the same tags are counted together, as most have one or two of a few.
-COUNTED = f""",
+COUNTED = f"""
 -- once more as a set of bytes, 1 for a note that is in it
 found_notes as materialized (
   select note_set(group_concat(note_id)) as ids
-  from found
+  from matches
 ),
 few as materialized (
   select 1
-  where (select count(*) from (select 1 from found limit {FEW + 1})) <= {FEW}
+  where (select count(*) from (select 1 from matches limit {FEW + 1})) <= {FEW}
 ),
 counted as materialized (
   select
@@ -151,7 +149,7 @@ counted as materialized (
       {_COLUMNS}
     from few
     cross join notes
-    where id in (select note_id from found)
+    where id in (select note_id from matches)
     union all
     select
       {_COLUMNS}
@@ -166,7 +164,7 @@ tag_sets as materialized (
   from (
     select group_concat(tag_id) as tag_ids
     from note_tags
-    where note_id in (select note_id from found){{no_copies}}
+    where note_id in (select note_id from matches){{no_copies}}
     group by note_id
   )
   group by tag_ids
@@ -180,10 +178,11 @@ tag_paths as (
     tag_id, rtrim(rtrim(path, replace(path, '/', '')), '/'), rtrim(rtrim(folded, replace(folded, '/', '')), '/')
   from tag_paths
   where instr(folded, '/') > 0
-)
+)"""
+SELECT = """
 select 'found' as facet, '' as value, '' as label, sum(notes) as notes
 from counted
-where not is_copy{{close}}
+where not is_copy{close}
 union all
 select 'tag', folded, min(path), sum(notes)
 from (

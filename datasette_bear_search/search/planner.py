@@ -140,9 +140,7 @@ class Plan:
     balance: float  # 0 is words alone, 1 is meaning alone
     # What a note with all of the words, again and again, would have; 0 if that isn't known.
     max_bm25: float = 0.0
-    promising: str | None = (
-        None  # the notes that are ranked by their words; None: all that have one
-    )
+    pruned_match: str | None = None
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
     threshold: float | None = None  # cosine below which nothing is really close in meaning
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
@@ -192,7 +190,7 @@ def plan(
         shape=asked,
         balance=BALANCES[asked] if balance is None else balance,
         max_bm25=max_bm25,
-        promising=worth_ranking,
+        pruned_match=worth_ranking,
         threshold=float(threshold) if threshold else None,
         corrections=corrections,
         notices=tuple(notices),

@@ -9,8 +9,8 @@ from typing import Protocol
 from ..embeddings import rerankers
 from ..query.filters import InvalidParameter, read_filters
 from ..query.query import MODES, Query, parse
-from .results import DEFAULT_RANKING, PAGE_SIZE, Ranking
-from .sql import FUSIONS, SORTS
+from .results import PAGE_SIZE
+from .sql import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
 # Results in one response of the JSON API, and rows of bear_search().
 MAX_SIZE = 100

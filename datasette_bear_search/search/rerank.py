@@ -18,7 +18,8 @@ from itertools import count
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
 from ..embeddings.rerankers import Reranker, get_reranker
-from .results import Hit, Ranking, Results
+from .results import Hit, Results
+from .sql import Ranking
 
 # Results that are reranked: a page of them.
 TOP = 20

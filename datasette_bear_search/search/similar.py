@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from ..index import database
 from ..index.schema import VECTORS
 from ..sqlite import sqlite3
-from .results import MatchedPassage, Statement, fetch_rows, note_fields
+from .results import MatchedPassage, fetch_rows, note_fields
+from .sql import Statement
 
 SIZE = 10
 

@@ -20,7 +20,7 @@ from datasette_bear_search.evaluation import judgments, report
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.index import database
 from datasette_bear_search.search import engine
-from datasette_bear_search.search.results import DEFAULT_RANKING, Ranking
+from datasette_bear_search.search.sql import DEFAULT_RANKING, Ranking
 from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
 from tests.support.tiny_embedder import TinyEmbedder

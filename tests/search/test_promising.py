@@ -102,13 +102,13 @@ def test_the_first_results_and_the_count_stay_what_they_are(
     write(*LIBRARY)
     bear_index()
     all_ranked = found()
-    assert "promising" not in all_ranked.statement.sql
+    assert "pruned_match" not in all_ranked.statement.sql
     monkeypatch.setattr(planner, "FROM_HITS", 20)
     monkeypatch.setattr(planner, "RARE_HITS", 3)
     monkeypatch.setattr(planner, "AT_LEAST", 4)
     monkeypatch.setattr(planner, "AT_MOST", 24)
     some_ranked = found()
-    assert "promising" in some_ranked.statement.sql
+    assert "pruned_match" in some_ranked.statement.sql
     assert (some_ranked.total, some_ranked.found) == (all_ranked.total, all_ranked.found)
     # Which note comes first among equals is another matter.
     assert [hit.score for hit in some_ranked.hits] == pytest.approx(
@@ -130,7 +130,7 @@ def test_among_few_notes_all_are_ranked(write, bear_index, sidecar_path, monkeyp
     ):
         with open_sidecar(sidecar_path) as connection:
             results = search(connection, read_request(Parameters({"q": [text]}))).results
-        assert ("promising" in results.statement.sql) == is_promising
+        assert ("pruned_match" in results.statement.sql) == is_promising
 
 
 def test_all_are_ranked_where_fewer_have_several_words_than_was_to_be_expected(
