@@ -159,7 +159,7 @@ async def _page(
         "outline": _nested(rendered.outline),
         "passage_anchor": render.PASSAGE_ANCHOR if rendered.has_passage else None,
         "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
-        "is_partly_plain": rendered.is_partly_plain,
+        "is_plain": rendered.is_plain,
         "attachments": Markup(render.marked(found.attachments, words)),
         "created": local_day(found.created),
         "modified": local_day(found.modified),

@@ -1,8 +1,8 @@
-"""How much markup of a note is read before the rest of it is shown as plain text.
+"""A note's Markdown → HTML that is safe to show, with its outline, its passage and words marked.
 
-The parser's work grows with the square of some inputs: for each of a thousand brackets that nothing closes it looks through the
-rest of the paragraph, and a table of a thousand columns has as many cells in a row of one letter. No person writes such notes,
-but logs and broken exports are pasted. What is spent is counted, not timed, so that the same note always looks the same.
+Notes hold whatever people paste into them. Three walls stand between that and the browser: HTML in a
+note is shown as text, an address becomes a link only if its scheme is allowed, and the result is
+sanitized.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import table
+from markdown_it.rules_inline.linkify import linkify
 from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
@@ -28,94 +29,207 @@ from ..markdown import WIKI_LINK
 from ..notes import fold_tag
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.renderer import RendererHTML
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
 
+# Characters. Of a longer note a part is shown: markdown-it reads about 300,000 a second.
+MAX_CHARACTERS = 200_000
 
-# What one note may cost, about two seconds. Of the longest that is shown, 200,000 characters, prose costs a fourth of that and
-# code nothing; a list of 13,000 to-dos of two words, or a table of 20,000 cells, costs nearly all of it.
-UNITS = 1_500_000
+# A note with more markup than this is shown as plain text. Nobody writes one, but logs and broken exports
+# are pasted. Counted, not timed, so that the same note always looks the same. At each of these limits a
+# note takes .8 to 2 s of one core, as measured with tests/support/pathological_markdown.py; prose of
+# MAX_CHARACTERS takes .5 s.
+MAX_BLOCKS = 75_000  # tokens of blocks, 20 µs each; a to-do is 5, so 15,000 to-dos
+MAX_CELLS = 20_000  # of tables, 70 µs each; short rows are filled up to the width of the first
+MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser reads ahead from each
 
-# What the steps cost, as measured: a unit is about a microsecond.
-MARK = 8  # looking at one place in a line for whatever may begin there
-LOOK_AHEAD = 1  # passing a place that was looked at before
-BLOCK = 60
-CELL = 25
-
-# Characters that a rule of the parser passes in the time of a unit where it looks for an end.
-CHARACTERS = 10
-
-
-class Budget:
-    """What is left to spend on a note."""
-
-    def __init__(self, units: int) -> None:
-        self.units = units
-
-    @property
-    def is_spent(self) -> bool:
-        return self.units < 0
-
-    def spend(self, units: int) -> bool:
-        """Whether there was as much left."""
-        self.units -= units
-        return self.units >= 0
+PASSAGE_ANCHOR = "passage"
 
 
-def limit(markdown: MarkdownIt, budget: Budget) -> None:
-    """Let a parser, for one text, spend no more than that; what it then has not read stays as it is written.
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a note, as its outline has it."""
 
-    Its tokens have the types "plain", within a line, and "plain_block".
+    level: int  # 1 to 6, as written
+    text: str
+    line: int  # of the body, the first is 1
+    anchor: str  # the id that it has on the page
+
+
+@dataclass(frozen=True)
+class References:
+    """Where the things lead that a note's text names."""
+
+    tags: Mapping[str, str] = field(default_factory=dict)  # folded name → address
+    note: Callable[[str], str | None] = lambda target: None  # what a link names → address
+    own_url: str | None = None  # the note's own, whose scheme is allowed in links
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A note as HTML."""
+
+    html: str  # safe to put into a page as it is
+    outline: tuple[Heading, ...]
+    has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
+    is_cut: bool  # whether only a part of the note is there
+    is_plain: bool = (
+        False  # whether it has too much markup to be read, and is shown as it is written
+    )
+
+
+class TooMuchMarkup(ValueError):
+    """A text's markup would take seconds to read."""
+
+
+def render(
+    body: str,
+    references: References,
+    *,
+    passage: tuple[int, int] | None = None,
+    words: frozenset[str] = frozenset(),
+) -> Rendered:
+    """Return a note's body as HTML.
+
+    :param passage: offsets in the body of what is marked, as blocks, and has the id PASSAGE_ANCHOR
+    :param words: the words that are marked wherever they stand, without case
     """
-    skip = markdown.inline.skipToken
-
-    def skip_token(state: StateInline) -> None:
-        if budget.spend(LOOK_AHEAD):
-            skip(state)
-        else:
-            state.pos = state.posMax
-
-    def inline(state: StateInline, silent: bool) -> bool:
-        if budget.spend(_cost_of_mark(state)):
-            return False
-        if not silent:
-            state.push("plain", "", 0).content = state.src[state.pos : state.posMax]
-        state.pos = state.posMax
-        return True
-
-    def block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        if budget.spend(BLOCK):
-            return False
-        if not silent:
-            token = state.push("plain_block", "", 0)
-            token.content = state.getLines(start, end, state.blkIndent, False).strip("\n")
-            token.map = [start, end]
-            state.line = end
-        return True
-
-    markdown.inline.skipToken = skip_token  # type: ignore[method-assign]
-    markdown.inline.ruler.before("text", "budget", inline)
-    markdown.block.ruler.before("table", "budget", block)
+    start, end = _shown(body, passage)
+    text = body[start:end]
+    is_cut = len(text) < len(body)
+    markdown = _parser()
+    env = {"tags": references.tags, "page": _Page(references, words)}
+    try:
+        tokens = markdown.parse(text, env)
+    except TooMuchMarkup:
+        first, last = (max(0, offset - start) for offset in passage or (0, 0))
+        html = _plain_html(text[:first], text[first:last], text[last:], words)
+        return Rendered(sanitized(html, None), (), first < last, is_cut, is_plain=True)
+    lines_above = _line(body, start)
+    headings = _with_anchors(tokens, lines_above)
+    has_passage = False
+    if passage and passage[0] < passage[1]:
+        first, last = (_line(body, offset) - lines_above for offset in (passage[0], passage[1] - 1))
+        has_passage = _mark_blocks(tokens, first, last)
+    html = markdown.renderer.render(tokens, markdown.options, env)
+    return Rendered(sanitized(html, references.own_url), headings, has_passage, is_cut)
 
 
-def table_cost(state: StateBlock, start: int, end: int) -> int:
-    """What the table that begins on a line may cost; rows with too few cells are filled up."""
-    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
-    last = start + 2
-    while last < end and not state.isEmpty(last):
-        last += 1
-    return columns * (last - start) * CELL
+def outline(body: str) -> tuple[Heading, ...]:
+    """Return the headings of a whole note, however long; none if it has too much markup."""
+    markdown = _parser()
+    markdown.core.ruler.enableOnly(["normalize", "block"])
+    try:
+        return _with_anchors(markdown.parse(body), 0)
+    except TooMuchMarkup:
+        return ()
 
 
-def _cost_of_mark(state: StateInline) -> int:
-    if not state.src.startswith("[^", state.pos):
-        return MARK
-    # A footnote's name is looked for up to its end, each time.
-    end = state.src.find("]", state.pos, state.posMax)
-    return MARK + ((end if end >= 0 else state.posMax) - state.pos) // CHARACTERS
+def marked(text: str, words: frozenset[str]) -> str:
+    """Text as HTML, its marked words inside of ``<mark>``."""
+    if not words:
+        return escape(text)
+    pieces, position = [], 0
+    for match in _WORD.finditer(text):
+        if match[0].casefold() in words:
+            pieces += [escape(text[position : match.start()]), f"<mark>{escape(match[0])}</mark>"]
+            position = match.end()
+    return "".join([*pieces, escape(text[position:])])
+
+
+def heading_anchor(heading: str) -> str:
+    """The id of the first heading with that text."""
+    slug = "-".join(_WORD.findall(heading.casefold()))
+    return f"h-{slug or 'section'}"
+
+
+_WORD = re.compile(r"[^\W_]+")
+_LINE_BREAK = re.compile(r"\r\n?|\n")
+
+
+def _line(text: str, offset: int) -> int:
+    return sum(1 for _ in _LINE_BREAK.finditer(text, 0, offset))
+
+
+def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
+    """What is shown of a body: all of it, or a stretch of whole paragraphs with the passage in it."""
+    if len(body) <= MAX_CHARACTERS:
+        return 0, len(body)
+    quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: some have none
+    start = max(0, (passage[0] if passage else 0) - quarter)
+    paragraph = body.rfind("\n\n", max(0, start - quarter), start)
+    if start and paragraph >= 0:
+        start = paragraph + 2
+    end = start + MAX_CHARACTERS
+    if end >= len(body):
+        return start, len(body)
+    paragraph = body.rfind("\n\n", end - quarter, end)
+    return start, paragraph if paragraph >= 0 else end
+
+
+def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) -> str:
+    anchor = f' class="bear-plain bear-match" id="{PASSAGE_ANCHOR}"'
+    pieces = (
+        (before, ' class="bear-plain"'), (passage, anchor), (after, ' class="bear-plain"')
+    )  # fmt: skip
+    return "".join(
+        f'<pre dir="auto"{attributes}>{marked(text, words)}</pre>\n'
+        for text, attributes in pieces
+        if text
+    )
+
+
+def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
+    """The headings among the tokens, which get ids, and levels below that of the title."""
+    opening = [
+        (token, tokens[index + 1], tokens[index + 2])
+        for index, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+    shift = 1 if any(token.tag == "h1" for token, _, _ in opening) else 0
+    headings: list[Heading] = []
+    taken: dict[str, int] = {}  # anchor → the last number behind it
+    for token, inline, closing in opening:
+        level = int(token.tag[1])
+        text = " ".join(markup.plain_text(inline.content).split())
+        anchor = first = heading_anchor(text)
+        while anchor in taken:
+            taken[first] += 1
+            anchor = f"{first}-{taken[first]}"
+        taken[anchor] = 1
+        token.attrSet("id", anchor)
+        token.tag = closing.tag = f"h{min(6, level + shift)}"
+        headings.append(Heading(level, text, lines_above + token.map[0] + 1, anchor))
+    return tuple(headings)
+
+
+# What stands on lines of its own, and holds nothing that does.
+_LEAVES = frozenset(["paragraph_open", "heading_open", "fence", "code_block", "tr_open"])
+
+
+def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
+    """Mark what stands on the lines from ``first`` to ``last``; whether there is anything."""
+    found = False
+    for index, token in enumerate(tokens):
+        if (
+            token.type not in _LEAVES
+            or not token.map
+            or token.map[0] > last
+            or token.map[1] <= first
+        ):
+            continue
+        if token.hidden:  # the text of an item in a tight list, which is no paragraph
+            closing = tokens[index + 2]
+            token.hidden = closing.hidden = False
+            token.tag = closing.tag = "span"
+        token.attrJoin("class", "bear-match")
+        if not found and token.attrGet("id"):  # a heading, which keeps its own
+            tokens[index + 1].children.insert(0, Token("anchor", "", 0))
+        elif not found:
+            token.attrSet("id", PASSAGE_ANCHOR)
+        found = True
+    return found
 
 
 # What may stand on a page that shows a note: tags, attributes, classes and addresses. Everything else is taken out.
@@ -146,7 +260,7 @@ _CLASSES = {
     "li": {"bear-task", "footnote-item"},
     "mark": {"bear-highlight"},
     "ol": {"footnotes-list"},
-    "pre": {"bear-front-matter"},
+    "pre": {"bear-front-matter", "bear-plain"},
     "section": {"footnotes"},
     "span": {"bear-file", "bear-missing"},
     "sup": {"footnote-ref"},
@@ -191,16 +305,14 @@ def scheme_of(address: str) -> str | None:
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 
-# Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear and Obsidian add.
-#
-# What is here says what stands in a text, as tokens of markdown-it. How these are shown is the matter of ``rendering``.
-# Every rule of ours reads its input once, whatever the input; those of the parser don't, and so have a budget.
-
+# --- Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear and
+# Obsidian add. Every rule of ours reads its input once, whatever the input; the parser's don't.
 
 # Bear 1: [image:2F0C…/roof.png]
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
 _CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
 _OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
+_LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
 # ==highlight==, ::highlight:: and ~underline~. Bear 1 had /italic/, too, which nobody can tell from a path.
@@ -210,16 +322,14 @@ _PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
 _PIPE = "\x1f"
 
 
-def parser(renderer: type[RendererHTML], allowance: Budget) -> MarkdownIt:
-    """A parser of this dialect, for one text; it takes a millisecond to make.
+def _parser() -> MarkdownIt:
+    """Make a parser of this dialect, in a millisecond. It raises TooMuchMarkup.
 
     ``env["tags"]`` has the note's tags, folded: only they are tags, whatever else begins with ``#``.
-
-    :param allowance: what the text may cost; what is beyond it becomes tokens "plain" and "plain_block"
     """
     # A single line break is one, as in Bear and Obsidian. HTML is read only to be shown as what it is: text.
     options = {"breaks": True, "html": True, "linkify": True}
-    markdown = MarkdownIt("commonmark", options, renderer_cls=renderer)
+    markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough", "linkify"])
     # In Bear a line of dashes below a text is a rule, not a heading, and so it is for our passages.
     markdown.disable(["html_block", "lheading"])
@@ -230,38 +340,72 @@ def parser(renderer: type[RendererHTML], allowance: Budget) -> MarkdownIt:
     for scheme in ("bear:", "obsidian:"):
         markdown.linkify.add(scheme, "http:")
     markdown.use(footnote_plugin).use(front_matter_plugin)
-    markdown.block.ruler.at("table", _table(allowance), {"alt": ["paragraph", "reference"]})
+    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    markdown.block.ruler.before("table", "limit", _limit_blocks)
+    markdown.inline.ruler.at("linkify", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
     markdown.inline.ruler.before("link", "tag", _tag)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
     markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
+    markdown.core.ruler.before("inline", "limit", _limit_marks)
     markdown.core.ruler.after("inline", "task", _tasks)
-    limit(markdown, allowance)
     return markdown
 
 
-def _table(allowance: Budget) -> Callable[[StateBlock, int, int, bool], bool]:
-    """The rule for a table that can be paid, in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
+def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if len(state.tokens) > MAX_BLOCKS:
+        raise TooMuchMarkup
+    return False
 
-    def rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        source = state.src
-        if "cells" not in state.env:
-            state.env["cells"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
-        tokens_before = len(state.tokens)
-        state.src = state.env["cells"]
-        try:
-            is_table = table(state, start, end, True)
-            if silent or not is_table:
-                return is_table
-            is_paid = allowance.spend(table_cost(state, start, end))
-            return is_paid and table(state, start, end, False)
-        finally:
-            state.src = source
-            for token in state.tokens[tokens_before:]:
-                token.content = token.content.replace(_PIPE, "|")
 
-    return rule
+def _limit_marks(state: StateCore) -> None:
+    brackets = sum(token.content.count("[") for token in state.tokens if token.type == "inline")
+    too_many_blocks = len(state.tokens) > MAX_BLOCKS  # a list's empty items weren't counted yet
+    if too_many_blocks or brackets > MAX_BRACKETS:
+        raise TooMuchMarkup
+
+
+def _limit_cells(state: StateBlock, start: int, end: int) -> None:
+    first_line = state.src[state.bMarks[start] : state.eMarks[start]]
+    columns = first_line.strip().strip("|").count("|") + 1
+    last = start + 2
+    while last < end and not state.isEmpty(last):
+        last += 1
+    state.env["cells"] = state.env.get("cells", 0) + columns * (last - start)
+    if state.env["cells"] > MAX_CELLS:
+        raise TooMuchMarkup
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a table in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
+    source = state.src
+    if "without_pipes" not in state.env:
+        links = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
+        state.env["without_pipes"] = links
+    tokens_before = len(state.tokens)
+    state.src = state.env["without_pipes"]
+    try:
+        is_table = table(state, start, end, True)
+        if silent or not is_table:
+            return is_table
+        _limit_cells(state, start, end)
+        return table(state, start, end, False)
+    finally:
+        state.src = source
+        for token in state.tokens[tokens_before:]:
+            token.content = token.content.replace(_PIPE, "|")
+
+
+def _address(state: StateInline, silent: bool) -> bool:
+    """Find an address by the parser's rule, which for each ``://`` reads all text before it."""
+    if not _LINKED_SCHEME.search(state.pending[-10:]):
+        return False
+    if len(state.pending) > 1000 and not silent:
+        state.pending, last = state.pending[:-10], state.pending[-10:]
+        state.pushPending()
+        state.pending = last
+    return linkify(state, silent)
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
@@ -370,187 +514,7 @@ def _item_texts(tokens: list[Token]) -> Iterable[tuple[Token, Token]]:
             yield item, inline
 
 
-# A note's Markdown → HTML that is safe to show, with its outline, a marked passage and marked words.
-#
-# Notes hold what people paste into them, and so anything. Three walls stand between that and the browser: HTML in a note is
-# shown as text, an address becomes a link only if its scheme is allowed, and what comes out is sanitized.
-
-# Characters. Longer notes are shown in part: markdown-it reads about 300,000 a second.
-MAX_CHARACTERS = 200_000
-
-PASSAGE_ANCHOR = "passage"
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading of a note, as its outline has it."""
-
-    level: int  # 1 to 6, as written
-    text: str
-    line: int  # of the body, the first is 1
-    anchor: str  # the id that it has on the page
-
-
-@dataclass(frozen=True)
-class References:
-    """Where the things lead that a note's text names."""
-
-    tags: Mapping[str, str] = field(default_factory=dict)  # folded name → address
-    note: Callable[[str], str | None] = lambda target: None  # what a link names → address
-    own_url: str | None = None  # the note's own, whose scheme is allowed in links
-
-
-@dataclass(frozen=True)
-class Rendered:
-    """A note as HTML."""
-
-    html: str  # safe to put into a page as it is
-    outline: tuple[Heading, ...]
-    has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
-    is_cut: bool  # whether only a part of the note is there
-    is_partly_plain: (
-        bool  # whether it has more markup than was read, so that some is shown as it is written
-    )
-
-
-def render(
-    body: str,
-    references: References,
-    *,
-    passage: tuple[int, int] | None = None,
-    words: frozenset[str] = frozenset(),
-) -> Rendered:
-    """A note's body as HTML.
-
-    :param passage: offsets in the body of what is marked, as a block, and has the id PASSAGE_ANCHOR
-    :param words: the words that are marked wherever they stand, without case
-    """
-    start, end = _shown(body, passage)
-    text = body[start:end]
-    lines_above = _line(body, start)
-    allowance = Budget(UNITS)
-    markdown = parser(_Renderer, allowance)
-    env = {"tags": references.tags, "page": _Page(references, words)}
-    tokens = markdown.parse(text, env)
-    headings = _with_anchors(tokens, lines_above)
-    has_passage = False
-    if passage and passage[0] < passage[1]:
-        first, last = (_line(body, offset) - lines_above for offset in (passage[0], passage[1] - 1))
-        has_passage = _mark_blocks(tokens, first, last)
-    html = markdown.renderer.render(tokens, markdown.options, env)
-    return Rendered(
-        html=sanitized(html, references.own_url),
-        outline=headings,
-        has_passage=has_passage,
-        is_cut=end - start < len(body),
-        is_partly_plain=allowance.is_spent,
-    )
-
-
-def outline(body: str) -> tuple[Heading, ...]:
-    """The headings of a whole note, however long, without a look at what is between them."""
-    markdown = parser(_Renderer, Budget(UNITS))
-    markdown.core.ruler.enableOnly(["normalize", "block"])
-    return _with_anchors(markdown.parse(body), 0)
-
-
-def marked(text: str, words: frozenset[str]) -> str:
-    """Text as HTML, its marked words inside of ``<mark>``."""
-    if not words:
-        return escape(text)
-    pieces, position = [], 0
-    for match in _WORD.finditer(text):
-        if match[0].casefold() in words:
-            pieces += [escape(text[position : match.start()]), f"<mark>{escape(match[0])}</mark>"]
-            position = match.end()
-    return "".join([*pieces, escape(text[position:])])
-
-
-def heading_anchor(heading: str) -> str:
-    """The id of the first heading with that text."""
-    slug = "-".join(_WORD.findall(heading.casefold()))
-    return f"h-{slug or 'section'}"
-
-
-_WORD = re.compile(r"[^\W_]+")
-_LINE_BREAK = re.compile(r"\r\n?|\n")
-
-
-def _line(text: str, offset: int) -> int:
-    return sum(1 for _ in _LINE_BREAK.finditer(text, 0, offset))
-
-
-def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
-    """What is shown of a body: all of it, or a stretch of whole paragraphs with the passage in it."""
-    if len(body) <= MAX_CHARACTERS:
-        return 0, len(body)
-    quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: some have none
-    start = max(0, (passage[0] if passage else 0) - quarter)
-    paragraph = body.rfind("\n\n", max(0, start - quarter), start)
-    if start and paragraph >= 0:
-        start = paragraph + 2
-    end = start + MAX_CHARACTERS
-    if end >= len(body):
-        return start, len(body)
-    paragraph = body.rfind("\n\n", end - quarter, end)
-    return start, paragraph if paragraph >= 0 else end
-
-
-def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
-    """The headings among the tokens, which get ids, and levels below that of the title."""
-    opening = [
-        (token, tokens[index + 1], tokens[index + 2])
-        for index, token in enumerate(tokens)
-        if token.type == "heading_open"
-    ]
-    shift = 1 if any(token.tag == "h1" for token, _, _ in opening) else 0
-    headings: list[Heading] = []
-    taken: dict[str, int] = {}  # anchor → the last number behind it
-    for token, inline, closing in opening:
-        level = int(token.tag[1])
-        text = " ".join(markup.plain_text(inline.content).split())
-        anchor = first = heading_anchor(text)
-        while anchor in taken:
-            taken[first] += 1
-            anchor = f"{first}-{taken[first]}"
-        taken[anchor] = 1
-        token.attrSet("id", anchor)
-        token.tag = closing.tag = f"h{min(6, level + shift)}"
-        headings.append(Heading(level, text, lines_above + token.map[0] + 1, anchor))
-    return tuple(headings)
-
-
-# What stands on lines of its own, and holds nothing that does.
-_LEAVES = frozenset(
-    ["paragraph_open", "heading_open", "fence", "code_block", "tr_open", "plain_block"]
-)
-
-
-def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Mark what stands on the lines from ``first`` to ``last``; whether there is anything."""
-    found = False
-    for index, token in enumerate(tokens):
-        if (
-            token.type not in _LEAVES
-            or not token.map
-            or token.map[0] > last
-            or token.map[1] <= first
-        ):
-            continue
-        if token.hidden:  # the text of an item in a tight list, which is no paragraph
-            closing = tokens[index + 2]
-            token.hidden = closing.hidden = False
-            token.tag = closing.tag = "span"
-        token.attrJoin("class", "bear-match")
-        if not found and token.attrGet("id"):  # a heading, which keeps its own
-            tokens[index + 1].children.insert(0, Token("anchor", "", 0))
-        elif not found:
-            token.attrSet("id", PASSAGE_ANCHOR)
-        found = True
-    return found
-
-
-# HTML
+# --- tokens → HTML
 
 
 @dataclass
@@ -574,14 +538,6 @@ class _Renderer(RendererHTML):
 
     def text(self, tokens, index, options, env) -> str:
         return marked(tokens[index].content, env["page"].words)
-
-    def plain(self, tokens, index, options, env) -> str:
-        return marked(tokens[index].content, env["page"].words).replace("\n", "<br>\n")
-
-    def plain_block(self, tokens, index, options, env) -> str:
-        return (
-            f"<p{self.renderAttrs(tokens[index])}>{self.plain(tokens, index, options, env)}</p>\n"
-        )
 
     def code_inline(self, tokens, index, options, env) -> str:
         return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"
