@@ -10,9 +10,8 @@ def register(cli: click.Group) -> None:
     from .doctor import bear_doctor
     from .eval import bear_eval
     from .index import bear_index
-    from .mcp import bear_mcp
     from .search import bear_search
-    from .serve import bear_demo, bear_serve
+    from .serve import bear_demo, bear_mcp, bear_serve
 
     for command in (
         bear_index,

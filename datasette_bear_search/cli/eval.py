@@ -1,4 +1,4 @@
-"""``datasette bear-eval``: how well the search ranks."""
+"""``datasette bear-eval``: collections or one's own judgments → how well the search ranks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from .options import Progress, clear_errors
 
 @click.command()
 @click.argument("folders", nargs=-1, metavar="[COLLECTION]...", type=click.Path(path_type=Path))
-# Without the environment variable, which names a person's own index: documents of a COLLECTION are never in there.
+# Without the environment variable: it names a person's own index, which has no collection's
+# documents.
 @click.option(
     "--sidecar",
     "sidecar_path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Index to search, instead of one that is made of the COLLECTION; without a COLLECTION the one with your "
-    "judgments  [default: notes.db in the user's data folder]",
+    help="Index to search, instead of one made from the COLLECTION; without a COLLECTION the one "
+    "with your judgments  [default: notes.db in the user's data folder]",
 )
 @click.option(
     "--mode",
@@ -27,18 +28,19 @@ from .options import Progress, clear_errors
     type=click.Choice(MODES),
     default=MEASURED,
     show_default=True,
-    help="Way of searching; can be given several times",
+    help="Search mode; repeatable",
 )
 @click.option("--model", help="Embedding model: a sentence-transformers name or folder")
 @click.option(
     "--cache",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that keeps the indexes of collections  [default: in the user's cache folder]",
+    help="Folder for the collections' indexes  [default: in the user's cache folder]",
 )
 @click.option(
     "--rerank",
     metavar="NAME",
-    help="Measure the last mode with a reranker, too: cross-encoder, cross-encoder:MODEL or one of a plugin",
+    help="Measure the last mode with a reranker, too: cross-encoder, cross-encoder:MODEL or a "
+    "plugin's",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
 def bear_eval(
@@ -53,8 +55,9 @@ def bear_eval(
     """
     Measure how well the search ranks
 
-    COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed once, then its
-    queries are searched for as on the search page. Without a COLLECTION, the queries are those that you judged there.
+    COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed
+    once, then its queries are run as on the search page. Without a COLLECTION, the queries are
+    those whose results you judged there.
     """
     import json
 

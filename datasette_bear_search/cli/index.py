@@ -1,13 +1,13 @@
-"""``datasette bear-index``: notes of all sources into the index."""
+"""``datasette bear-index``: notes of all sources → the index file."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,11 +20,57 @@ if TYPE_CHECKING:
     from ..index.changes import Reading
     from ..index.config import Selection
     from ..index.indexer import Failure, Report
-    from ..index.rows import StoredSource
     from ..sources.registry import SourceConfig
 
-# Lines on what a source left out. A folder of scans would fill the screen.
-MOST_SKIPPED = 5
+# Lines on what a source skipped: a folder of scans would fill the screen.
+MAX_SKIPPED_LINES = 5
+
+STOPPED = (
+    "Stopped. What is indexed so far can be searched; run datasette bear-index again to finish."
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of ``bear-index``."""
+
+    paths: tuple[str, ...] = ()
+    sidecar_path: Path | None = None
+    config_path: Path | None = None
+    only: tuple[str, ...] = ()
+    list_only: bool = False
+    remove: tuple[str, ...] = ()
+    watch: bool = False
+    poll: bool = False
+    model: str | None = None
+    dimensions: int | None = None
+    rebuild: bool = False
+    no_semantic: bool = False
+    include_trashed: bool = False
+    dry_run: bool = False
+    quiet: bool = False
+
+    @property
+    def path(self) -> Path:
+        from ..index import database
+
+        return self.sidecar_path or database.default_path()
+
+    @property
+    def model_name(self) -> str:
+        from ..embeddings import registry
+        from ..index import database
+
+        return self.model or database.stored_model(self.path) or registry.default_model()
+
+    def embedder(self) -> Embedder | None:
+        from ..embeddings import registry
+
+        return None if self.no_semantic else registry.get_embedder(self.model_name)
+
+    def say(self, message: str) -> None:
+        if not self.quiet:
+            click.echo(message)
 
 
 @click.command()
@@ -34,13 +80,13 @@ MOST_SKIPPED = 5
     "--config",
     "config_path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Configuration file with the sources  [default: bear-search.yaml in the user's configuration folder]",
+    help="Configuration file  [default: bear-search.yaml in the user's configuration folder]",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Read this source only; repeatable")
-@click.option("--list", "list_only", is_flag=True, help="Show the sources and whether they changed")
-@click.option("--remove", multiple=True, metavar="NAME", help="Take a source out of the index")
-@click.option("--watch", is_flag=True, help="Go on, and index changes as they happen")
-@click.option("--poll", is_flag=True, help="Watch by looking every few seconds: network drives")
+@click.option("--list", "list_only", is_flag=True, help="List the sources and what changed there")
+@click.option("--remove", multiple=True, metavar="NAME", help="Remove a source from the index")
+@click.option("--watch", is_flag=True, help="Keep running and index changes as they happen")
+@click.option("--poll", is_flag=True, help="With --watch: check every few seconds (network drives)")
 @click.option("--model", help="Embedding model: a sentence-transformers name or folder")
 @click.option(
     "--dimensions",
@@ -48,216 +94,153 @@ MOST_SKIPPED = 5
     metavar="N",
     help="Keep the first N numbers of each vector (Matryoshka models)",
 )
-@click.option("--rebuild", is_flag=True, help="Empty the index first and make everything anew")
-@click.option("--no-semantic", is_flag=True, help="Make no vectors: search by words only")
+@click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch")
+@click.option("--no-semantic", is_flag=True, help="Skip vectors: keyword search only")
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
-@click.option("--dry-run", is_flag=True, help="Say what would change and change nothing")
+@click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
-def bear_index(
-    paths: tuple[str, ...],
-    sidecar_path: Path | None,
-    config_path: Path | None,
-    only: tuple[str, ...],
-    list_only: bool,
-    remove: tuple[str, ...],
-    watch: bool,
-    poll: bool,
-    model: str | None,
-    dimensions: int | None,
-    rebuild: bool,
-    no_semantic: bool,
-    include_trashed: bool,
-    dry_run: bool,
-    quiet: bool,
-) -> None:
+def bear_index(**values: Any) -> None:
     """
-    Index notes, so that they can be searched
+    Index notes so that they can be searched
 
-    PATH is a source of notes: Bear's database, a folder of Markdown files, an export … It is added to the index. Without
-    one, all sources are read again that the configuration file names or that were added before, at first the notes of
-    Bear on this Mac.
+    PATH is a source of notes: Bear's database, a folder of Markdown files, an export … It is added
+    to the index. Without a PATH, all sources in the configuration file and all that were added
+    before are read again; the first time, Bear's notes on this Mac.
 
-    Sources are only read. What is no longer in them leaves the index.
+    Sources are only ever read. Notes that are no longer in them leave the index.
     """
-    from ..index import database
-
-    path = sidecar_path or database.default_path()
-    if rebuild and (only or watch):
+    options = Options(**values)
+    if options.rebuild and (options.only or options.watch):
         raise click.UsageError("--rebuild reads all sources, once: without --only and --watch.")
     with clear_errors():
-        if list_only:
-            click.echo(_listing(path))
+        if options.list_only:
+            click.echo(_listing(options.path))
             return
-        selection = _select(path, config_path, paths, only, remove, rebuild)
-        if include_trashed:
-            read = tuple(replace(config, include_trashed=True) for config in selection.read)
-            selection = replace(selection, read=read)
-        if dimensions and not no_semantic and not dry_run:
-            model = _truncated(path, model, dimensions)
-        if dry_run:
-            if failed := _preview(path, selection):
-                raise click.ClickException(failed)
-            return
-        failed = index_sources(
-            path,
-            selection.read,
-            model,
-            remove=selection.remove,
-            quiet=quiet,
-            rebuild=rebuild,
-            semantic=not no_semantic,
-            go_on=watch,
-        )
-        if watch:
-            _watch(path, selection, model, semantic=not no_semantic, poll=poll, quiet=quiet)
-        elif failed:
-            raise click.ClickException(failed)
+        selection = _select(options)
+        if options.dry_run:
+            failure = _preview(options.path, selection)
+        else:
+            if options.dimensions and not options.no_semantic:
+                options = replace(options, model=_truncated_model(options))
+            failure = index_sources(selection, options)
+        if options.watch and not options.dry_run:
+            _watch(selection, options)
+        elif failure:
+            raise click.ClickException(failure)
 
 
-def index_sources(
-    path: Path,
-    configs: Sequence[SourceConfig],
-    model: str | None = None,
-    *,
-    remove: Sequence[str] = (),
-    quiet: bool = False,
-    rebuild: bool = False,
-    semantic: bool = True,
-    go_on: bool = False,
-) -> str | None:
-    """Bring the index up to date and print how that goes; what to say at the end if a source couldn't be read.
+def index_sources(selection: Selection, options: Options) -> str | None:
+    """Bring the index up to date and print how that goes.
 
-    :param go_on: don't stop even if nothing could be read
+    :return: why the command fails, if a source couldn't be read or the named model not be loaded
     """
-    from ..embeddings import registry
-    from ..index import database, indexer
+    from ..index import indexer
 
-    def say(message: str) -> None:
-        if not quiet:
-            click.echo(message)
-
-    def on_read(config: SourceConfig, reading: Reading | None) -> None:
-        say(_what_was_read(config, reading))
+    configs, embedder = selection.read, options.embedder()
+    # A single source's failure ends the command, and is said then.
+    is_single = len(configs) == 1 and not selection.remove and not options.watch
 
     def on_failure(failure: Failure) -> None:
-        if len(configs) > 1 or go_on:
+        if not is_single:
             click.echo(f"{failure.source}: {failure.message}", err=True)
 
     def on_text(report: Report) -> None:
-        say(f"{_changes(report)}: can be searched by words now ({report.text_seconds:.1f} s)")
+        if report.added or report.changed or report.removed:
+            options.say(f"Words indexed ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
-            say(f"Making vectors of {counted(report.pending, 'passage')} with {embedder.name}")
+            options.say(f"Embedding {counted(report.pending, 'passage')} with {embedder.name}")
 
     started = time.perf_counter()
-    embedder = None
-    if semantic:
-        name = model or database.stored_model(path) or registry.default_model()
-        embedder = registry.get_embedder(name)
     try:
         report = indexer.update(
-            path,
+            options.path,
             configs,
             embedder,
-            remove=remove,
-            rebuild=rebuild,
-            verify_model=model is not None,
-            hooks=indexer.Hooks(on_read, on_failure, on_text, Progress(quiet)),
+            remove=selection.remove,
+            rebuild=options.rebuild,
+            verify_model=options.model is not None,
+            hooks=indexer.Hooks(
+                on_read=lambda config, reading: options.say(_reading_text(config, reading)),
+                on_failure=on_failure,
+                on_text=on_text,
+                on_embedded=Progress(options.quiet),
+            ),
         )
     except KeyboardInterrupt:
-        raise click.ClickException(
-            "Stopped before the end. What was done can be searched; for the rest run datasette bear-index again."
-        ) from None
-    if len(report.failures) == len(configs) == 1 and not remove and not go_on:
+        click.echo(STOPPED, err=True)
+        raise SystemExit(1) from None
+    if report.failures and is_single:
         return report.failures[0].message
-    vectors = ""
-    if report.embedded:
-        rate = report.embedded / report.embed_seconds
-        vectors = f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"
-    say(
-        f"{_changes(report)}{vectors} in {time.perf_counter() - started:.1f} s. "
-        f"The index of {counted(report.notes, 'note')} has {report.size / 1e6:.1f} MB: {path}"
-    )
-    # A model that somebody asked for by its name and that can't be had is no mere notice.
-    failed = report.model_failure if model is not None else None
+    options.say(_report_text(report, time.perf_counter() - started, options.path))
+    # A model that was asked for by name and can't be loaded is a failure, not a notice.
+    model_failure = report.model_failure if options.model is not None else None
     for notice in report.notices:
-        if notice != failed:
+        if notice != model_failure:
             click.echo(notice, err=True)
-    is_whole = report.notes and report.pending <= report.refused
-    if embedder is not None and is_whole and not report.model_failure:
-        _export_onnx(embedder, say)
-    if failed:
-        return failed
-    return _failed(len(report.failures), len(configs)) if report.failures else None
+    has_all_vectors = report.notes and report.pending <= report.refused
+    if embedder is not None and has_all_vectors and not report.model_failure:
+        _export_onnx(embedder, options)
+    return model_failure or _failure_text(len(report.failures), len(configs))
 
 
-def _export_onnx(embedder: Embedder, say: Callable[[str], None]) -> None:
+def _export_onnx(embedder: Embedder, options: Options) -> None:
     """Once for each model, see to it that searching by meaning begins within a second."""
-    from ..embeddings.base import ModelUnavailable
-
     try:
         if embedder.needs_onnx_export():
-            say(f"Preparing {embedder.name}, once, so that it starts within a second from now on")
+            options.say(f"Preparing {embedder.name} to start within a second from now on (once)")
             embedder.export_onnx()
     except ModelUnavailable:
-        pass  # which nobody asked for now
+        pass  # nobody asked for it now
 
 
-def _truncated(path: Path, model: str | None, dimensions: int) -> str:
-    """The name for so many dimensions of the model's vectors."""
+def _truncated_model(options: Options) -> str:
+    """Return the name that stands for the model's first ``dimensions`` numbers."""
     from ..embeddings import registry
-    from ..index import database
 
-    whole = model or database.stored_model(path) or registry.default_model()
-    name = registry.with_dimensions(whole, dimensions)
+    assert options.dimensions is not None
+    name = registry.with_dimensions(options.model_name, options.dimensions)
     try:
-        # Now, before anything is read, as with most models it can't be told without loading them.
+        # Before anything is read: most models have to be loaded to know their dimensions.
         registry.get_embedder(name).load()
     except ModelUnavailable as error:
         raise click.ClickException(str(error)) from None
     return name
 
 
-def _known(path: Path) -> list[StoredSource]:
-    from ..index import database
-    from ..index import rows as stored_sources
+def _select(options: Options) -> Selection:
+    from ..index import config, database, rows
 
-    if not database.is_made(path):
-        return []
-    with closing(database.connect(path)) as connection:
-        return stored_sources.all_sources(connection)
-
-
-def _select(
-    path: Path,
-    config_path: Path | None,
-    paths: Sequence[str],
-    only: Sequence[str],
-    remove: Sequence[str],
-    rebuild: bool,
-) -> Selection:
-    from ..index import config as configuration
-    from ..index import config as selection
-
-    known = [stored.config for stored in _known(path)]
-    found = configuration.find_configuration(config_path)
-    configured = configuration.read_configuration(found, known) if found else None
-    if not remove:
-        return selection.select(known, configured, paths=paths, only=only, everything=rebuild)
-    if paths or only or rebuild:
-        raise click.UsageError(
-            "--remove takes sources out and reads none: use it without PATH, --only and --rebuild."
+    known = []
+    if database.is_made(options.path):
+        with closing(database.connect(options.path)) as connection:
+            known = [stored.config for stored in rows.all_sources(connection)]
+    found = config.find_configuration(options.config_path)
+    configured = config.read_configuration(found, known) if found else None
+    if not options.remove:
+        selection = config.select(
+            known, configured, paths=options.paths, only=options.only, everything=options.rebuild
         )
-    removed = selection.find(remove, known)
-    for config in known:
-        if config.name in removed and config.config_file:
+        if options.include_trashed:
+            read = [replace(source, include_trashed=True) for source in selection.read]
+            selection = replace(selection, read=tuple(read))
+        return selection
+    if options.paths or options.only or options.rebuild:
+        raise click.UsageError(
+            "--remove removes sources and reads none: use it without PATH, --only and --rebuild."
+        )
+    removed = config.find(options.remove, known)
+    for source in known:
+        if source.name in removed and source.config_file:
             click.echo(
-                f"Take {config.name} out of {config.config_file}, too, or the next run adds it again.",
+                f"Remove {source.name} from {source.config_file}, too, or the next run adds it "
+                "again.",
                 err=True,
             )
-    return selection.Selection((), removed)
+    return config.Selection((), removed)
 
 
 def _preview(path: Path, selection: Selection) -> str | None:
+    """Print what a run would change; return why the command fails, if a source can't be read."""
     from ..index import changes, database, schema
     from ..sources import SourceError
 
@@ -289,42 +272,33 @@ def _preview(path: Path, selection: Selection) -> str | None:
             )
     for name in selection.remove:
         click.echo(f"{name}: its {counted(known[name].notes, 'note')} would leave the index.")
-    return _failed(failed, len(selection.read)) if failed else None
+    return _failure_text(failed, len(selection.read))
 
 
-def _watch(
-    path: Path,
-    selection: Selection,
-    model: str | None,
-    *,
-    semantic: bool,
-    poll: bool,
-    quiet: bool,
-) -> None:
-    from ..embeddings import registry
-    from ..index import database
-    from ..index import watch as watching
+def _watch(selection: Selection, options: Options) -> None:
+    from ..index import watch
 
-    embedder = None
-    if semantic:
-        name = model or database.stored_model(path) or registry.default_model()
-        embedder = registry.get_embedder(name)
-    watcher = watching.Watcher(
-        path, selection.read, embedder, poll=poll, say=click.echo, quiet=quiet
-    )
-    watcher.run()
+    watch.Watcher(
+        options.path,
+        selection.read,
+        options.embedder(),
+        poll=options.poll,
+        say=click.echo,
+        quiet=options.quiet,
+    ).run()
 
 
 def _listing(path: Path) -> str:
     from ..index import changes, database
-    from ..index import rows as stored_sources
+    from ..index.rows import all_sources
     from ..sources import SourceError
+    from .terminal import table
 
-    rows = [("name", "kind", "notes", "last read", "changed since", "location")]
+    rows = [["name", "kind", "notes", "last read", "changed since", "location"]]
     below: list[str] = []
     if database.is_made(path):
         with closing(database.connect(path)) as connection:
-            for stored in stored_sources.all_sources(connection):
+            for stored in all_sources(connection):
                 config = stored.config
                 try:
                     changed = f"{changes.count_changes(connection, stored):,}"
@@ -332,43 +306,46 @@ def _listing(path: Path) -> str:
                     changed = "can't be read"
                     below.append(f"{config.name}: {error}")
                 read = stored.read or "never"
-                row = (config.name, config.kind, f"{stored.notes:,}", read, changed)
-                rows.append((*row, config.location))
-                below.extend(_skipped(config.name, stored.skipped, len(stored.skipped)))
+                notes = f"{stored.notes:,}"
+                rows.append([config.name, config.kind, notes, read, changed, config.location])
+                below += _skipped_lines(config.name, stored.skipped, len(stored.skipped))
     if len(rows) == 1:
-        return f"There are no sources in the index at {path} yet. Add one with: datasette bear-index PATH"
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
-    ]
-    return "\n".join([*lines, *below])
+        return f"The index at {path} has no sources yet. Add one with: datasette bear-index PATH"
+    return "\n".join([*table(rows), *below])
 
 
-def _what_was_read(config: SourceConfig, reading: Reading | None) -> str:
+def _reading_text(config: SourceConfig, reading: Reading | None) -> str:
     if reading is None:
         return f"Nothing has changed in {config.location}"
     read = counted(reading.count, "note")
     if reading.unchanged:
         read = f"{len(reading.notes):,} of {read}"
-    lines = [f"Read {read} from {config.location}"]
-    return "\n".join([*lines, *_skipped(config.name, reading.skipped, MOST_SKIPPED)])
+    skipped = _skipped_lines(config.name, reading.skipped, MAX_SKIPPED_LINES)
+    return "\n".join([f"Read {read} from {config.location}", *skipped])
 
 
-def _skipped(name: str, skipped: Sequence[str], most: int) -> list[str]:
-    """What a source left out, in lines."""
+def _skipped_lines(name: str, skipped: Sequence[str], most: int) -> list[str]:
     if not skipped:
         return []
-    lines = [f"{name}: left out {len(skipped):,}:", *(f"  {line}" for line in skipped[:most])]
-    if len(skipped) > most:
-        lines.append(
-            f"  … and {len(skipped) - most:,} more, which datasette bear-index --list shows"
-        )
+    lines = [f"{name}: skipped {len(skipped):,}:", *(f"  {line}" for line in skipped[:most])]
+    if more := len(skipped[most:]):
+        lines.append(f"  … and {more:,} more; datasette bear-index --list shows them all")
     return lines
 
 
-def _failed(count: int, sources: int) -> str:
-    return f"{counted(count, 'source')} of {sources:,} could not be read. What the index has of them stays as it was."
+def _report_text(report: Report, seconds: float, path: Path) -> str:
+    done = f"Done in {seconds:.1f} s: {counted(report.added, 'note')} added, "
+    done += f"{report.changed:,} changed, {report.removed:,} removed"
+    if report.embedded:
+        rate = report.embedded / report.embed_seconds
+        done += f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"
+    return f"{done}\nIndex: {counted(report.notes, 'note')}, {report.size / 1e6:.1f} MB, {path}"
 
 
-def _changes(report: Report) -> str:
-    return f"{counted(report.added, 'note')} added, {report.changed:,} changed, {report.removed:,} removed"
+def _failure_text(failed: int, sources: int) -> str | None:
+    if not failed:
+        return None
+    return (
+        f"{counted(failed, 'source')} of {sources:,} could not be read. "
+        "Their notes in the index stay as they were."
+    )

@@ -1,4 +1,4 @@
-"""How far a command is: a bar on a terminal, lines elsewhere."""
+"""What the commands share: options, progress, and errors as messages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,30 @@ from typing import Any, TypeVar
 
 import click
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+sidecar_option = click.option(
+    "--sidecar",
+    "sidecar_path",
+    type=click.Path(dir_okay=False, readable=False, path_type=Path),
+    envvar="DATASETTE_BEAR_SEARCH_SIDECAR",
+    help="Index file  [default: notes.db in the user's data folder]",
+)
+
+
+def redact_option(*, default: bool) -> Callable[[F], F]:
+    """Return the option that masks secrets, whose environment variable all commands share."""
+    return click.option(
+        "--redact/--no-redact",
+        default=default,
+        show_default=True,
+        envvar="DATASETTE_BEAR_SEARCH_REDACT",
+        help="Mask passwords, API keys and card numbers with ●",
+    )
+
 
 class Progress:
-    """Shows how many are done, their rate and the time left: a bar on a terminal, else a line every ten seconds."""
+    """Shows how many are done on stderr: a bar on a terminal, else a line every ten seconds."""
 
     SECONDS_BETWEEN_LINES = 10.0
 
@@ -24,60 +45,52 @@ class Progress:
         self._started = self._last_line = 0.0
 
     def __call__(self, done: int, total: int) -> None:
-        """Called with 0 when the work begins, then after each batch."""
-        now = time.perf_counter()
+        """Show that ``done`` of ``total`` are done; called with 0 first, then after each batch."""
         if self._quiet:
             return
+        if sys.stderr.isatty():
+            self._move_bar(done, total)
+        else:
+            self._print_line(done, total)
+
+    def _move_bar(self, done: int, total: int) -> None:
+        if done == 0:
+            label = self._what.capitalize()
+            self._bar = click.progressbar(length=total, label=label, show_pos=True, file=sys.stderr)
+            self._bar.render_progress()
+        self._bar.update(done - self._bar.pos)
+        if done == total:
+            self._bar.render_finish()
+
+    def _print_line(self, done: int, total: int) -> None:
+        now = time.perf_counter()
         if done == 0:
             self._started = self._last_line = now
-            if sys.stdout.isatty():
-                self._bar = click.progressbar(
-                    length=total,
-                    label=self._what.capitalize(),
-                    show_pos=True,
-                    item_show_func=lambda rate: f"{rate:,.0f}/s" if rate else None,
-                )
-                self._bar.render_progress()
-            return
-        rate = done / (now - self._started)
-        if self._bar is not None:
-            self._bar.update(done - self._bar.pos, rate)
-            if done == total:
-                self._bar.render_finish()
-        elif now - self._last_line >= self.SECONDS_BETWEEN_LINES and done < total:
+        elif done < total and now - self._last_line >= self.SECONDS_BETWEEN_LINES:
             self._last_line = now
-            click.echo(
-                f"{done:,} of {total:,} {self._what}, {rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
-            )
-
-
-# What several commands have in common: the option that names the index, and errors in words.
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-sidecar_option = click.option(
-    "--sidecar",
-    "sidecar_path",
-    type=click.Path(dir_okay=False, readable=False, path_type=Path),
-    envvar="DATASETTE_BEAR_SEARCH_SIDECAR",
-    help="File that holds the index  [default: notes.db in the user's data folder]",
-)
-
-
-def redact_option(*, default: bool) -> Callable[[F], F]:
-    """The option that masks secrets; the environment says the same for all commands."""
-    return click.option(
-        "--redact/--no-redact",
-        default=default,
-        show_default=True,
-        envvar="DATASETTE_BEAR_SEARCH_REDACT",
-        help="Mask passwords, keys of services and card numbers with ●",
-    )
+            rate = done / (now - self._started)
+            left = (total - done) / rate
+            line = f"{done:,} of {total:,} {self._what}, {rate:,.0f}/s, {left:,.0f} s left"
+            click.echo(line, err=True)
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
-    """Foreseeable faults end a command with their message, not with a traceback."""
+def clear_errors(failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
+    """End the command with a message instead of a traceback if a foreseeable error occurs.
+
+    :param failure: the exception that carries the message, and so the exit status
+    """
+    try:
+        yield
+    except Exception as error:
+        if message := _foreseen(error):
+            raise failure(message) from None
+        raise
+
+
+def _foreseen(error: Exception) -> str | None:
+    """Return the message of a foreseeable error, None for any other."""
+    # Imported only when something failed: a search must not wait for what indexes or evaluates.
     from ..evaluation import EvaluationError
     from ..index.config import ConfigurationError
     from ..index.database import SidecarError, explained
@@ -86,7 +99,9 @@ def clear_errors() -> Iterator[None]:
     from ..sources import SourceError
     from ..sqlite import sqlite3
 
-    foreseeable = (
+    if isinstance(error, sqlite3.Error):
+        return explained(error)
+    messages = (
         ConfigurationError,
         EvaluationError,
         FileExistsError,
@@ -95,9 +110,4 @@ def clear_errors() -> Iterator[None]:
         SidecarError,
         SourceError,
     )
-    try:
-        yield
-    except foreseeable as error:
-        raise click.ClickException(str(error)) from None
-    except sqlite3.Error as error:
-        raise click.ClickException(explained(error)) from None
+    return str(error) if isinstance(error, messages) else None

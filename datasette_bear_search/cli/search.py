@@ -1,4 +1,4 @@
-"""``datasette bear-search``: the search of the page, in a terminal."""
+"""``datasette bear-search``: the search page's query → results in a terminal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..query.filters import FILTERS, Filter
+from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
-from .options import redact_option, sidecar_option
+from .options import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
     from ..search.engine import SearchResponse
@@ -31,11 +30,11 @@ LIMIT = 10
 MAX_LIMIT = 100
 
 NOTHING_FOUND = 1
-NOT_SEARCHED = 2  # as in grep: a program that asks must be able to tell one from the other
+NOT_SEARCHED = 2  # as in grep, so that programs can tell "no note" from "no answer"
 
 
 class NotSearched(click.ClickException):
-    """There is no answer, which is something else than no note; the message says why and what to do."""
+    """There is no answer; the message says why and what to do."""
 
     exit_code = NOT_SEARCHED
 
@@ -43,7 +42,7 @@ class NotSearched(click.ClickException):
 class SearchCommand(click.Command):
     """A command that has the search page's parameters as options, too.
 
-    They come from the rooms that read them, which are imported only when the command is called.
+    They come from the modules that read them, which are imported only when the command is called.
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -57,7 +56,7 @@ class SearchCommand(click.Command):
 @click.option(
     "--correct/--no-correct",
     default=True,
-    help="Whether a word that no note has may be taken for a mistyped one",
+    help="Correct mistyped words that no note has",
 )
 @click.option(
     "--limit",
@@ -65,28 +64,28 @@ class SearchCommand(click.Command):
     type=click.IntRange(1, MAX_LIMIT),
     default=LIMIT,
     show_default=True,
-    help="How many notes to show",
+    help="How many results to show",
 )
-@click.option("--offset", type=click.IntRange(0), default=0, help="How many notes to leave out")
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many results to skip")
 @click.option(
     "--similar",
     "similar_to",
     type=click.IntRange(1, 2**63 - 1),
     metavar="ID",
-    help="Show the notes most like the one with this id",
+    help="Show the notes most similar to the one with this id",
 )
 @click.option(
     "--open",
     "number_to_open",
     type=click.IntRange(1),
     metavar="N",
-    help="Open the result with this number in its app, instead of showing any",
+    help="Open the result with this number in its app instead of showing results",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what the JSON API answers")
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say, too, how the query was understood, how each note was scored and what took how long",
+    help="Show how the query was understood, each note's scores and where the time went",
 )
 @redact_option(default=False)
 def bear_search(
@@ -105,15 +104,15 @@ def bear_search(
     """
     Search the indexed notes in the terminal
 
-    QUERY is what the search page takes: words, questions, tag:work, created:2024 and so on. Put -- before a query with a
-    word that begins with a minus. Without a QUERY the notes that the options allow are listed, newest first.
+    QUERY is what the search page takes: words, questions, tag:work, created:2024 and so on. Put --
+    before a query with a word that begins with a minus. Without a QUERY, the notes that match the
+    options are listed, newest first.
 
-    The exit status is 0 if notes were found, 1 if there are none and 2 if the search could not be made.
+    The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
     """
     from ..index import database
     from ..search import redaction
     from ..search.functions import open_sidecar
-    from ..search.request import read_request
     from ..search.snippets import json_answer
 
     parameters = _page_parameters(words, page_options)
@@ -121,16 +120,17 @@ def bear_search(
         raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
     if similar_to is None and not parameters:
         raise click.UsageError(
-            "What do you look for? Give words, a question or a filter such as --tag work."
+            "What are you looking for? Give words, a question or a filter such as --tag work."
         )
     path = sidecar_path or database.default_path()
-    with _clear_errors(), open_sidecar(path) as connection:
+    notes: Sequence[Hit] | Sequence[SimilarNote]
+    with clear_errors(NotSearched), open_sidecar(path) as connection:
         if redact:
             redaction.require()
         if similar_to is not None:
             notes = _similar(connection, similar_to, limit, number_to_open, as_json, redact)
         else:
-            request = read_request(parameters, size=limit, offset=offset, correct=correct)
+            request = _request(parameters, limit, offset, correct)
             response = _search(connection, request, redact)
             notes = response.results.hits
             notices = _notices(response, path)
@@ -152,8 +152,17 @@ def bear_search(
         sys.exit(NOTHING_FOUND)
 
 
+def _request(parameters: Parameters, limit: int, offset: int, correct: bool) -> SearchRequest:
+    from ..search.request import read_request
+
+    try:
+        return read_request(parameters, size=limit, offset=offset, correct=correct)
+    except InvalidParameter as error:
+        raise click.UsageError(str(error)) from None
+
+
 def _search(connection: sqlite3.Connection, request: SearchRequest, redact: bool) -> SearchResponse:
-    """The answer; while a model is loaded, a line on the terminal says so."""
+    """Return the answer; while the model loads, a line on the terminal says so."""
     from ..search import engine
 
     line = "Loading the model…"
@@ -189,7 +198,7 @@ def _similar(
     found = similar.find_similar(connection, note_id, size=limit)
     if found is None:
         raise NotSearched(
-            f"There is no note with the id {note_id}. Each result of a search has its id below it."
+            f"There is no note with the id {note_id}. Each search result shows its id."
         )
     if redact:
         found = redacted.similar_notes(connection, found)
@@ -209,7 +218,7 @@ def _similar(
     elif found.notes:
         click.echo(terminal.similar_text(found, _screen(sys.stdout)), color=True)
     else:
-        _say("No note is like this one.")
+        _say("No similar notes.")
     return found.notes
 
 
@@ -218,7 +227,8 @@ def _notices(response: SearchResponse, path: Path) -> list[str]:
     from ..search import engine
 
     corrections = [
-        f"Searched for “{searched}” instead of “{typed}”; with --no-correct the search is for what was typed."
+        f"Showing results for “{searched}” instead of “{typed}”. To search for what you typed, "
+        "add --no-correct."
         for typed, searched in response.results.plan.corrections
     ]
     changed = engine.changed_notice(watch.changes_since_indexing(path))
@@ -235,10 +245,10 @@ def _print_results(response: SearchResponse, offset: int) -> None:
     from .terminal import results_text
 
     if response.results.hits:
-        # What is no terminal gets plain text anyway; click would take the links from the rest.
+        # Without color=True, click would strip the links; what is no terminal gets plain text.
         click.echo(results_text(response, offset, _screen(sys.stdout)), color=True)
     else:
-        _say("No note was found.")
+        _say("No results.")
 
 
 def _print_explanation(connection: sqlite3.Connection, response: SearchResponse) -> None:
@@ -250,7 +260,8 @@ def _print_explanation(connection: sqlite3.Connection, response: SearchResponse)
     if "keyword" in results.retrievers and results.query.match:
         bm25 = dict(
             connection.execute(
-                f"select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?",
+                f"select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts "
+                "where notes_fts match ?",
                 [results.query.match],
             )
         )
@@ -265,17 +276,18 @@ def _say(notice: str) -> None:
 
 def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:
     if not notes:
-        _say("No note was found.")
+        _say("No results.")
         return
     place = number - offset - 1
     if not 0 <= place < len(notes):
         raise NotSearched(
-            f"There is no result {number} here, only {offset + 1} to {offset + len(notes)}. See --limit and --offset."
+            f"There is no result {number} here, only {offset + 1} to {offset + len(notes)}. "
+            "See --limit and --offset."
         )
     url = notes[place].url
-    # What doesn't begin so could be read as an option by the program that opens it.
+    # Without a scheme, the program that opens it could read it as an option.
     if not url or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
-        raise NotSearched("This note can't be opened: its source has no addresses of notes.")
+        raise NotSearched("This note can't be opened: its source has no links to notes.")
     if click.launch(url):
         raise NotSearched("No app on this machine opens this note.")
 
@@ -286,26 +298,8 @@ def _screen(stream: Any) -> Screen:
     return screen_for(stream.isatty(), shutil.get_terminal_size().columns, os.environ)
 
 
-@contextmanager
-def _clear_errors() -> Iterator[None]:
-    # Not those of all commands: they don't know this exit status, and cost the import of the indexer.
-    from ..index.database import SidecarError, explained
-    from ..query.filters import InvalidParameter
-    from ..search.redaction import RedactionMissing
-    from ..sqlite import sqlite3
-
-    try:
-        yield
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
-    except (RedactionMissing, SidecarError) as error:
-        raise NotSearched(str(error)) from None
-    except sqlite3.Error as error:
-        raise NotSearched(explained(error)) from None
-
-
 def _page_parameters(words: Sequence[str], options: dict[str, Any]) -> Parameters:
-    """What was asked for, as the search page has it in its address."""
+    """Return the query and the options as the search page's URL has them."""
     from ..search.request import Parameters
 
     values = {name: [*_texts(value)] for name, value in options.items()}
@@ -320,12 +314,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 @functools.cache
 def _page_options() -> list[click.Parameter]:
-    """The parameters of the search page as options with the same names."""
+    """Return the search page's parameters as options of the same names."""
     from ..search.sql import FUSIONS, SORTS
 
     return [
         *(option for row in FILTERS.values() for option in _filter_options(row)),
-        _option("mode", type=click.Choice(MODES), help="Way of searching  [default: auto]"),
+        _option("mode", type=click.Choice(MODES), help="Search mode  [default: auto]"),
         _option("sort", type=click.Choice(tuple(SORTS)), help="[default: relevance]"),
         _option(
             "balance",
@@ -342,7 +336,7 @@ def _page_options() -> list[click.Parameter]:
         _option(
             "rerank",
             metavar="NAME",
-            help="Rerank the first results, which is slower: cross-encoder, or the name that a plugin gives",
+            help="Rerank the first results, which is slower: cross-encoder, or a plugin's",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""``datasette bear-serve``: the search page, on this machine only."""
+"""What serves notes: ``bear-serve`` and ``bear-demo`` to a browser, ``bear-mcp`` to agents."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from typing import Any
 
 import click
 
-from .index import index_sources
+from .index import Options, index_sources
 from .options import clear_errors, redact_option, sidecar_option
 
 SEARCH_PATH = "/-/bear-search"
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
 STOPPED = "Stopped"
+HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
+
+port_option = click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
+)
 
 
 @click.command()
 @sidecar_option
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
-)
+@port_option
 @click.option(
     "--open/--no-open", "open_browser", default=True, help="Open the search page in the browser"
 )
@@ -34,7 +37,7 @@ STOPPED = "Stopped"
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="Another name under which it may be asked for, such as that of a proxy; can be given several times",
+    help="Another host name to answer to, such as a proxy's; repeatable",
 )
 @redact_option(default=False)
 def bear_serve(
@@ -58,17 +61,98 @@ def bear_serve(
             database.require_readable(connection)
         if redact:
             redaction.require()
-        # Nobody but the person at this machine can press the buttons, so that they may write.
+        # Nobody but the person at this machine can press the buttons, so they may write.
         settings: dict[str, Any] = {"judgments": True, "mcp_hosts": list(hosts)}
-        if _is_given("redact"):  # else each part does what it does by default
+        if _is_given("redact"):  # else pages and agents each keep their own default
             settings["redact"] = redact
         serve(path, port, open_browser, settings)
 
 
-def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, Any]) -> None:
-    """Serve the sidecar at ``path`` until Ctrl-C.
+@click.command()
+@port_option
+@click.option("--no-serve", is_flag=True, help="Only write and index the sample notes")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the sample notes  [default: in the user's data folder]",
+)
+def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
+    """
+    Try the search on sample notes, without Bear
 
-    :param settings: those of the plugin
+    Writes a Bear library of about a hundred notes, indexes it and serves it to this machine only
+    (127.0.0.1).
+    """
+    from platformdirs import user_data_path
+
+    from ..demo import write_demo_library
+    from ..index.config import Selection
+    from ..sources.registry import SourceConfig
+    from ..sqlite import sqlite3
+
+    directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
+    library, path = directory / "database.sqlite", directory / "notes.db"
+    with clear_errors():
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            count = write_demo_library(library)
+        except FileExistsError:
+            raise
+        except (OSError, sqlite3.Error) as error:
+            why = getattr(error, "strerror", None) or error
+            raise click.ClickException(
+                f"The sample notes can't be written to {directory} ({why}). Choose another "
+                "folder with --directory, or free some space."
+            ) from None
+        click.echo(f"Wrote {count} sample notes to {library}")
+        selection = Selection((SourceConfig("bear", "bear", str(library)),))
+        if failure := index_sources(selection, Options(sidecar_path=path)):
+            raise click.ClickException(failure)
+        if not no_serve:
+            serve(path, port, open_browser=False, settings={"judgments": True})
+
+
+@click.command()
+@sidecar_option
+@click.option(
+    "--hide-tag",
+    "hidden_tags",
+    multiple=True,
+    metavar="TAG",
+    help="Never show notes with this tag or one nested below it; repeatable  [default: those in "
+    f"{HIDDEN_TAGS_VARIABLE}, separated by commas]",
+)
+@redact_option(default=True)
+def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bool) -> None:
+    """
+    Let AI assistants search and read the indexed notes
+
+    Serves the Model Context Protocol (MCP) over stdin and stdout. The assistant's app runs this
+    command. Nothing is ever written.
+    """
+    from ..agents import server
+    from ..agents.context import Library
+    from ..index import database
+    from ..search import redaction
+
+    if not hidden_tags:
+        named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
+        hidden_tags = tuple(tag.strip() for tag in named if tag.strip())
+    library = Library(sidecar_path or database.default_path(), hidden_tags, redact=redact)
+    try:
+        if redact:
+            redaction.require()
+        server.serve_stdio(library)
+    except server.SdkMissing as error:
+        raise click.ClickException(str(error)) from None
+    except redaction.RedactionMissing as error:
+        raise click.ClickException(f"{error}, or use --no-redact") from None
+
+
+def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, Any]) -> None:
+    """Serve the index at ``path`` until Ctrl-C.
+
+    :param settings: the plugin's
     """
     import socket
     import webbrowser
@@ -85,12 +169,13 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
     except OSError:
         if port is not None:
             raise click.ClickException(
-                f"Port {port} can't be used. Choose another with --port, or leave it out to get a free one."
+                f"Port {port} can't be used. Choose another with --port, or leave it out to get "
+                "a free one."
             ) from None
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
     click.echo(f"Search your notes at {address} (Ctrl-C stops)")
-    with _ended_by_ctrl_c():
+    with _exit_on_ctrl_c():
         # What the setting warm_up does, but before the first request instead of with it.
         if model := database.stored_model(path):
             get_embedder(model).warm_up()
@@ -109,19 +194,19 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
 
 
 @contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, and raise nothing.
+def _exit_on_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C end the process at once instead of raising KeyboardInterrupt.
 
-    Python ignores what is raised while it cleans up after an import, and then keeps the lock of all imports: the model that
-    is loaded meanwhile, and with it the server, would wait for that for ever.
+    Python ignores exceptions while it cleans up after an import, and then keeps the import lock:
+    the thread that loads the model, and with it the server, would wait forever.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
 
-    def end(number, frame) -> None:
-        os.write(1, f"{STOPPED}\n".encode())  # not by click, which may be writing now
+    def end(number: int, frame: object) -> None:
+        os.write(1, f"{STOPPED}\n".encode())  # not click, which may be writing now
         os._exit(0)
 
     signal.signal(signal.SIGINT, end)
@@ -132,51 +217,6 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
 
 def _is_given(option: str) -> bool:
-    """Whether an option was given, on the command line or in the environment."""
+    """Return whether an option was given, on the command line or in the environment."""
     source = click.get_current_context().get_parameter_source(option)
     return source is not None and source.name != "DEFAULT"
-
-
-# ``datasette bear-demo``: the search on sample notes.
-
-
-@click.command()
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
-)
-@click.option("--no-serve", is_flag=True, help="Only write and index the sample notes")
-@click.option(
-    "--directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where to keep them  [default: a folder in the user's data folder]",
-)
-def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
-    """
-    Try the search on sample notes, without Bear
-
-    Writes a Bear library of about a hundred notes, indexes it and serves it to this machine only (127.0.0.1).
-    """
-    from platformdirs import user_data_path
-
-    from ..demo import write_demo_library
-    from ..sources.registry import SourceConfig
-    from ..sqlite import sqlite3
-
-    directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
-    library, path = directory / "database.sqlite", directory / "notes.db"
-    with clear_errors():
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            count = write_demo_library(library)
-        except FileExistsError:
-            raise
-        except (OSError, sqlite3.Error) as error:
-            raise click.ClickException(
-                f"The sample notes can't be written to {directory} ({getattr(error, 'strerror', None) or error}). Choose another folder with "
-                "--directory, or free some space."
-            ) from None
-        click.echo(f"Wrote {count} sample notes to {library}")
-        if failed := index_sources(path, [SourceConfig("bear", "bear", str(library))]):
-            raise click.ClickException(failed)
-        if not no_serve:
-            serve(path, port, open_browser=False, settings={"judgments": True})

@@ -1,14 +1,16 @@
-"""Results as text for a terminal: as wide, colored and clickable as it allows, and plain where it is none.
+"""Results → text for a terminal: as wide, colored and clickable as it allows, else plain.
 
-Notes are other people's text, too: whatever in them could steer a terminal is taken out on the way.
+Notes are other people's text, too: whatever in them could steer a terminal is removed.
 """
 
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import click
 
@@ -21,9 +23,9 @@ from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost, is_close, snippet_covers, why
 from ..search.sql import ELLIPSIS, END_MARK, MARK
 
-# Cells. Longer lines are hard to read, however wide the window is.
-WIDEST = 100
-NARROWEST = 20
+# Cells in a line. Longer lines are hard to read, however wide the window is.
+MAX_WIDTH = 100
+MIN_WIDTH = 20
 # Characters of a passage beside a snippet.
 PASSAGE_CHARACTERS = 280
 
@@ -33,9 +35,9 @@ _SEPARATOR = " · "
 
 @dataclass(frozen=True)
 class Screen:
-    """What the text is shown on."""
+    """What a stream can show."""
 
-    width: int | None = None  # cells in a line; None leaves lines as long as they are
+    width: int | None = None  # cells in a line; None doesn't wrap lines
     styled: bool = False  # bold, underlined and faint text
     colored: bool = False
     links: bool = False  # titles can be clicked (OSC 8)
@@ -45,12 +47,12 @@ PLAIN = Screen()
 
 
 def screen_for(is_terminal: bool, columns: int, environment: Mapping[str, str]) -> Screen:
-    """The screen that a stream is, by the conventions of https://no-color.org and of ``TERM=dumb``."""
+    """Return what a stream can show, by https://no-color.org and ``TERM=dumb``."""
     if not is_terminal:
         return PLAIN
     smart = environment.get("TERM") != "dumb"
     return Screen(
-        width=max(NARROWEST, min(WIDEST, columns)),
+        width=max(MIN_WIDTH, min(MAX_WIDTH, columns)),
         styled=smart,
         colored=smart and not environment.get("NO_COLOR"),
         links=smart,
@@ -58,34 +60,33 @@ def screen_for(is_terminal: bool, columns: int, environment: Mapping[str, str]) 
 
 
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
-    """The hits of an answer, numbered from ``offset`` on, and how many there are in all."""
-    planned = response.results.plan
+    """Return the hits, numbered from ``offset`` on, and how many there are in all."""
+    plan, total, found = response.results.plan, response.results.total, response.results.found
     cards = [
-        _card(number, hit, _found_texts(hit, planned), why(hit, planned), screen)
+        _card(number, hit, _texts(hit, plan), why(hit, plan), screen)
         for number, hit in enumerate(response.results.hits, offset + 1)
     ]
-    total, found = response.results.total, response.results.found
-    count = counted(found, "note")
+    count = counted(found, "result")
     if total > found:
-        count += f" and {total - found:,} less close in meaning"
+        weaker = total - found
+        count += f"{_SEPARATOR}{weaker:,} weaker {'match' if weaker == 1 else 'matches'}"
     if len(cards) < total:
-        count = f"{offset + 1:,} to {offset + len(cards):,} of {count}"
+        count = f"{offset + 1:,}–{offset + len(cards):,} of {count}"
     seconds = response.timing_ms["total"] / 1000
-    return "\n\n".join([*cards, _faint(f"{count}, {seconds:.2f} s", screen)])
+    return "\n\n".join([*cards, _style(f"{count}, {seconds:.2f} s", screen, dim=True)])
 
 
 def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
-    """The notes that are like one, each with its reasons."""
-    heading = _style(f"Like {printable(found.title)}", screen, bold=True)
-    cards = []
+    """Return the notes that are like one, each with its reasons."""
+    cards = [_style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
     for number, note in enumerate(found.notes, 1):
         texts = [_shortened(plain_text(note.passage.text))] if note.passage else []
         cards.append(_card(number, note, texts, _SEPARATOR.join(note.reasons), screen))
-    return "\n\n".join([heading, *cards])
+    return "\n\n".join(cards)
 
 
-def explanation(response: SearchResponse, bm25: Mapping[int, float], screen: Screen = PLAIN) -> str:
-    """How the query was understood, what each way of searching made of each note, and where the time went.
+def explanation(response: SearchResponse, bm25: Mapping[int, float]) -> str:
+    """Return how the query was understood, each note's scores, and where the time went.
 
     :param bm25: the notes' BM25 by their ids
     """
@@ -93,49 +94,81 @@ def explanation(response: SearchResponse, bm25: Mapping[int, float], screen: Scr
     query = results.query
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
-        "shape": f"{plan.shape}: meaning counts {plan.balance:.2f}, words {1 - plan.balance:.2f}",
+        "balance": f"{plan.balance:.2f} meaning, {1 - plan.balance:.2f} words ({plan.shape})",
         "words": ", ".join(query.words),
         "phrases": ", ".join(query.phrases),
-        "beginnings": ", ".join(query.prefixes),
-        "as they stand": ", ".join(query.identifiers),
-        "without": ", ".join(query.excluded),
+        "prefixes": ", ".join(query.prefixes),
+        "identifiers": ", ".join(query.identifiers),
+        "excluded": ", ".join(query.excluded),
         "filters": ", ".join(
             f"{name} {value}" for name, value in query.filters.for_programs().items()
         ),
         "FTS5": query.match or "",
         "meaning": query.meaning if "semantic" in results.retrievers else "",
-        "close from": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
+        "threshold": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
         "time": ", ".join(f"{part} {time:.1f} ms" for part, time in response.timing_ms.items()),
     }
-    lines = [f"{name + ':':<15}{printable(value)}" for name, value in facts.items() if value]
+    lines = [f"{name + ':':<13}{printable(value)}" for name, value in facts.items() if value]
     if results.hits:
-        lines += ["", *_table(_score_rows(results.hits, bm25))]
+        lines += ["", *table(_score_rows(results.hits, bm25), _right)]
     return "\n".join(lines)
 
 
+def table(rows: Iterable[list[str]], align: Callable[[str, int], str] | None = None) -> list[str]:
+    """Return the lines of a table, whose first row is its head; columns without a cell are dropped.
+
+    :param align: pads a cell to so many cells of the terminal, on the right if it is None
+    """
+    columns = [column for column in zip(*rows) if any(column[1:])]
+    widths = [max(map(cell_width, column)) for column in columns[:-1]]
+    return [
+        "  ".join([*map(align or _left, row, widths), row[-1]]).rstrip() for row in zip(*columns)
+    ]
+
+
 def notice_text(notice: str, screen: Screen = PLAIN) -> str:
-    """A line for a person beside the results."""
+    """Return a line for a person beside the results."""
     return _style(printable(notice), screen, color="yellow")
 
 
 def printable(text: str) -> str:
-    """The text without characters that steer a terminal or turn the direction of writing; lines and tabs are blanks."""
+    """Return the text in one line, without what steers a terminal or reverses its direction."""
     return _UNPRINTABLE.sub("", _BLANKS.sub(" ", text))
 
 
 def printable_json(json: str) -> str:
-    """JSON in which those characters are escaped, where JSON itself doesn't ask for it."""
+    """Return JSON in which those characters are escaped, where JSON itself doesn't ask for it."""
     return _UNPRINTABLE.sub(
         lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", json
     )
 
 
 def cell_width(text: str) -> int:
-    """How many cells of a terminal the text takes: two for a wide character, none for one that joins another."""
+    """Return how many cells of a terminal the text takes: two for a wide character."""
+    # wcwidth knows a few more emoji, but its import takes 25 ms, a tenth of a search.
     return sum(map(_cells, text))
 
 
-# C0 and C1 control characters, DEL, and what overrides the direction of the text around it (CVE-2021-42574).
+def wrapped(text: str, width: int | None) -> list[str]:
+    """Return lines of at most ``width`` cells, broken at blanks, or anywhere in a longer word."""
+    if width is None:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and cell_width(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+            continue
+        if lines[-1]:
+            lines.append("")
+        for character in word:
+            if lines[-1] and cell_width(lines[-1] + character) > width:
+                lines.append("")
+            lines[-1] += character
+    return lines
+
+
+# C0 and C1 control characters, DEL, and what overrides the direction of the text around it
+# (CVE-2021-42574).
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _MARKS = re.compile(f"[{MARK}{END_MARK}]")
@@ -149,6 +182,14 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
+def _left(text: str, width: int) -> str:
+    return text + " " * (width - cell_width(text))
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cell_width(text)) + text
+
+
 def _card(
     number: int, note: Hit | SimilarNote, texts: Sequence[str], reason: str, screen: Screen
 ) -> str:
@@ -158,20 +199,20 @@ def _card(
         title += f" [{', '.join(badges)}]"
     label = f"{number:>2}. "
     lines = wrapped(title, screen.width and screen.width - len(label))
-    styled = [_linked(_style(line, screen, bold=True), note.url, screen) for line in lines]
-    card = [label + styled[0], *(_INDENT + line for line in styled[1:])]
+    first, *more = [_linked(_style(line, screen, bold=True), note.url, screen) for line in lines]
+    card = [label + first, *(_INDENT + line for line in more)]
     heading = note.passage.heading if note.passage else None
     facts = [_dates(note), " ".join(f"#{tag}" for tag in innermost(note.tags)), heading or ""]
-    card += _block(_SEPARATOR.join(map(printable, filter(None, facts))), screen, faint=True)
-    for text in filter(None, texts):
+    card += _block(_SEPARATOR.join(map(printable, filter(None, facts))), screen, dim=True)
+    for text in texts:
         card += _block(text, screen)
     reasons = _SEPARATOR.join(filter(None, [printable(reason), f"id {note.id}"]))
-    card += _block(reasons, screen, faint=True)
+    card += _block(reasons, screen, dim=True)
     return "\n".join(card)
 
 
-def _found_texts(hit: Hit, planned: Plan) -> list[str]:
-    """The snippet, and the passage that is closest in meaning if it says something else."""
+def _texts(hit: Hit, planned: Plan) -> list[str]:
+    """Return the snippet, and the closest passage if it says something else."""
     has_marks = MARK in hit.snippet and _MARKS.sub("", hit.snippet) != hit.title
     snippet = _printable_snippet(plain_text(hit.snippet)) if has_marks else ""
     if hit.passage is None or hit.encrypted:
@@ -192,85 +233,39 @@ def _shortened(text: str) -> str:
 
 
 def _printable_snippet(snippet: str) -> str:
-    """The snippet with its marks, without whatever else is no text."""
     parts = re.split(f"([{MARK}{END_MARK}])", snippet)
     return "".join(part if part in (MARK, END_MARK) else printable(part) for part in parts)
 
 
-def wrapped(text: str, width: int | None) -> list[str]:
-    """The text in lines of at most ``width`` cells, broken at blanks, and where there is none, anywhere."""
-    if width is None:
-        return [text]
-    lines, line = [], ""
-    for word in _words(text, width):
-        candidate = f"{line} {word}" if line else word
-        if line and cell_width(candidate) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = candidate
-    return [*lines, line]
-
-
-def _words(text: str, width: int) -> Iterator[str]:
-    """The words of a text, none wider than ``width``."""
-    for word in text.split(" "):
-        piece, cells = "", 0
-        for character in word:
-            if cells + _cells(character) > width:
-                yield piece
-                piece, cells = "", 0
-            piece += character
-            cells += _cells(character)
-        if piece:
-            yield piece
-
-
-def _block(text: str, screen: Screen, *, faint: bool = False) -> list[str]:
-    """The indented lines of a text, its marks shown."""
+def _block(text: str, screen: Screen, *, dim: bool = False) -> list[str]:
+    """Return the indented lines of a text, in which matches are marked."""
+    if not text:
+        return []
     lines, is_marked = [], False
     for line in wrapped(text, screen.width and screen.width - len(_INDENT)):
         shown = ""
         for part in re.split(f"([{MARK}{END_MARK}])", line):
             if part in (MARK, END_MARK):
                 is_marked = part == MARK
-            elif part:
-                shown += _marked(part, screen) if is_marked else part
-        lines.append(_INDENT + (_faint(shown, screen) if faint and shown else shown))
-    return lines if text else []
+            elif is_marked:
+                shown += _style(part, screen, color="yellow", bold=True, underline=True)
+            else:
+                shown += part
+        lines.append(_INDENT + (_style(shown, screen, dim=True) if dim else shown))
+    return lines
 
 
-def _marked(text: str, screen: Screen) -> str:
-    return _style(text, screen, bold=True, underline=True, color="yellow")
-
-
-def _faint(text: str, screen: Screen) -> str:
-    return click.style(text, dim=True) if screen.styled else text
-
-
-def _style(
-    text: str, screen: Screen, *, bold: bool = False, underline: bool = False, color: str = ""
-) -> str:
-    if not screen.styled:
+def _style(text: str, screen: Screen, *, color: str | None = None, **effects: bool) -> str:
+    if not screen.styled or not text:
         return text
-    return click.style(
-        text,
-        bold=bold or None,
-        underline=underline or None,
-        fg=color if color and screen.colored else None,
-    )
+    return click.style(text, fg=color if screen.colored else None, **effects)
 
 
 def _linked(text: str, url: str | None, screen: Screen) -> str:
-    """The text as a link (OSC 8), which terminals take only with printable ASCII in it."""
+    """Return the text as a link (OSC 8), in which terminals accept only printable ASCII."""
     if not url or not screen.links:
         return text
-    address = "".join(
-        character
-        if "!" <= character <= "~"
-        else "".join(f"%{byte:02X}" for byte in character.encode(errors="replace"))
-        for character in url
-    )
+    address = quote(url, safe=string.punctuation, errors="replace")
     return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
@@ -300,14 +295,3 @@ def _score_rows(hits: Sequence[Hit], bm25: Mapping[int, float]) -> Iterator[list
 
 def _decimals(number: float | None, places: int) -> str:
     return "" if number is None else f"{number:.{places}f}"
-
-
-def _table(rows: Iterator[list[str]]) -> list[str]:
-    """Columns of numbers, and a last one of text. A column in which nothing stands is left out."""
-    columns = [column for column in zip(*rows) if any(column[1:])]
-    *numbers, texts = columns
-    widths = [max(map(len, column)) for column in numbers]
-    return [
-        "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths)), text])
-        for *row, text in zip(*numbers, texts)
-    ]

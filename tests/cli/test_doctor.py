@@ -68,7 +68,7 @@ def test_on_a_terminal_it_has_marks_and_elsewhere_words(indexed, sidecar_path):
     command = ["bear-doctor", "--sidecar", str(sidecar_path)]
     output = CliRunner().invoke(cli, command).output
     assert "  ok      Only you may open it" in output
-    assert output.endswith("All is well.\n")
+    assert output.endswith("No problems found.\n")
     assert "✓" not in output
 
 
@@ -145,7 +145,7 @@ def test_a_run_at_work_is_said(indexed, doctor, sidecar_path):
     with filelock.FileLock(f"{sidecar_path}.lock"):
         status, found = doctor()
     assert status == 0
-    assert "at work" in found["busy"]["says"]
+    assert "updating it" in found["busy"]["says"]
 
 
 def test_a_broken_configuration_is_a_problem(indexed, doctor, tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ FAULTS = {
     "an option": Fault("bear-search apple --limt 3 --sidecar {index}", "Did you mean", 2),
     "a number": Fault("bear-search apple --balance 7 --sidecar {index}", "from 0 to 1", 2),
     "a reranker": Fault("bear-search apple --rerank best --sidecar {index}", "one of cross-encoder", 2),
-    "a note": Fault("bear-search --similar 999 --sidecar {index}", "Each result of a search has its id", 2),
+    "a note": Fault("bear-search --similar 999 --sidecar {index}", "Each search result shows its id", 2),
     "a source": Fault("bear-index --only bare --sidecar {index}", "Did you mean bear?"),
     "a place for the index": Fault("bear-index {library} --sidecar /proc/no/notes.db", "Choose another place with --sidecar"),
     "a place for sample notes": Fault("bear-demo --no-serve --directory /proc/no", "Choose another folder with --directory"),
@@ -201,7 +201,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
         "bear-index": ["bear-index", str(places["library"]), "--rebuild", "--model", "slow"],
         "bear-serve": ["bear-serve", "--no-open", "--port", "0"],
     }[command]
-    begun = {"bear-index": "Making vectors", "bear-serve": "Search your notes"}[command]
+    begun = {"bear-index": "Embedding", "bear-serve": "Search your notes"}[command]
     with subprocess.Popen(
         [sys.executable, "-u", "-c", script, *arguments, "--sidecar", index],
         stdout=subprocess.PIPE,
@@ -220,7 +220,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
     assert "Traceback" not in said
     if command == "bear-index":
         assert running.returncode == 1
-        assert "for the rest run datasette bear-index again" in said
+        assert "run datasette bear-index again to finish" in said
     else:
         assert running.returncode == 0
         assert said.endswith("Stopped\n")

@@ -71,7 +71,7 @@ def test_a_result_says_what_it_is_when_it_was_written_and_why_it_was_found(bear_
 
 def test_how_many_there_are_stands_below(bear_search):
     last = bear_search("roof", "--mode", "keyword", "--limit", "2").stdout.splitlines()[-1]
-    assert re.fullmatch(r"1 to 2 of 3 notes, \d+\.\d\d s", last)
+    assert re.fullmatch(r"1–2 of 3 results, \d+\.\d\d s", last)
 
 
 def test_further_pages_keep_counting(bear_search):
@@ -135,15 +135,15 @@ def test_json_has_what_the_api_answers(bear_search):
 def test_nothing_found_is_status_1_and_said_beside_the_output(bear_search):
     result = bear_search("roof", "--tag", "none", status=1)
     assert result.stdout == ""
-    assert "No note was found." in result.stderr
+    assert "No results." in result.stderr
     assert titles(bear_search("roof", "--tag", "none", "--json", status=1)) == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "What do you look for?"),
-        ([""], "What do you look for?"),
+        ([], "What are you looking for?"),
+        ([""], "What are you looking for?"),
         (["roof", "--mode", "psychic"], "psychic"),
         (["roof", "--created-after", "soon"], "created_after must be a date"),
         (["roof", "--balance", "3"], "balance must be a number from 0 to 1"),
@@ -181,8 +181,8 @@ def test_without_a_model_notes_are_found_by_words_and_it_is_said(bear_search):
 
 
 def test_a_correction_is_said_and_can_be_refused(bear_search):
-    assert "Searched for “lentils” instead of “lenitls”" in bear_search("lenitls").stderr
-    assert "Searched for" not in bear_search("lenitls", "--no-correct").stderr
+    assert "Showing results for “lentils” instead of “lenitls”" in bear_search("lenitls").stderr
+    assert "Showing results" not in bear_search("lenitls", "--no-correct").stderr
 
 
 def test_changes_since_indexing_are_said(bear_search, library):
@@ -204,7 +204,7 @@ def test_explain_tells_how_the_query_was_read_and_each_score(bear_search):
 def test_similar_notes_come_with_their_reasons(bear_search):
     first = json.loads(bear_search("flashing", "--json", "--limit", "1").stdout)["rows"][0]
     output = bear_search("--similar", str(first["id"])).stdout
-    assert output.startswith("Like Cabin roof\n")
+    assert output.startswith("Notes similar to Cabin roof\n")
     assert " 1. " in output
     assert "id " in output
 

@@ -283,7 +283,7 @@ def test_a_removed_source_leaves_the_file(index, journal, sidecar_path):
 
 
 def test_the_list_tells_of_each_source_what_changed(index, journal):
-    assert "There are no sources" in index("--list").output
+    assert "has no sources yet" in index("--list").output
     index(journal("one", note("Monday")), journal("two", {"key": "x", "skip": "too large"}))
     journal("one", note("Monday"), note("Tuesday"))
     lines = index("--list").output.splitlines()
@@ -297,7 +297,7 @@ def test_the_list_tells_of_each_source_what_changed(index, journal):
 def test_what_was_left_out_is_said(index, journal):
     skipped = [{"key": f"n{number}", "skip": "too large"} for number in range(9)]
     output = index(journal("one", *skipped)).output
-    assert "journal: left out 9:" in output
+    assert "journal: skipped 9:" in output
     assert "n4: too large" in output
     assert "… and 4 more" in output
 
