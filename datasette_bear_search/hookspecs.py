@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pluggy import HookspecMarker
@@ -12,24 +12,31 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:
     from pluggy import HookRelay
 
+    from .embeddings.base import Embedder
     from .embeddings.rerankers import Factory
     from .sources import Source
 
 hookspec = HookspecMarker("datasette")
-
-
-@hookspec
-def register_rerankers() -> Mapping[str, Factory]:  # type: ignore[empty-body]
-    """Rerankers by name; each is made, once, by a function that is given the index's embedder, or None without one."""
+_adding = threading.Lock()
 
 
 @hookspec
 def register_note_sources() -> Mapping[str, type[Source]]:  # type: ignore[empty-body]
-    """Kinds of sources of notes by name, such as ``{"diary": Diary}``. The names of ours stay ours."""
+    """Return kinds of sources by name: ``{"diary": Diary}``. Built-in ones can't be overridden."""
+
+
+@hookspec
+def register_embedders() -> Mapping[str, Callable[[], Embedder]]:  # type: ignore[empty-body]
+    """Return embedding models by name, as ``--model`` has it; each is made by a function."""
+
+
+@hookspec
+def register_rerankers() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+    """Return rerankers by name; each is made once, from the index's embedder or None."""
 
 
 def hooks() -> HookRelay:
-    """The hooks to call, of all of Datasette's plugins, which are loaded if they aren't yet."""
+    """Return the hooks of all of Datasette's plugins, loading them if need be."""
     from datasette.plugins import pm
 
     with _adding:
@@ -37,6 +44,3 @@ def hooks() -> HookRelay:
         if known is None or known.spec is None:
             pm.add_hookspecs(sys.modules[__name__])
     return pm.hook
-
-
-_adding = threading.Lock()

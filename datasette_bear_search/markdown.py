@@ -1,7 +1,7 @@
-"""Markdown → its words: markup is blanked, so that every word keeps its place.
+"""Markdown → plain text: markup becomes ``\\0``, so that every word keeps its offset.
 
-What is blanked becomes ``\\0``, which no note needs. Each expression reads its input once, whatever the input: no nested
-repeats that can match the same characters in two ways.
+Each expression reads any input once: it has no nested repeats that can match the same characters in
+two ways.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# All that str.strip() strips, too: a passage of nothing but that would end before it begins.
+# With all that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 EMPTY = "\0" + _SPACES
 QUOTED_BLANKS = " \t\r>"
@@ -18,6 +18,8 @@ FENCE = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<marks>`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
 )
 
+# [[Title]], [[Title/Heading|label]], and Obsidian's ![[picture.png]].
+WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+)(?:\|(?P<label>[^\[\]\n]*))?\]\]")
 
 # What a line can begin with. In this and the next expression a group holds what stays.
 _LINE_STARTS = re.compile(
@@ -58,16 +60,17 @@ _EMPHASIS = re.compile(
 
 
 def plain_text(markdown: str) -> str:
-    """The words of a stretch of Markdown, for people: without markup, its lines kept."""
+    """Return Markdown without its markup, for people; lines stay lines."""
     return words_of(blanked(markdown))
 
 
 def blanked(text: str) -> str:
-    """Prose with its markup and the targets of its links blanked."""
+    """Return prose with its markup and the targets of its links blanked, at the same length."""
     return blanked_inside(_LINE_STARTS.sub(_blank, "\n" + text)[1:])
 
 
 def blanked_inside(text: str) -> str:
+    """Return a part of a line with its markup blanked."""
     if not _MARKUP.search(text):
         return text
     text = _BRACKETS.sub(_blank, text)
@@ -88,7 +91,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def blanked_fence(text: str) -> str:
-    """A code fence with its marks blanked; the name of the language stays."""
+    """Return a code fence with its marks blanked; the name of the language stays."""
     opening = FENCE.match(text)
     marks = opening.end() if opening else 0
     code, newline, last = text[marks:].rpartition("\n")
@@ -98,18 +101,14 @@ def blanked_fence(text: str) -> str:
 
 
 def words_of(blanked: str) -> str:
-    """What is left of blanked prose, with single spaces and without empty lines."""
+    """Return what is left of blanked prose, with single spaces and without empty lines."""
     text = blanked.replace("\0", "").strip()
     if "\n" not in text:
         return " ".join(text.split())
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
 
 
-# [[Title]], [[Title/Heading|label]], and Obsidian's ![[picture.png]].
-WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+)(?:\|(?P<label>[^\[\]\n]*))?\]\]")
-
-
 def wiki_links(text: str) -> Iterator[str]:
-    """What the wiki links of a text name: ``Title/Heading`` of ``[[Title/Heading|label]]``."""
+    """Yield the targets of wiki links: ``Title/Heading`` of ``[[Title/Heading|label]]``."""
     for match in WIKI_LINK.finditer(text):
         yield match["target"].strip()

@@ -1,4 +1,4 @@
-"""The one record that every source makes and the sidecar stores."""
+"""The one record that every source makes and the index file stores, and words about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+")
 
 @dataclass(frozen=True)
 class Tag:
-    """One full tag path, such as ``work/projects``, without ``#``, in the case in which it was typed."""
+    """A whole tag such as ``work/projects``, without ``#``, in the case in which it was typed."""
 
     name: str
     pinned: bool = False  # the note is pinned inside this tag
@@ -32,9 +32,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Note:
-    """A note as a source tells it. Dates are ISO 8601 in UTC (``2024-05-01T09:30:00Z``) or None.
+    """A note as its source has it. Dates are ISO 8601 in UTC (``2024-05-01T09:30:00Z``) or None.
 
-    Its words stay out of its ``repr``, and so out of tracebacks and logs.
+    Its text stays out of its ``repr``, and so out of tracebacks and logs.
     """
 
     key: str  # the source's own id, unique within the source
@@ -57,18 +57,18 @@ class Note:
     has_file: bool = False
     has_code: bool = False
     url: str | None = None  # deep link that opens the note where it lives
-    # A token that changes whenever the note may have changed, of sources that can tell without reading it.
+    # Changes whenever the note may have changed, where the source can tell without reading it.
     stamp: str | None = None
 
     def fingerprint(self) -> str:
-        """A hash of all that is said of the note: two reads differ in it if they differ in anything."""
+        """Return a hash of the whole note, apart from its stamp."""
         # Not dataclasses.astuple(), which copies every value first: twenty times slower.
         values = repr(tuple(value for name, value in vars(self).items() if name != "stamp"))
         return hashlib.blake2b(values.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def text_hash(title: str, body: str) -> str | None:
-    """The same for notes that say the same, however they are spaced; None of a note whose text isn't known.
+    """Return a hash of the words, whatever their spacing; None for a note without a body.
 
     A title alone is no text: two empty notes called "Ideas" are two notes.
     """
@@ -79,10 +79,10 @@ def text_hash(title: str, body: str) -> str | None:
 
 
 def without_title_line(text: str, title: str) -> str:
-    """The Markdown ``text`` without its first line, if that line is where ``title`` comes from.
+    """Return the Markdown without its first line, if that is where the title comes from.
 
-    The title has a column of its own, so that leaving it in the body would count its words twice. A first line that is a
-    whole paragraph stays: its title is only the beginning of it.
+    The title has a column of its own, and its words would count twice. A first line that is a whole
+    paragraph stays: the title is only its beginning.
     """
     first, _, rest = text.lstrip("\n").partition("\n")
     is_title = _HEADING.match(first) or first.strip() == title
@@ -92,16 +92,16 @@ def without_title_line(text: str, title: str) -> str:
 
 
 def short_title(title: str) -> str:
-    """A title for people: of a paragraph that Bear takes for one, the beginning."""
+    """Return the title for people: the beginning of a paragraph that Bear takes for one."""
     if len(title) <= LONGEST_TITLE:
         return title
     return title[:LONGEST_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 def fold_tag(name: str) -> str:
-    """The form in which tags are compared: no case, and ``+`` (as URLs write a space) the same as a space.
+    """Return the tag as tags are compared: without case, and ``+`` as a space, as in URLs.
 
-    ``c++`` keeps its plus signs: only one that stands between two letters or digits is a space.
+    ``c++`` keeps its plus signs: only one between two letters or digits is a space.
     """
     return re.sub(r"(?<=\w)\+(?=\w)", " ", name.strip().strip("#").strip("/")).casefold()
 
@@ -112,10 +112,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def local_day(timestamp: str | None) -> str | None:
-    """Return the day of a time in this machine's time zone, such as ``1 May 2024``.
-
-    None stands for no time, and for one that no calendar has.
-    """
+    """Return a time's day here, such as ``1 May 2024``; None for no time that a calendar has."""
     try:
         moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""How long a statement may run: by the work that it does, not by how long it waits for a busy machine."""
+"""SQLite: the library that speaks to it, chosen once, and how statements run."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 try:
-    import pysqlite3 as sqlite3
+    import pysqlite3 as sqlite3  # can load extensions, which many Pythons can't
 except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
     import sqlite3
 
-
-# By the clock it may take this many times as long as its own work: for a slow disk, and for fifty searches at once. An error
-# instead of an answer that comes late would only make people ask again.
+# A statement may take this many times its work by the clock: for a slow disk, and for fifty
+# searches at once, where an error instead of a late result would only make people try again.
 PATIENCE = 10
 
-# Steps of SQLite's machine between two looks at the clock, for each millisecond allowed. Each look needs Python's lock, for
-# which other searches wait, too: Datasette's own limit looks as often as every 1,000 steps, which here takes longer than the
-# steps themselves once a few people search at once.
-STEPS_A_MILLISECOND = 20
-FEWEST_STEPS, MOST_STEPS = 1000, 20_000
+# SQLite's steps between two looks at the clock, per millisecond allowed. Each look needs Python's
+# lock, for which other searches wait, too: at Datasette's own 1,000 steps, the looks take longer
+# than the steps once a few people search at once.
+STEPS_PER_MILLISECOND = 20
+MIN_STEPS, MAX_STEPS = 1000, 20_000
 
 
 @contextmanager
 def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> Iterator[None]:
-    """Interrupt statements that need more than that of the processor's time; None lets them run.
+    """Interrupt statements that take more CPU time; None lets them run.
+
+    CPU time, because a busy machine says nothing about the statement.
 
     :raises sqlite3.OperationalError: "interrupted", from the statement
     """
@@ -36,7 +37,7 @@ def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> It
         return
     work = time.thread_time() + milliseconds / 1000
     end = time.perf_counter() + milliseconds / 1000 * PATIENCE
-    steps = max(FEWEST_STEPS, min(MOST_STEPS, int(milliseconds * STEPS_A_MILLISECOND)))
+    steps = max(MIN_STEPS, min(MAX_STEPS, int(milliseconds * STEPS_PER_MILLISECOND)))
     # Called in the thread that runs the statement, whose time it is.
     connection.set_progress_handler(
         lambda: time.thread_time() >= work or time.perf_counter() >= end, steps
@@ -47,24 +48,21 @@ def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> It
         connection.set_progress_handler(None, 0)
 
 
-def like_literal(text: str) -> str:
-    """Return the text as ``like … escape '^'`` finds it: no character stands for others."""
-    return re.sub(r"[%_^]", r"^\g<0>", text)
-
-
-# Statements that stay prepared: SQLite takes about as long to prepare the one that ranks as to run it in a small library.
-
-
 def execute(
     connection: sqlite3.Connection, sql: str, parameters: Mapping[str, Any]
 ) -> sqlite3.Cursor:
-    """Run a statement that is run again and again.
-
-    pysqlite3 keeps the hundred statements that were used most often. Datasette runs more than these when it opens a file;
-    after that each new one takes the place of the last new one, and is prepared anew whenever it is run. Here it is used
-    twice at once, the first time without its values: that fails before anything is run, in some millionths of a second.
-    """
+    """Run a statement that will be run again, so that SQLite needn't prepare it again."""
+    # Preparing the search takes as long as running it in a small library. pysqlite3 caches the 100
+    # statements used most, of which Datasette runs more than that when it opens a file: a new one
+    # then only takes the place of the last new one. Used twice at once it stays; the first time,
+    # without its values, fails within microseconds. (Datasette opens the connections, so that
+    # cached_statements= can't be passed.)
     if parameters:
         with suppress(sqlite3.ProgrammingError):
             connection.execute(sql)
     return connection.execute(sql, parameters)
+
+
+def like_literal(text: str) -> str:
+    """Return the text as ``like … escape '^'`` finds it: no character stands for others."""
+    return re.sub(r"[%_^]", r"^\g<0>", text)

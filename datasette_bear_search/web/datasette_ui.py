@@ -26,16 +26,41 @@ from .site import (
     SEARCH_PATH,
     SIMILAR_PATH,
     allowed,
+    attach_sidecar,
     is_served_here,
     known_sidecar,
     redacts,
+    require_redaction_if_configured,
     sidecar_database,
+    warm_up_if_configured,
 )
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
     from datasette.jump import JumpSQL
+
+
+def routes() -> list[tuple[str, Any]]:
+    """Return the addresses of the pages, and what answers there."""
+    from . import api, note_page, search_page
+
+    return [
+        (rf"^{SEARCH_PATH}(\.(?P<format>json))?$", search_page.search),
+        (rf"^{api.JUDGE_PATH}$", api.judge),
+        (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
+        (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
+        (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.note),
+    ]
+
+
+async def start(datasette: Datasette) -> None:
+    """Set up what a Datasette needs once."""
+    require_redaction_if_configured(datasette)
+    attach_sidecar(datasette)
+    await warm_up_if_configured(datasette)
+    await apply(datasette)
+    await store_queries(datasette)
 
 
 # Characters of a long text: some lines of a cell. Datasette itself shows 2,048 in a table, and on a row's page all.

@@ -18,7 +18,7 @@ from datasette.utils import StartupError, add_cors_headers
 from ..embeddings import registry
 from ..index import database as sidecar
 from ..index.database import LACKING
-from ..search import redaction
+from ..search import functions, redaction
 from ..sqlite import sqlite3
 
 if TYPE_CHECKING:
@@ -125,6 +125,18 @@ def attach_sidecar(datasette: Datasette) -> None:
             f"The setting sidecar of {PLUGIN} names {path}, which is not an index made by datasette bear-index"
         )
     datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)
+
+
+def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
+    """Give a connection the SQL functions: all of them only if it is one to the index file."""
+    functions.register(connection)
+    if not sidecar.is_sidecar_connection(connection):
+        return
+    sidecar.wait_for_writers(connection)
+    if not sidecar.load_vector_extension(connection):
+        sidecar.hide_passage_index(connection)
+    functions.register_embed(connection)
+    functions.register_search(connection, redact=redacts(datasette))
 
 
 async def warm_up_if_configured(datasette: Datasette) -> None:
