@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -13,10 +14,12 @@ from click.testing import CliRunner, Result
 from datasette import hookimpl
 from datasette.cli import cli
 from datasette.plugins import pm
+from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import onnx, registry
+from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library
@@ -62,6 +65,22 @@ def compiled_templates(tmp_path_factory):
     pm.register(plugin)
     yield
     pm.unregister(plugin)
+
+
+@pytest.fixture(scope="session")
+def sample_index(tmp_path_factory) -> Path:
+    """The sample notes, indexed with the real model once for all workers. Copy it to write."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sample_notes"
+    index = folder / "notes.db"
+    with FileLock(f"{folder}.lock"), pytest.MonkeyPatch.context() as patch:
+        if not (folder / "done").exists():
+            # Exporting the model takes longer than all notes.
+            patch.setattr(SentenceTransformerEmbedder, "needs_onnx_export", lambda self: False)
+            command = ["bear-demo", "--no-serve", "--directory", str(folder)]
+            CliRunner().invoke(cli, command, catch_exceptions=False)
+            (folder / "done").touch()
+    return index
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
@@ -45,22 +44,14 @@ def test_the_readme_can_be_read_at_one_sitting():
     assert len(TEXTS["README.md"].splitlines()) <= 200
 
 
-def test_the_json_example_has_the_fields_that_the_api_answers_with(tmp_path):
-    CliRunner().invoke(cli, ["bear-demo", "--no-serve", "--directory", str(tmp_path)])
+def test_the_json_example_has_the_fields_that_the_api_answers_with(sample_index):
     [example] = re.findall(r"```json\n(\{.*?\n\})\n```", TEXTS["docs/json-api.md"], re.DOTALL)
     shown = json.loads(example)
-    answer = api_answer(tmp_path / "notes.db")
+    answer = api_answer(sample_index)
     assert shown.keys() == answer.keys()
     assert shown["rows"][0].keys() == answer["rows"][0].keys()
     assert shown["query"].keys() == answer["query"].keys()
     assert shown["rows"][0]["title"] == answer["rows"][0]["title"]
-
-
-@pytest.fixture(scope="module")
-def sample_index(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    CliRunner().invoke(cli, ["bear-demo", "--no-serve", "--directory", str(folder)])
-    return folder / "notes.db"
 
 
 @pytest.mark.asyncio
