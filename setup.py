@@ -81,6 +81,7 @@ setup(
         "markdownify>=1",
         "mdit-py-plugins>=0.4",
         "nh3>=0.2.18",
+        "pathspec",
         "platformdirs",
         "pluggy",
         PYSQLITE3,

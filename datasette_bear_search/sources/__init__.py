@@ -13,9 +13,21 @@ class SourceError(Exception):
     """A source cannot be read. The message is for a person: what happened and what to do."""
 
 
+class Unreadable(Exception):
+    """A file can't be read. The message says why, and follows on its name."""
+
+    def __init__(self, reason: str, *, is_gone: bool = True) -> None:
+        """
+        :param is_gone: whether its old text is lost; if not, it may still be there, only not
+            readable for us or now
+        """
+        super().__init__(reason)
+        self.is_gone = is_gone
+
+
 @dataclass(frozen=True)
 class Unchanged:
-    """A note that is as it was when it was last read: only its key is told."""
+    """A note that is as it was when it was last read: only its key is given."""
 
     key: str
 
@@ -23,31 +35,35 @@ class Unchanged:
 class Source(Protocol):
     """A place with notes. Reading it never changes it.
 
-    A class of these is what the hook ``register_note_sources`` gives for a kind of source. It is called as
-    ``Kind(location, name=name, **options)``, with the options of the configuration, and raises SourceError for those that
-    it can't use. Making one opens no file. The first line of its docstring says to people what it reads. A class that has
-    a ``default_name`` names its sources so; others are named after their folder. One that has a function
-    ``default_location`` can be configured without a location.
+    The hook ``register_note_sources`` gives a class of these for each kind of source. It is called
+    as ``Kind(location, name=name, **options)``, with the options of the configuration, and raises
+    SourceError for those that it can't use. Making one opens no file. The first line of its
+    docstring tells people what it reads. A class that has a ``default_name`` names its sources so;
+    others are named after their folder. One that has a function ``default_location`` can be
+    configured without a location.
     """
 
     app: str  # the app that a note's url opens, as in "Open in Bear"; "" if that has no name
     heading_link: str  # goes between a note's url and a percent-encoded heading; "" if it cannot
 
-    name: str  # what the sidecar and the filter ``source:`` call it, such as "bear"
+    name: str  # what the index and the filter ``source:`` call it, such as "bear"
     location: str  # where it reads from, for people, and to open it again
     skipped: list[str]  # what the last reading left out and why, a line each, for people
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        """Whether it is this kind of source that stands at a location, as far as a glance can tell."""
+        """Return whether a location is of this kind, as far as a glance can tell."""
         ...
 
     def state(self) -> str:
-        """A token that changes whenever the notes may have changed. Cheap; "" if only reading them tells."""
+        """Return a token that changes whenever the notes may have changed.
+
+        Cheap; "" if only reading them tells.
+        """
         ...
 
     def read(self, *, include_trashed: bool = False) -> Iterable[Note]:
-        """Every note, without those in the trash unless asked for. Raises SourceError."""
+        """Yield every note, without those in the trash unless asked for. Raises SourceError."""
         ...
 
 
@@ -58,16 +74,8 @@ class Incremental(Protocol):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterable[Note | Unchanged]:
-        """Every note, those whose ``stamp`` is still that in ``known`` (by key) as Unchanged. Raises SourceError."""
+        """Yield every note, as Unchanged if its ``stamp`` is that in ``known``, by key.
+
+        :raises SourceError: if the source can't be read
+        """
         ...
-
-
-class Unreadable(Exception):
-    """A file can't be read. The message says why, and follows on its name."""
-
-    def __init__(self, reason: str, *, is_gone: bool = True) -> None:
-        """
-        :param is_gone: whether its old text isn't there any more; or else it may be, only not for us or not now
-        """
-        super().__init__(reason)
-        self.is_gone = is_gone

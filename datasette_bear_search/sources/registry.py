@@ -1,10 +1,10 @@
-"""The kinds of sources: which there are, which of them reads a location, and what it takes to open a source again.
+"""The kinds of sources: which there are, which one reads a location, how to open a source again.
 
-Other packages add theirs by a hook. Ours are asked last whether a location is theirs, because whoever installs another
-package for a kind of notes wants it to read them.
+Other packages add theirs by a hook. Ours are asked last whether a location is theirs, because
+whoever installs another package for a kind of notes wants it to read them.
 """
 
-# Some kinds need parsers that take long to import: a kind's module is imported when the kind is needed.
+# Some kinds need parsers that take long to import: a kind's module is imported when it is needed.
 from __future__ import annotations
 
 import os
@@ -17,12 +17,13 @@ from typing import Any
 from ..hookspecs import hooks
 from . import Source, SourceError
 
-# Name → where the class is. A location that several of ours could read belongs to the first: from special to general.
+# Name → where the class is. A location that several could read belongs to the first: from special
+# to general.
 OUR_KINDS = {
     "bear": "bear:BearLibrary",
     "bear-backup": "bear.backup:BearBackup",
-    "slack": "exports.slack:SlackExport",
-    "takeout": "exports.takeout:Takeout",
+    "slack": "slack:SlackExport",
+    "takeout": "takeout:Takeout",
     "logseq": "folders.logseq:LogseqGraph",
     "obsidian": "folders.obsidian:ObsidianVault",
     "markdown": "folders.markdown:MarkdownFolder",
@@ -34,50 +35,47 @@ OUR_KINDS = {
 class SourceConfig:
     """What it takes to open a source, now and again later."""
 
-    name: str  # what the sidecar and the filter ``source:`` call it
+    name: str  # what the index and the filter ``source:`` call it
     kind: str  # "" if it has to be recognized when it is opened
     location: str
-    options: Mapping[str, Any] = field(default_factory=dict)  # what else the kind is told
-    never: tuple[
-        str, ...
-    ] = ()  # tags whose notes aren't indexed; each includes what is nested below it
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # Tags whose notes aren't indexed; each includes what is nested below it.
+    never: tuple[str, ...] = ()
     include_trashed: bool = False
-    config_file: str | None = (
-        None  # the file that names it; None if it was given on the command line
-    )
+    config_file: str | None = None  # that names it; None if it was given on the command line
 
     def reads_as(self, other: SourceConfig) -> bool:
-        """Whether the same place is read in the same way, so that what was read of one holds for the other."""
+        """Return whether both read the same place in the same way, and so the same notes."""
         return self._reading() == other._reading()
 
-    def _reading(self) -> tuple:
+    def _reading(self) -> tuple[object, ...]:
         return (self.kind, self.location, self.options, set(self.never), self.include_trashed)
 
 
 def names() -> list[str]:
-    """The kinds that there are, in the order in which they are asked whether a location is theirs."""
-    return [*_of_other_packages(), *OUR_KINDS]
+    """Return the kinds in the order in which they are asked whether a location is theirs."""
+    return [*_kinds_of_plugins(), *OUR_KINDS]
 
 
 def get_kind(kind: str) -> type[Source]:
-    """The class of a kind.
+    """Return the class of a kind.
 
     :raises SourceError: if there is no such kind
     """
-    if kind in OUR_KINDS:  # without the others, for which Datasette would have to be imported
+    if kind in OUR_KINDS:  # without the plugins, for which Datasette would have to be imported
         module, _, name = OUR_KINDS[kind].partition(":")
         return getattr(import_module(f"{__package__}.{module}"), name)
-    others = _of_other_packages()
-    if kind not in others:
+    plugins = _kinds_of_plugins()
+    if kind not in plugins:
         raise SourceError(
             f"There is no kind of source called {kind!r}. There are: {', '.join(names())}. "
             "If it came with another package, install that again."
         )
-    return others[kind][kind]
+    return plugins[kind][kind]
 
 
 def kind_of(location: str) -> str:
-    """The kind that reads a location.
+    """Return the kind that reads a location.
 
     :raises SourceError: if nothing is there, or none reads it; the message says what each looks for
     """
@@ -86,28 +84,29 @@ def kind_of(location: str) -> str:
             return kind
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
-    looked_for = "".join(f"\n  {kind}: {describe(kind)}" for kind in names())
+    supported = "".join(f"\n  {kind}: {describe(kind)}" for kind in names())
     raise SourceError(
-        f"No kind of source reads {location}. They look for:{looked_for}\n"
+        f"Don't know how to read {location}. Supported sources:{supported}\n"
         "If it is one of these all the same, name its kind in a configuration file (--config)."
     )
 
 
 def describe(kind: str) -> str:
-    """What a kind reads: the first line of its class's docstring."""
+    """Return what a kind reads: the first line of its class's docstring."""
     lines = (get_kind(kind).__doc__ or "").strip().splitlines()
     return lines[0].rstrip(".") if lines else "no description"
 
 
 def open_source(config: SourceConfig) -> Source:
-    """The source that a configuration describes. No file is opened yet.
+    """Return the source that a configuration describes. No file is opened yet.
 
     :raises SourceError: if the kind isn't there, or can't use the options
     """
-    kind = get_kind(config.kind or kind_of(config.location))
+    # Any, because the protocol doesn't say how a source is made.
+    make: Any = get_kind(config.kind or kind_of(config.location))
     options = {name: _resolved(value) for name, value in config.options.items()}
     try:
-        return kind(config.location, name=config.name, **options)
+        return make(config.location, name=config.name, **options)
     except SourceError:
         raise
     except Exception as error:
@@ -117,14 +116,17 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
-    """A location that means the same wherever it is read again; an address such as ``imap://…`` stays as it is."""
+    """Return a location that means the same wherever it is read again.
+
+    An address such as ``imap://…`` stays as it is.
+    """
     if "://" in location:
         return location
     return os.path.abspath(os.path.join(folder, os.path.expanduser(location)))
 
 
 def new_name(kind: str, location: str, taken: set[str]) -> str:
-    """A name for a source: that of its folder, and of a file that of its kind; numbered if it is taken."""
+    """Return a name for a source: its folder's, or a file's kind; numbered if it is taken."""
     name = getattr(get_kind(kind), "default_name", "") if kind else ""
     if not name and (not kind or os.path.isdir(location)):
         name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
@@ -136,13 +138,13 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
     return numbered
 
 
-def _of_other_packages() -> dict[str, Mapping[str, type[Source]]]:
-    """Each kind with the mapping that has its class, which isn't looked up yet."""
-    found: dict[str, Mapping[str, type[Source]]] = {}
+def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
+    """Return each kind with the mapping that has its class, which isn't looked up yet."""
+    kinds: dict[str, Mapping[str, type[Source]]] = {}
     # pluggy gives the last registered plugin first.
     for mapping in reversed(hooks().register_note_sources()):
-        found.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
-    return found
+        kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
+    return kinds
 
 
 def _reads(kind: str, location: str) -> bool:
@@ -153,7 +155,7 @@ def _reads(kind: str, location: str) -> bool:
 
 
 def _resolved(value: Any) -> Any:
-    """An option's value; ``{"$env": "NAME"}`` is that environment variable, as in Datasette's own configuration."""
+    """Return an option's value; as in Datasette, ``{"$env": "NAME"}`` is taken from outside."""
     if not (isinstance(value, Mapping) and list(value) == ["$env"]):
         return value
     name = value["$env"]

@@ -6,23 +6,27 @@ import hashlib
 import json
 import math
 import re
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..notes import Note, Tag
-from . import SourceError, html, markdown_facts, readonly
-from . import text as decoding
-from . import text as timestamps
-from .text import storable
+from ..sqlite import sqlite3
+from . import SourceError, Unreadable, readonly
+from .documents import html_to_markdown
+from .files import FileSource
+from .markdown_metadata import as_markdown, extract_metadata, title_of, without_title
+from .text import decode, parse_timestamp, storable, timestamp_from_seconds
 
 NEEDED = ("key", "title", "body")
 OPTIONAL = ("created", "modified", "url", "tags", "pinned", "archived", "trashed", "attachments")
 
 FORMATS = ("markdown", "html", "text")
 
-# Where dates that are numbers count from, in seconds after 1970: Core Data, and with it every Mac app, from 2001.
+# Where dates that are numbers count from, in seconds after 1970: Core Data, and with it every Mac
+# app, from 2001.
 EPOCHS = {"unix": 0, "apple": 978_307_200}
 TIMEZONES = ("utc", "local")
 
@@ -39,20 +43,20 @@ _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.A
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):.", re.IGNORECASE | re.ASCII)
 
 # What a link can run instead of opening.
-_PROGRAMS = {"data", "javascript", "vbscript"}
+_SCRIPTS = {"data", "javascript", "vbscript"}
 
 _FALSE = {"", "0", "0.0", "f", "false", "n", "no", "off"}
 
 
-class SQLQuery:
+class SQLQuery(FileSource):
     """Any SQLite database, by a query in a configuration file (option sql)."""
 
-    heading_link = ""
+    default_name = "sql"
 
     def __init__(
         self,
         location: Path | str,
-        name: str = "sql",
+        name: str = "",
         *,
         sql: str = "",
         format: str = "markdown",
@@ -69,25 +73,20 @@ class SQLQuery:
         :param app: what the notes' addresses open, as in "Open in Apple Notes"
         :param time_limit: seconds that the query may take
         """
-        self.path = Path(location).expanduser()
-        self.name = name
-        self.location = str(location)
+        super().__init__(location, name)
         self.app = str(app)
-        self.skipped: list[str] = []
         if not isinstance(sql, str) or not sql.strip():
             raise SourceError(
-                f"The source {name} needs the option sql: a SELECT of the columns {', '.join(NEEDED)} from"
-                f" {self.location}, and of {', '.join(OPTIONAL)} if there are such."
+                f"The source {name} needs the option sql: a SELECT of the columns"
+                f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
+                " are such."
             )
         self.sql = sql
         self.format = _choice("format", format, FORMATS)
         self.epoch = EPOCHS[_choice("epoch", epoch, EPOCHS)]
         self.timezone = _choice("timezone", timezone, TIMEZONES)
-        if (
-            isinstance(time_limit, bool)
-            or not isinstance(time_limit, (int, float))
-            or time_limit <= 0
-        ):
+        is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        if not is_number or time_limit <= 0:
             raise SourceError(f"time_limit is a number of seconds, not {time_limit!r}.")
         self.time_limit = time_limit
 
@@ -101,61 +100,62 @@ class SQLQuery:
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
-        columns, rows = readonly.answer(self.path, self.sql, seconds=self.time_limit)
-        names = self._checked(columns)
-        trouble = Counter[str]()
+        columns, rows = _run(self.path, self.sql, self.time_limit)
+        positions = self._positions(columns)
+        problems = Counter[str]()
         by_key: dict[str, Sequence[Any]] = {}
         for row in rows:
-            key = _key(row[names["key"]])
+            key = _key(row[positions["key"]])
             if not key:
-                trouble["rows without a key"] += 1
+                problems["rows without a key"] += 1
                 continue
             if key in by_key:
-                trouble["rows with the key of a later row"] += 1
+                problems["rows with the key of a later row"] += 1
             by_key[key] = row
         for key, row in by_key.items():
-            note = self._note(key, {name: row[place] for name, place in names.items()}, trouble)
+            values = {name: row[position] for name, position in positions.items()}
+            note = self._note(key, values, problems)
             if include_trashed or not note.trashed:
                 yield note
-        self.skipped += [f"{count:,} {what}" for what, count in trouble.items()]
+        self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
 
-    def _checked(self, columns: Iterable[str]) -> dict[str, int]:
-        """Where each of the columns that are known stands."""
-        names = {name.lower(): place for place, name in enumerate(columns)}
+    def _positions(self, columns: Iterable[str]) -> dict[str, int]:
+        """Return the position of each known column. Raises SourceError if one is missing."""
+        names = {name.lower(): position for position, name in enumerate(columns)}
         if missing := [name for name in NEEDED if name not in names]:
             raise SourceError(
-                f"The query of {self.location} gives no column {' and no column '.join(missing)}. It gives"
-                f" {', '.join(names) or 'none'}. Name them with “as”, as in “select id as key”."
+                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
+                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
+                " key”."
             )
         known = {name: place for name, place in names.items() if name in NEEDED + OPTIONAL}
         if unknown := names.keys() - known.keys():
             self.skipped.append(
-                f"the columns {', '.join(sorted(unknown))}: what is read besides {', '.join(NEEDED)}"
-                f" is {', '.join(OPTIONAL)}"
+                f"the columns {', '.join(sorted(unknown))}: what is read besides"
+                f" {', '.join(NEEDED)} is {', '.join(OPTIONAL)}"
             )
         return known
 
-    def _note(self, key: str, values: dict[str, Any], trouble: Counter[str]) -> Note:
+    def _note(self, key: str, values: dict[str, Any], problems: Counter[str]) -> Note:
         def moment(column: str) -> str | None:
             value = values.get(column)
-            found = self._moment(value)
-            if found is None and value not in (None, ""):
-                trouble[f"values of {column} that are no date"] += 1
-            return found
+            parsed = self._moment(value)
+            if parsed is None and value not in (None, ""):
+                problems[f"values of {column} that are no date"] += 1
+            return parsed
 
         title = _text(values["title"])
         body = self._markdown(_text(values["body"]))
         if values["body"] and not body:
-            trouble["values of body that are no text"] += 1
+            problems["values of body that are no text"] += 1
         url = _text(values.get("url")).strip()
         if url and not _is_address(url):
-            trouble["values of url that are no address"] += 1
+            problems["values of url that are no address"] += 1
             url = ""
-        facts = markdown_facts.facts(body if self.format != "text" else "")
         return Note(
             key=key,
-            title=markdown_facts.title_of(title, body),
-            body=markdown_facts.without_title(body, title),
+            title=title_of(title, body),
+            body=without_title(body, title),
             tags=tuple(Tag(name) for name in _tags(values.get("tags"))),
             attachments=_text(values.get("attachments")),
             created=moment("created"),
@@ -163,12 +163,8 @@ class SQLQuery:
             pinned=_is_true(values.get("pinned")),
             archived=_is_true(values.get("archived")),
             trashed=_is_true(values.get("trashed")),
-            todos_open=facts.todos_open,
-            todos_done=facts.todos_done,
-            has_image=facts.has_image,
-            has_file=facts.has_file,
-            has_code=facts.has_code,
             url=url or None,
+            **extract_metadata(body if self.format != "text" else "").note_fields(),
         )
 
     def _moment(self, value: Any) -> str | None:
@@ -177,16 +173,71 @@ class SQLQuery:
         if isinstance(value, (int, float)):
             while abs(value) >= _NO_SECONDS and math.isfinite(value):
                 value /= 1000
-            return timestamps.of_seconds(value + self.epoch)
+            return timestamp_from_seconds(value + self.epoch)
         text = _text(value).strip()
         if self.timezone == "utc" and _WITHOUT_ZONE.fullmatch(text):
             text += "Z"
-        return timestamps.timestamp(text)
+        return parse_timestamp(text)
 
     def _markdown(self, body: str) -> str:
         if self.format == "html":
-            return html.to_markdown(body)
-        return markdown_facts.as_markdown(body) if self.format == "text" else body
+            return html_to_markdown(body)
+        return as_markdown(body) if self.format == "text" else body
+
+
+_PROGRESS_STEPS = 10_000  # of SQLite's virtual machine: some milliseconds
+
+# What SQLite and Python say of what isn't allowed here.
+_REFUSALS = (
+    "one statement",
+    "not authorized",
+    "authorization denied",
+    "prohibited",
+    "within a transaction",
+)
+
+_READING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+
+
+def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
+    """Return the names of the columns, and the rows, that one SELECT gives. Raises SourceError."""
+    with readonly.read_transaction(path) as db:
+        db.set_authorizer(_authorize)
+        deadline = time.monotonic() + seconds
+        db.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
+        try:
+            cursor = db.execute(sql)
+            return [column[0] for column in cursor.description or ()], cursor.fetchall()
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            words = str(error)
+            if "interrupted" in words:
+                raise SourceError(
+                    f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
+                    " raise time_limit."
+                ) from error
+            if any(refusal in words for refusal in _REFUSALS):
+                raise SourceError(
+                    f"The query of {path} is more than one SELECT that only reads ({words})."
+                    " Nothing else is run."
+                ) from error
+            if readonly.is_about_the_file(words):
+                raise
+            raise SourceError(f"SQLite can't run the query of {path}: {words}.") from error
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
+    """Allow SQLite to read, and nothing else."""
+    if action in _READING and second != "load_extension":
+        return sqlite3.SQLITE_OK
+    # So FTS5 asks whether its index has changed.
+    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
 
 
 def _choice(option: str, value: object, allowed: Collection[str]) -> str:
@@ -196,7 +247,7 @@ def _choice(option: str, value: object, allowed: Collection[str]) -> str:
 
 
 def _key(value: Any) -> str:
-    """A key as text. Of bytes that are no text, such as those of a UUID, none may get lost."""
+    """Return a key as text. Bytes that are no text, such as those of a UUID, are kept in hex."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -206,13 +257,12 @@ def _key(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """``value`` as text, whatever SQLite has made of it; "" if it is none."""
     if value is None:
         return ""
     if isinstance(value, bytes):
         try:
-            return decoding.decoded(value)
-        except decoding.NotText:
+            return decode(value)
+        except Unreadable:
             return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -220,7 +270,7 @@ def _text(value: Any) -> str:
 
 
 def _tags(value: Any) -> list[str]:
-    """Tags as a list in JSON, of names or of objects with a name; as an object with a tag each; or with commas."""
+    """Parse tags: JSON (names, objects with a name, or an object with a tag each), or commas."""
     text = _text(value).strip()
     names: Iterable[Any] = text.split(",")
     if text.startswith(("[", "{")):
@@ -228,12 +278,12 @@ def _tags(value: Any) -> list[str]:
             names = json.loads(text)
         except (ValueError, RecursionError):
             names = text.strip("[]{}").split(",")
-    found = {}
+    tags: dict[str, None] = {}
     for name in names:
         name = name.get("name") if isinstance(name, dict) else name
         if isinstance(name, (str, int)) and (tag := str(name).strip(" \t\r\n#\"'/")):
-            found[storable(tag)] = None
-    return list(found)
+            tags[storable(tag)] = None
+    return list(tags)
 
 
 def _is_true(value: Any) -> bool:
@@ -242,4 +292,4 @@ def _is_true(value: Any) -> bool:
 
 def _is_address(url: str) -> bool:
     scheme = _SCHEME.match(url)
-    return scheme is not None and scheme[1].lower() not in _PROGRAMS
+    return scheme is not None and scheme[1].lower() not in _SCRIPTS

@@ -82,5 +82,5 @@ def test_a_folder_that_is_gone_keeps_its_notes_in_the_index(
     notes = write_files(tmp_path / "notes", {"a.md": "xyzzy"})
     bear_index("--no-semantic", path=notes)
     notes.rename(tmp_path / "elsewhere")
-    assert "no folder" in bear_index("--no-semantic", path=notes, fails=True).output
+    assert "There is nothing at" in bear_index("--no-semantic", path=notes, fails=True).output
     assert rows(FOUND, "xyzzy") == [("a",)]

@@ -1,4 +1,4 @@
-"""Zip archives and folders, whole and hostile: ``sources/archives.py``."""
+"""Zip archives and folders, whole and hostile: ``sources/files.py``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.sources import SourceError, Unreadable, exports
+from datasette_bear_search.sources import SourceError, Unreadable, files
 from tests.support.exports import damage, encrypt, folder_of, zip_of
 
 FILES = {"a.txt": "one", "folder/b.txt": "two", "folder/below/Überschrift.txt": "drei"}
@@ -26,7 +26,7 @@ def path(request, tmp_path: Path) -> Path:
 
 def reason(path: Path, name: str, **options: int) -> str:
     """Why a file in an archive can't be read."""
-    with exports.opened(path) as archive, pytest.raises(Unreadable) as caught:
+    with files.open_archive(path) as archive, pytest.raises(Unreadable) as caught:
         archive.read(name, **options)
     return str(caught.value)
 
@@ -38,44 +38,44 @@ def error(path: Path) -> str:
 
 
 def read_all(path: Path) -> None:
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         for name in archive.files:
             with suppress(Unreadable):
                 archive.read(name)
 
 
 def test_files_of_an_archive_and_of_a_folder_are_read_alike(path: Path) -> None:
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         assert {name: archive.read(name).decode() for name in archive.files} == FILES
         assert archive.skipped == []
         assert archive.head("folder/b.txt", 2) == b"tw"
 
 
 def test_a_stamp_changes_with_the_content(path: Path, tmp_path: Path) -> None:
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         before = archive.files["a.txt"].stamp
     make = folder_of if path.is_dir() else zip_of
     make(path, {**FILES, "a.txt": "three"})
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         assert archive.files["a.txt"].stamp != before
 
 
 def test_the_state_changes_when_anything_in_it_does(path: Path) -> None:
-    before = exports.state(path)
-    assert exports.state(path) == before
+    before = files.state(path)
+    assert files.state(path) == before
     make = folder_of if path.is_dir() else zip_of
     make(path, {**FILES, "folder/below/new.txt": "new"})
-    assert exports.state(path) != before
+    assert files.state(path) != before
 
 
 def test_what_is_not_there_has_a_state(tmp_path: Path) -> None:
-    assert exports.state(tmp_path / "nothing") == "none"
+    assert files.state(tmp_path / "nothing") == "none"
 
 
 @pytest.mark.parametrize("make", [zip_of, folder_of])
 def test_a_file_that_is_larger_than_it_may_be_is_not_read(make, tmp_path: Path) -> None:
-    path = make(tmp_path / "export", {"a.txt": bytes(exports.MEGABYTE)})
-    assert reason(path, "a.txt", largest=exports.MEGABYTE // 2) == "larger than 0.5 MB"
+    path = make(tmp_path / "export", {"a.txt": bytes(files.MEGABYTE)})
+    assert reason(path, "a.txt", largest=files.MEGABYTE // 2) == "larger than 0.5 MB"
 
 
 def test_a_file_that_unpacks_to_more_than_it_says_is_not_read_on(tmp_path: Path) -> None:
@@ -92,15 +92,15 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
         archive.open("a", "w") as file,
     ):
         for _ in range(65):
-            file.write(bytes(exports.MEGABYTE))
-    assert path.stat().st_size < exports.MEGABYTE
+            file.write(bytes(files.MEGABYTE))
+    assert path.stat().st_size < files.MEGABYTE
     assert reason(path, "a") == "larger than 64 MB"
 
 
 def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "LARGEST_ARCHIVE", 2500)
+    monkeypatch.setattr(files, "LARGEST_ARCHIVE", 2500)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": b"0" * 1000 for number in range(5)})
     assert "unpacks to more than" in error(path)
 
@@ -108,7 +108,7 @@ def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
 def test_an_archive_of_too_many_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "MOST_FILES", 3)
+    monkeypatch.setattr(files, "MOST_FILES", 3)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": "" for number in range(4)})
     assert "lists more than 3 files" in error(path)
 
@@ -118,7 +118,7 @@ def test_an_archive_of_too_many_files_is_not_read(
 )
 def test_paths_that_lead_out_of_an_archive_are_skipped(tmp_path: Path, name: str) -> None:
     path = zip_of(tmp_path / "export.zip", {name: "x", "inside.txt": "y"})
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         assert list(archive.files) == ["inside.txt"]
         [line] = archive.skipped
     assert line.endswith(": leads out of the archive")
@@ -139,7 +139,7 @@ def test_what_is_no_file_and_what_systems_leave_behind_is_not_there(tmp_path: Pa
             "real.txt",
         ):
             archive.writestr(name, "x")
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         assert list(archive.files) == ["real.txt"]
 
 
@@ -148,7 +148,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "export", FILES)
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "loop").symlink_to(folder)
-    with exports.opened(folder) as archive:
+    with files.open_archive(folder) as archive:
         assert set(archive.files) == set(FILES)
 
 
@@ -157,7 +157,7 @@ def test_names_that_macos_writes_without_saying_how_are_understood(tmp_path: Pat
     path.write_bytes(path.read_bytes().replace(b"\x00\x08\x08\x00", b"\x00\x00\x08\x00"))
     with zipfile.ZipFile(path) as archive:
         assert archive.namelist() == ["├£bung.txt"]
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         assert list(archive.files) == ["Übung.txt"]
 
 
@@ -167,7 +167,7 @@ def test_a_date_of_1980_stands_for_none(tmp_path: Path) -> None:
         archive.writestr(zipfile.ZipInfo("old.txt"), "x")
         archive.writestr(zipfile.ZipInfo("new.txt", (2024, 5, 1, 9, 30, 0)), "x")
         archive.writestr(zipfile.ZipInfo("odd.txt", (2024, 15, 1, 9, 30, 0)), "x")
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         dates = {name: file.modified for name, file in archive.files.items()}
     assert dates["new.txt"] == 1714555800
     assert dates["old.txt"] != dates["old.txt"]  # nan
@@ -178,7 +178,7 @@ def test_a_file_with_a_password_is_skipped(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "export.zip", FILES)
     encrypt(path, "a.txt")
     assert reason(path, "a.txt") == "encrypted with a password"
-    with exports.opened(path) as archive:
+    with files.open_archive(path) as archive:
         assert archive.read("folder/b.txt") == b"two"
 
 
@@ -208,7 +208,7 @@ def test_an_archive_of_somebody_else_is_named_as_such(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "neither a file nor a folder" in error(tmp_path / "pipe")
-    assert not exports.is_zip(tmp_path / "pipe")
+    assert not files.is_zip(tmp_path / "pipe")
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])

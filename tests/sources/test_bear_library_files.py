@@ -79,7 +79,7 @@ def test_the_file_is_closed_before_a_note_is_made(
 
 def test_everything_is_read_as_of_one_moment(path: Path) -> None:
     bear_library(path, NOTES)
-    with readonly.reading(path) as db:
+    with readonly.read_transaction(path) as db:
         db.execute("select count(*) from ZSFNOTE").fetchone()
         assert not bear_can_save(path)
 

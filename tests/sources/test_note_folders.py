@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -12,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import Incremental, SourceError, Unchanged, Unreadable
-from datasette_bear_search.sources.folders import files
+from datasette_bear_search.sources import Incremental, SourceError, Unchanged, Unreadable, files
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from tests.support.note_folders import by_key, link_keys, read, set_modified, vault, write_files
@@ -62,7 +62,7 @@ def test_hidden_files_and_folders_of_software_are_not_notes(tmp_path: Path) -> N
         ("Templates", ["a.md", "work/b.md", "work/draft-c.md"]),
         (["templates/", "draft-*"], ["a.md", "work/b.md"]),
         ("work/*.md", ["a.md", "Templates/t.md", "work/Templates/d.md"]),
-        ("work/**.md", ["a.md", "Templates/t.md"]),
+        ("work/**/*.md", ["a.md", "Templates/t.md"]),
         ("*.md", []),
         ("?.md", ["work/draft-c.md"]),
         ("a", ["a.md", "Templates/t.md", "work/b.md", "work/draft-c.md", "work/Templates/d.md"]),
@@ -99,7 +99,7 @@ def test_names_with_odd_characters_are_names(tmp_path: Path, name: str) -> None:
 
 
 def test_a_folder_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"There is no folder at .*gone.*give its new PATH"):
+    with pytest.raises(SourceError, match=r"There is nothing at .*gone.*give its new PATH"):
         read(MarkdownFolder, tmp_path / "gone")
 
 
@@ -123,21 +123,21 @@ def test_what_is_no_text_is_left_out_with_a_line(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_left_out_with_a_line(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(files, "LARGEST_FILE", 1000)
-    write_files(tmp_path, {"huge.md": "x" * 1001, "large.md": "x" * 1000})
-    assert left_out(MarkdownFolder(tmp_path, "notes")) == ["huge.md: larger than 20 MB"]
+    monkeypatch.setattr(files, "LARGEST_NOTE", 2**20)
+    write_files(tmp_path, {"huge.md": "x" * (2**20 + 1), "large.md": "x" * 2**20})
+    assert left_out(MarkdownFolder(tmp_path, "notes")) == ["huge.md: larger than 1 MB"]
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(
     tmp_path: Path, monkeypatch
 ) -> None:
     write_files(tmp_path, {"log.md": "one\n"})
-    [listed] = files.listing(str(tmp_path), [".md"]).files.values()
+    [listed] = files.list_files(str(tmp_path), [".md"]).files.values()
     write_files(tmp_path, {"log.md": "one\ntwo\nthree\n"})
-    assert files.read(listed) == b"one\ntwo\nthree\n"
-    monkeypatch.setattr(files, "LARGEST_FILE", 10)
+    assert files.read_bytes(listed) == b"one\ntwo\nthree\n"
+    monkeypatch.setattr(files, "LARGEST_NOTE", 10)
     with pytest.raises(Unreadable, match="larger than"):
-        files.read(listed)
+        files.read_bytes(listed)
 
 
 def test_files_and_folders_that_vanish_while_the_folder_is_read_are_left_out(
@@ -250,7 +250,7 @@ def test_what_cannot_be_read_now_stays_as_it_was(tmp_path: Path, monkeypatch) ->
 
 def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch) -> None:
     write_files(tmp_path / "notes", {"a.md": ""})
-    refuse(monkeypatch, "scandir", "notes")
+    refuse(monkeypatch, "scandir", "notes", errno.EPERM)
     with pytest.raises(SourceError, match="Full Disk Access"):
         read(MarkdownFolder, tmp_path / "notes")
     assert MarkdownFolder(tmp_path / "notes", "notes").state() == "none"

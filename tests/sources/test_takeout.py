@@ -1,4 +1,4 @@
-"""Google Drive and Keep out of Takeout: ``sources/takeout.py``, ``documents.py`` and ``keep.py``."""
+"""Google Drive and Keep out of Takeout: ``sources/takeout.py`` and ``documents.py``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import SourceError, Unchanged, Unreadable
-from datasette_bear_search.sources.exports import takeout
-from datasette_bear_search.sources.exports.takeout import Takeout
+from datasette_bear_search.sources import SourceError, Unchanged, Unreadable, documents
+from datasette_bear_search.sources.takeout import Takeout
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import ANY_JSON, damage, encrypt, folder_of, read, zip_of
 
@@ -182,7 +181,7 @@ def test_what_is_no_document_of_words_is_skipped(tmp_path: Path, data: bytes, re
 def test_a_document_that_unpacks_to_too_much_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(takeout, "LARGEST_XML", 1_000_000)
+    monkeypatch.setattr(documents, "LARGEST_XML", 1_000_000)
     bomb = docx(paragraph("0" * 2_000_000))
     assert len(bomb) < 10_000
     source = export(tmp_path, {"Drive/bomb.docx": bomb, "Drive/a.txt": "x"})
@@ -201,7 +200,7 @@ def test_a_document_whose_entities_multiply_is_skipped() -> None:
         for name in archive.namelist():
             copy.writestr(name, xml if name == "word/document.xml" else archive.read(name))
     with pytest.raises(Unreadable, match="damaged"):
-        takeout.document(bomb.getvalue())
+        documents.word_to_markdown(bomb.getvalue())
 
 
 @settings(max_examples=40, deadline=None)
@@ -211,7 +210,7 @@ def test_no_damage_to_a_document_makes_it_crash(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     with suppress(Unreadable):
-        takeout.document(bytes(content))
+        documents.word_to_markdown(bytes(content))
 
 
 # Keep

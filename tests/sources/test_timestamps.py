@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasette_bear_search.sources.text import of_seconds, timestamp
+from datasette_bear_search.sources.text import parse_timestamp, timestamp_from_seconds
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def in_new_york(monkeypatch):
     ],
 )
 def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, moment) -> None:
-    assert timestamp(written) == moment
+    assert parse_timestamp(written) == moment
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, mo
     ],
 )  # fmt: skip
 def test_what_names_no_single_day_is_no_date(written) -> None:
-    assert timestamp(written) is None
+    assert parse_timestamp(written) is None
 
 
 @given(st.text(max_size=70) | st.from_regex(r"\d{1,4}[-/. ]\d{1,3}[-/. ]\d{1,4}( \d\d?:\d\d?)?"))
 def test_any_text_is_a_date_or_none(written: str) -> None:
-    found = timestamp(written)
+    found = parse_timestamp(written)
     assert found is None or (len(found) == 20 and found.endswith("Z"))
 
 
 @given(st.floats())
 def test_any_number_of_seconds_is_a_date_or_none(seconds: float) -> None:
-    found = of_seconds(seconds)
+    found = timestamp_from_seconds(seconds)
     assert found is None or len(found) == 20

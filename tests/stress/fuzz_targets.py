@@ -38,14 +38,14 @@ from datasette_bear_search.search.request import (
 from datasette_bear_search.sources import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
-from datasette_bear_search.sources.exports.slack import SlackExport
-from datasette_bear_search.sources.exports.takeout import Takeout
 from datasette_bear_search.sources.folders import front_matter
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.registry import SourceConfig
-from datasette_bear_search.sources.text import of_seconds, timestamp
+from datasette_bear_search.sources.slack import SlackExport
+from datasette_bear_search.sources.takeout import Takeout
+from datasette_bear_search.sources.text import parse_timestamp, timestamp_from_seconds
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import cards, links, render
 from tests.stress.choices import Choices
@@ -392,13 +392,13 @@ def headers(folder: Path) -> Callable[[Choices], None]:
         front_matter.first(properties, front_matter.TITLES)
         for value in (
             front_matter.date(properties, front_matter.CREATED),
-            timestamp(choices.text(4)),
-            timestamp(choices.value()),
+            parse_timestamp(choices.text(4)),
+            parse_timestamp(choices.value()),
         ):
             assert value is None or len(value) == 20, value
         seconds = choices.value()
         if isinstance(seconds, (int, float)):
-            of_seconds(seconds)
+            timestamp_from_seconds(seconds)
 
     return run  # fmt: skip
 

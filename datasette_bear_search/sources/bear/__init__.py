@@ -1,8 +1,8 @@
-"""Rows out of Bear's tables, the same for every version of Bear from 1.0 to the current Bear 2.
+"""The notes in the Bear app's own database, of every version from 1.0 to the current Bear 2.
 
 Bear stores its notes through Apple's Core Data, which numbers its entities anew whenever one is
 added, so that ``Z_5TAGS`` of one version is ``Z_7TAGS`` of another. Which tables and columns there
-are is found out each time; what a version does not have is read as null.
+are is discovered each time; what a version does not have is read as null.
 """
 
 from __future__ import annotations
@@ -10,21 +10,114 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from ...notes import Link, Note, Tag, short_title, without_title_line
 from .. import SourceError, readonly
+from ..files import FileSource
 
 if TYPE_CHECKING:
     import sqlite3
 
+DATABASE_NAME = "database.sqlite"
 
-class NoteRow(NamedTuple):
+# Where Bear keeps its notes, below the home folder: since 1.6, before that, and at first.
+LOCATIONS = (
+    "Library/Group Containers/9K33E3U3T4.net.shinyfrog.bear/Application Data/database.sqlite",
+    "Library/Containers/net.shinyfrog.bear/Data/Documents/Application Data/database.sqlite",
+    (
+        "Library/Containers/net.shinyfrog.bear/Data/Library/Application Support"
+        "/net.shinyfrog.bear/database.sqlite"
+    ),
+)
+
+NOTE_URL = "bear://x-callback-url/open-note?id="
+HEADING_LINK = "&header="
+
+BEAR = readonly.Owner(
+    database="Bear database",
+    program="Bear",
+    file_name=DATABASE_NAME,
+    if_missing=f"Open Bear once so that it makes one, or give the PATH of a {DATABASE_NAME} or of"
+    " the folder that holds it.",
+)
+
+# Core Data counts seconds from here.
+_EPOCH = datetime(2001, 1, 1)
+
+_HEADING_MARKS = re.compile(r"^#{1,6}(?:[ \t]+|$)")
+
+_Row = TypeVar("_Row")
+
+
+def default_location() -> Path:
+    """Return where this user's Bear keeps its notes.
+
+    :raises SourceError: if no version of Bear is found
+    """
+    places = [Path.home() / location for location in LOCATIONS]
+    for place in places:
+        try:
+            os.stat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            pass  # it is there, but macOS hides it: reading it says how to allow that
+        return place
+    raise SourceError(
+        "Bear's notes were not found on this computer. Looked for:\n"
+        + "".join(f"  {place}\n" for place in places)
+        + "If they are somewhere else, such as in a copy from your Mac, give the PATH of that"
+        f" {DATABASE_NAME}."
+    )
+
+
+class BearLibrary(FileSource):
+    """Bear's own database (database.sqlite), or the folder that holds it."""
+
+    app = "Bear"
+    heading_link = HEADING_LINK
+    default_name = "bear"
+    default_location = staticmethod(default_location)
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        path = Path(location).expanduser()
+        if path.name == DATABASE_NAME or os.path.isfile(path / DATABASE_NAME):
+            return True
+        try:
+            with readonly.read_transaction(path, BEAR) as db:
+                return _is_bear_library(db)
+        except SourceError:
+            return False
+
+    def state(self) -> str:
+        return readonly.state(self.path, BEAR)
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        with readonly.read_transaction(self.path, BEAR) as db:
+            if not _is_bear_library(db):
+                raise SourceError(
+                    f"{self.location} is a database, but not one of Bear's: it has no table of"
+                    f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
+                )
+            rows = _fetch(db, include_trashed=include_trashed)
+        return _notes(rows)
+
+
+def first_line(text: str) -> str:
+    """Return the title that Bear gives a text: its first line, without a heading's marks."""
+    return _HEADING_MARKS.sub("", text.lstrip("\n").partition("\n")[0]).strip()
+
+
+# --- Bear's tables → rows, as they are
+
+
+class _NoteRow(NamedTuple):
     """A note as Bear stores it: nothing is checked, anything can be null, and text is bytes."""
 
     pk: int
@@ -44,10 +137,10 @@ class NoteRow(NamedTuple):
     has_code: Any
 
 
-class LibraryRows(NamedTuple):
+class _LibraryRows(NamedTuple):
     """Everything in one library. Notes and tags go by their Z_PK, which means nothing elsewhere."""
 
-    notes: list[NoteRow]
+    notes: list[_NoteRow]
     tags: dict[int, Any]  # tag → title
     tagged: list[tuple[int, int]]  # note, tag
     pinned: list[tuple[int, int]]  # note, tag that it is pinned in
@@ -55,76 +148,30 @@ class LibraryRows(NamedTuple):
     links: list[tuple[int, int, Any]]  # note, note that it links to, title of that
 
 
-def is_bear_library(db: sqlite3.Connection) -> bool:
-    """Whether there are notes of Bear's in this database."""
-    return {"Z_PK", "ZUNIQUEIDENTIFIER", "ZTITLE", "ZTEXT"} <= _columns(db, "ZSFNOTE")
-
-
-def fetch(db: sqlite3.Connection, *, include_trashed: bool) -> LibraryRows:
-    """All that is to be known of the library's notes, each table read once."""
-    # Not as pairs of tuples and rows: there may be a hundred thousand.
-    notes = list(map(NoteRow._make, _rows(db, _NOTES, {"include_trashed": include_trashed})))
-    links = list(_rows(db, _LINKS))
-    # Bear 1.7 to 1.9 had a mere join table for links, without titles.
-    links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
-    return LibraryRows(
-        notes=notes,
-        tags=dict(_rows(db, _TAGS)),
-        tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
-        pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
-        files=list(_rows(db, _FILES)),
-        links=links,
-    )
-
-
-# What is read of each table. Nothing else is, least of all ZSFPASSWORD.
-_COLUMNS = {
-    "ZSFNOTE": (
-        *("Z_PK", "ZUNIQUEIDENTIFIER", "ZTITLE", "ZTEXT", "ZCREATIONDATE", "ZMODIFICATIONDATE"),
-        *("ZPINNED", "ZARCHIVED", "ZTRASHED", "ZPERMANENTLYDELETED", "ZENCRYPTED"),
-        *("ZTODOINCOMPLETED", "ZTODOCOMPLETED", "ZHASIMAGES", "ZHASFILES", "ZHASSOURCECODE"),
-    ),
-    "ZSFNOTETAG": ("Z_PK", "ZTITLE"),
-    "ZSFNOTEFILE": (
-        *("Z_PK", "ZNOTE", "ZINDEX", "ZSEARCHTEXT"),
-        *("ZUNUSED", "ZPERMANENTLYDELETED", "ZENCRYPTED"),
-    ),
-    "ZSFNOTEBACKLINK": ("Z_PK", "ZLINKEDBY", "ZLINKINGTO", "ZLOCATION", "ZTITLE"),
-}
-
-# Only flags say what became of a note: the dates of archiving and trashing outlive their undoing.
-# A flag can be null, from an old version. The text of an encrypted note is not even looked at.
+# All that is ever read, least of all ZSFPASSWORD. Only flags say what became of a note: the dates
+# of archiving and trashing outlive their undoing. A flag can be null, from an old version. The text
+# of an encrypted note is not even looked at.
 _NOTES = """
 select
-  Z_PK,
-  ZUNIQUEIDENTIFIER,
-  ZTITLE,
+  Z_PK, ZUNIQUEIDENTIFIER, ZTITLE,
   case when coalesce(ZENCRYPTED, 0) = 0 then ZTEXT end,
-  ZCREATIONDATE,
-  ZMODIFICATIONDATE,
-  ZPINNED,
-  ZARCHIVED,
-  ZTRASHED,
+  ZCREATIONDATE, ZMODIFICATIONDATE, ZPINNED, ZARCHIVED, ZTRASHED,
   coalesce(ZENCRYPTED, 0) <> 0,
-  ZTODOINCOMPLETED,
-  ZTODOCOMPLETED,
-  ZHASIMAGES,
-  ZHASFILES,
-  ZHASSOURCECODE
-from ({ZSFNOTE})
+  ZTODOINCOMPLETED, ZTODOCOMPLETED, ZHASIMAGES, ZHASFILES, ZHASSOURCECODE
+from {ZSFNOTE}
 where coalesce(ZPERMANENTLYDELETED, 0) = 0
-and (:include_trashed or coalesce(ZTRASHED, 0) = 0)
+and (? or coalesce(ZTRASHED, 0) = 0)
 order by Z_PK
 """
 
 _TAGS = """
 select Z_PK, ZTITLE
-from ({ZSFNOTETAG})
+from {ZSFNOTETAG}
 """
 
 _FILES = """
 select ZNOTE, ZSEARCHTEXT
-from ({ZSFNOTEFILE})
+from {ZSFNOTEFILE}
 where ZSEARCHTEXT <> ''
 and coalesce(ZUNUSED, 0) = 0
 and coalesce(ZPERMANENTLYDELETED, 0) = 0
@@ -134,44 +181,51 @@ order by ZNOTE, ZINDEX, Z_PK
 
 _LINKS = """
 select ZLINKEDBY, ZLINKINGTO, ZTITLE
-from ({ZSFNOTEBACKLINK})
+from {ZSFNOTEBACKLINK}
 order by ZLINKEDBY, ZLOCATION, Z_PK
 """
 
 
+def _is_bear_library(db: sqlite3.Connection) -> bool:
+    return {"Z_PK", "ZUNIQUEIDENTIFIER", "ZTITLE", "ZTEXT"} <= _columns(db, "ZSFNOTE")
+
+
+def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
+    """Return all that is to be known of the library's notes, each table read once."""
+    links = _rows(db, _LINKS)
+    # Bear 1.7 to 1.9 had a mere join table for links, without titles.
+    links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
+    return _LibraryRows(
+        notes=_rows(db, _NOTES, [include_trashed], make=_NoteRow._make),
+        tags=dict(_rows(db, _TAGS)),
+        tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
+        pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
+        files=_rows(db, _FILES),
+        links=links,
+    )
+
+
 def _rows(
-    db: sqlite3.Connection, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()
-) -> Iterator[Sequence[Any]]:
-    """What a query of complete tables gives, with texts as the bytes that they are.
+    db: sqlite3.Connection,
+    sql: str,
+    parameters: Sequence[object] = (),
+    make: Callable[[Sequence[Any]], _Row] = tuple,  # type: ignore[assignment]
+) -> list[_Row]:
+    """Return the rows of a query of a ``{table}``, with texts as the bytes that they are.
 
-    Decoding takes longer than all the reading, and one emoji makes a text four times as large. That can wait until Bear's
-    file is closed.
+    Columns that this version lacks are null. Decoding takes longer than all the reading, and one
+    emoji makes a text four times as large. That can wait until Bear's file is closed.
     """
-    sql = _complete(db, sql)
-    with _text_as_bytes(db):
-        yield from db.execute(sql, parameters)
-
-
-@contextmanager
-def _text_as_bytes(db: sqlite3.Connection) -> Iterator[None]:
-    usual = db.text_factory
-    db.text_factory = bytes
+    [table] = re.findall(r"\{(\w+)\}", sql)
+    present = _columns(db, table)
+    wanted = dict.fromkeys(re.findall(r"\bZ\w+", sql.replace(f"{{{table}}}", "")))
+    columns = ", ".join(name if name in present else f"null as {name}" for name in wanted)
+    rows = f"(select {columns} from {table})" if present else f"(select {columns} where 0)"
+    usual, db.text_factory = db.text_factory, bytes
     try:
-        yield
+        return list(map(make, db.execute(sql.replace(f"{{{table}}}", rows), parameters)))
     finally:
         db.text_factory = usual
-
-
-def _complete(db: sqlite3.Connection, sql: str) -> str:
-    """``sql`` with a select of its columns for each ``{table}``, null for those that it lacks."""
-    selects = {}
-    for table, wanted in _COLUMNS.items():
-        present = _columns(db, table)
-        columns = ", ".join(name if name in present else f"null as {name}" for name in wanted)
-        selects[table] = (
-            f"select {columns} from {table}" if present else f"select {columns} where 0"
-        )
-    return sql.format_map(selects)
 
 
 def _columns(db: sqlite3.Connection, table: str) -> set[str]:
@@ -187,7 +241,7 @@ class _Join(NamedTuple):
 
 
 def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tuple[int, int]]:
-    """What a join table says of notes and of the entity ``other``; [] if this Bear has none.
+    """Return what a join table says of notes and of the entity ``other``; [] if there is none.
 
     ``left`` and ``right`` are the names of its columns, and ``right`` its own, less the numbers.
     """
@@ -200,10 +254,10 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
 
 
 def _numbered_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _Join | None:
-    """The join table by the numbers that Core Data has given to the two entities."""
+    """Return the join table by the numbers that Core Data has given to the two entities."""
     if not {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
         return None
-    numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY"))
+    numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY").fetchall())
     note_number, other_number = numbers.get("SFNote"), numbers.get(other)
     if not (isinstance(note_number, int) and isinstance(other_number, int)):
         return None
@@ -212,7 +266,7 @@ def _numbered_join(db: sqlite3.Connection, left: str, right: str, other: str) ->
 
 
 def _likely_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _Join | None:
-    """The join table by the look of its name and columns; of several, the one whose rows fit best.
+    """Return the join table by its name and columns; of several, the one whose rows fit best.
 
     The whole name has to match: Z_5PINNEDINTAGS ends like Z_5TAGS, but is another relation.
     """
@@ -226,7 +280,7 @@ def _likely_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _
         if len(lefts) == len(rights) == 1:
             joins.append(_Join(table, lefts[0], rights[0]))
 
-    def rows_that_fit(join: _Join) -> int:
+    def matching_rows(join: _Join) -> int:
         sql = f"""
         select count(*)
         from {join.table}
@@ -235,91 +289,16 @@ def _likely_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _
         """
         return db.execute(sql).fetchone()[0]
 
-    return max(joins, key=rows_that_fit, default=None)
+    return max(joins, key=matching_rows, default=None)
 
 
-# The notes in the Bear app's own database, read-only.
-
-# Where Bear keeps its notes, below the home folder: since 1.6, before that, and at first.
-LOCATIONS = (
-    "Library/Group Containers/9K33E3U3T4.net.shinyfrog.bear/Application Data/database.sqlite",
-    "Library/Containers/net.shinyfrog.bear/Data/Documents/Application Data/database.sqlite",
-    (
-        "Library/Containers/net.shinyfrog.bear/Data/Library/Application Support"
-        "/net.shinyfrog.bear/database.sqlite"
-    ),
-)
-
-NOTE_URL = "bear://x-callback-url/open-note?id="
-
-# Core Data counts seconds from here.
-_EPOCH = datetime(2001, 1, 1)
-
-_HEADING_MARKS = re.compile(r"^#{1,6}(?:[ \t]+|$)")
+# --- Rows → notes
 
 
-def default_location() -> Path:
-    """Where this user's Bear keeps its notes. Raises SourceError if no version of Bear is found."""
-    places = [Path.home() / location for location in LOCATIONS]
-    for place in places:
-        try:
-            os.stat(place)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
-            pass  # it is there, but macOS hides it: reading it says how to allow that
-        return place
-    raise SourceError(
-        "Bear's notes were not found on this computer. Looked for:\n"
-        + "".join(f"  {place}\n" for place in places)
-        + "If they are somewhere else, such as in a copy from your Mac, give the PATH of that"
-        f" {readonly.DATABASE_NAME}."
-    )
-
-
-class BearLibrary:
-    """Bear's own database (database.sqlite), or the folder that holds it."""
-
-    app = "Bear"
-    heading_link = "&header="
-    default_name = "bear"
-    default_location = staticmethod(default_location)
-
-    def __init__(self, path: Path | str, name: str = "bear") -> None:
-        self.path = Path(path)
-        self.name = name
-        self.location = str(path)
-        self.skipped: list[str] = []  # nothing: what can't be read of a library is an error
-
-    @classmethod
-    def reads(cls, location: str) -> bool:
-        path = Path(location).expanduser()
-        if path.name == readonly.DATABASE_NAME or os.path.isfile(path / readonly.DATABASE_NAME):
-            return True
-        try:
-            with readonly.reading(path) as db:
-                return is_bear_library(db)
-        except SourceError:
-            return False
-
-    def state(self) -> str:
-        return readonly.file_state(self.path)
-
-    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        with readonly.reading(self.path) as db:
-            if not is_bear_library(db):
-                raise SourceError(
-                    f"{self.location} is a database, but not one of Bear's: it has no table of"
-                    f" notes as Bear makes it. Give the PATH of Bear's {readonly.DATABASE_NAME}."
-                )
-            rows = fetch(db, include_trashed=include_trashed)
-        return _notes(rows)
-
-
-def _notes(rows: LibraryRows) -> Iterator[Note]:
-    """The notes, one at a time. Their rows are let go: nobody needs both in memory."""
+def _notes(rows: _LibraryRows) -> Iterator[Note]:
+    """Yield the notes. Their rows are let go: nobody needs both in memory."""
     keys: dict[int, str] = {}
-    newest: dict[str, NoteRow] = {}
+    newest: dict[str, _NoteRow] = {}
     for row in rows.notes:
         key = _text(row.key)
         if not key:
@@ -336,16 +315,33 @@ def _notes(rows: LibraryRows) -> Iterator[Note]:
     rows.notes.clear()
     for key in list(newest):
         row = newest.pop(key)
-        yield _note(
-            key,
-            row,
+        if row.encrypted:  # what its text is like is as secret as the text
+            row = row._replace(todos_open=0, todos_done=0, has_image=0, has_file=0, has_code=0)
+        text = _text(row.text)
+        title = _text(row.title).strip() or first_line(text)
+        yield Note(
+            key=key,
+            title=short_title(title),
+            body=without_title_line(text, title),
             tags=tags.get(row.pk, ()),
             links=links.get(row.pk, ()),
             attachments=attachments.get(row.pk, ""),
+            created=_date(row.created),
+            modified=_date(row.modified),
+            pinned=bool(row.pinned),
+            archived=bool(row.archived),
+            trashed=bool(row.trashed),
+            encrypted=bool(row.encrypted),
+            todos_open=_count(row.todos_open),
+            todos_done=_count(row.todos_done),
+            has_image=bool(row.has_image),
+            has_file=bool(row.has_file),
+            has_code=bool(row.has_code),
+            url=NOTE_URL + quote(key, safe=""),
         )
 
 
-def _tags_by_note(rows: LibraryRows) -> dict[int, tuple[Tag, ...]]:
+def _tags_by_note(rows: _LibraryRows) -> dict[int, tuple[Tag, ...]]:
     names = {pk: _text(title) for pk, title in rows.tags.items()}
     # Two tags can have the same name: what counts is that the note is pinned under that name.
     pinned = {(note, names.get(tag)) for note, tag in rows.pinned}
@@ -360,9 +356,9 @@ def _tags_by_note(rows: LibraryRows) -> dict[int, tuple[Tag, ...]]:
 
 
 def _links_by_note(
-    rows: LibraryRows, keys: dict[int, str], readable: set[int]
+    rows: _LibraryRows, keys: dict[int, str], readable: set[int]
 ) -> dict[int, tuple[Link, ...]]:
-    """The links to other notes that are there, one for each of these, in the order of the text."""
+    """Return one link for each other note that is linked to, in the order of the text."""
     titles = {row.pk: row.title for row in rows.notes}
     links: defaultdict[int, dict[str, Link]] = defaultdict(dict)
     for note, target, title in rows.links:
@@ -372,7 +368,7 @@ def _links_by_note(
     return {note: tuple(by_key.values()) for note, by_key in links.items()}
 
 
-def _attachments_by_note(rows: LibraryRows, readable: set[int]) -> dict[int, str]:
+def _attachments_by_note(rows: _LibraryRows, readable: set[int]) -> dict[int, str]:
     texts: defaultdict[int, list[str]] = defaultdict(list)
     for note, recognized in rows.files:
         if note in readable and (text := _text(recognized).strip()):
@@ -380,41 +376,7 @@ def _attachments_by_note(rows: LibraryRows, readable: set[int]) -> dict[int, str
     return {note: "\n".join(texts[note]) for note in texts}
 
 
-def _note(
-    key: str, row: NoteRow, *, tags: tuple[Tag, ...], links: tuple[Link, ...], attachments: str
-) -> Note:
-    if row.encrypted:  # what its text is like is as secret as the text
-        row = row._replace(todos_open=0, todos_done=0, has_image=0, has_file=0, has_code=0)
-    text = _text(row.text)
-    title = _text(row.title).strip() or _first_line(text)
-    return Note(
-        key=key,
-        title=short_title(title),
-        body=without_title_line(text, title),
-        tags=tags,
-        links=links,
-        attachments=attachments,
-        created=_date(row.created),
-        modified=_date(row.modified),
-        pinned=bool(row.pinned),
-        archived=bool(row.archived),
-        trashed=bool(row.trashed),
-        encrypted=bool(row.encrypted),
-        todos_open=_count(row.todos_open),
-        todos_done=_count(row.todos_done),
-        has_image=bool(row.has_image),
-        has_file=bool(row.has_file),
-        has_code=bool(row.has_code),
-        url=NOTE_URL + quote(key, safe=""),
-    )
-
-
-def _first_line(text: str) -> str:
-    return _HEADING_MARKS.sub("", text.lstrip("\n").partition("\n")[0]).strip()
-
-
 def _text(value: object) -> str:
-    """``value`` as text without NULs, whatever SQLite has made of it."""
     if value is None:
         return ""
     if isinstance(value, bytes):

@@ -1,92 +1,30 @@
-"""Which note a link means, by the names and paths of all notes in a folder."""
+"""What the kinds of sources that are folders of text files have in common."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import posixpath
-import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
-from .. import SourceError, Unchanged, Unreadable, markdown_facts
-from ..text import of_seconds
-from . import files
-from .files import File
-
-
-class NoteNames:
-    """The notes of a folder, to be found as Obsidian finds them: whole path first, then the nearest of that name."""
-
-    def __init__(self, names: Mapping[str, str], *, whole: bool = False) -> None:
-        """
-        :param names: by key, what links call a note: its path without suffix, such as ``garden/Tomatoes``
-        :param whole: whether links have the whole name, and never only the end of it
-        """
-        self._whole = whole
-        self._by_path: dict[str, str] = {}
-        self._by_name: dict[str, list[tuple[str, str]]] = {}  # with their folded paths
-        for key, name in names.items():
-            path = folded(name)
-            self._by_path.setdefault(path, key)
-            self._by_path.setdefault(folded(key), key)
-            self._by_name.setdefault(path.rpartition("/")[2], []).append((path, key))
-
-    def find(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
-        """The key of the note that a link in a note in ``folder`` means, or None.
-
-        :param is_wiki: written [[…]], which names a note wherever it is; other links are paths from where they stand
-        """
-        path = folded(target)
-        here = folded(folder) + "/" if folder else ""
-        if not is_wiki or path.startswith(("./", "../")):
-            beside = posixpath.normpath(posixpath.join(here, path))
-            if key := self._by_path.get(beside):
-                return key
-        path = path.removeprefix("./").strip("/")
-        if key := self._by_path.get(path):
-            return key
-        return (
-            self._nearest(path, here) if not self._whole and (is_wiki or "/" not in path) else None
-        )
-
-    def _nearest(self, path: str, here: str) -> str | None:
-        found = [
-            (not other.startswith(here), len(other), other, key)
-            for other, key in self._by_name.get(path.rpartition("/")[2], ())
-            if other == path or other.endswith("/" + path)
-        ]
-        return min(found)[-1] if found else None
-
-
-def folded(name: str) -> str:
-    """A name as links may write it: in any case, and with accents as one character or as two."""
-    if not name.isascii():
-        name = unicodedata.normalize("NFC", name)
-    return name.lower()
-
-
-def mark(name: str) -> str:
-    """Some characters that stand for a note's name, without its folder: equal names have equal marks.
-
-    A note's stamp has the marks of all that it links to. So it is known which notes a new file, or one that is gone, may
-    be linked from, without reading any of them.
-    """
-    return f"{crc32(folded(name).rpartition('/')[2].encode(errors='replace')):x}"
-
-
-# What the kinds of sources that are folders of text files have in common.
+from .. import SourceError, Unchanged, Unreadable
+from ..files import File, Listing, list_files, read_text
+from ..markdown_metadata import Metadata, extract_metadata, suffix
+from ..text import timestamp_from_seconds
+from . import front_matter
 
 # Goes up when files are read in another way, so that all are read again.
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Parts:
+class ParsedFile:
     """What the text of a file says of the note that it is."""
 
     title: str
@@ -98,13 +36,17 @@ class Parts:
 
 
 class NoteFolder(ABC):
-    """A folder of text files, each of which is a note. A kind says which, and how a file becomes a note."""
+    """A folder of text files, each of which is a note.
+
+    A kind says which files are notes, and how a file becomes one.
+    """
 
     app = ""
     heading_link = ""
     suffixes: Collection[str] = (".md",)
     # Whether [[a link]] has a note's whole name, or may have the end of its path.
     whole_names = False
+    tag_properties: Collection[str] = ("tags", "tag")
     hidden: Collection[str] = ()  # folders to look into although their names begin with a dot
 
     def __init__(
@@ -118,7 +60,8 @@ class NoteFolder(ABC):
         folder_tags: bool = False,
     ) -> None:
         """
-        :param exclude: files and folders not to read, such as ``Templates`` or ``drafts/*.md``
+        :param exclude: files and folders not to read, as in a .gitignore, such as ``Templates`` or
+            ``drafts/*.md``
         :param encoding: what files are written in that aren't in Unicode; "" guesses
         :param inline_tags: whether ``#word`` in a text is a tag
         :param folder_tags: whether the folder that a file is in is a tag, too
@@ -130,19 +73,19 @@ class NoteFolder(ABC):
         self.encoding = _checked_encoding(encoding)
         self.inline_tags = _checked_flag("inline_tags", inline_tags)
         self.folder_tags = _checked_flag("folder_tags", folder_tags)
-        self._excluded = _excluding(exclude)
+        self._is_in_exclude = _matcher(exclude)
 
     @classmethod
     @abstractmethod
     def reads(cls, location: str) -> bool:
-        """Whether it is this kind of folder that stands at a location."""
+        """Return whether it is this kind of folder that stands at a location."""
 
     def state(self) -> str:
         try:
-            listing = self._listing(include_trashed=True)
+            listing = self._list(include_trashed=True)
         except SourceError:
             return "none"
-        known = f"{self._reading()}\n" + "".join(
+        known = f"{self._settings()}\n" + "".join(
             f"{file.key}\0{file.stamp}\n" for file in listing.files.values()
         )
         return hashlib.blake2b(known.encode(), digest_size=16).hexdigest()
@@ -155,125 +98,181 @@ class NoteFolder(ABC):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
-        listing = self._listing(include_trashed=include_trashed)
+        listing = self._list(include_trashed=include_trashed)
         self.skipped = listing.skipped
-        names = NoteNames(
-            {key: self._link_name(key) for key in listing.files}, whole=self.whole_names
-        )
-        reading = hashlib.blake2b(repr(self._reading()).encode(), digest_size=6).hexdigest()
+        names = {key: self._link_name(key) for key in listing.files}
+        resolver = LinkResolver(names, whole=self.whole_names)
+        settings = hashlib.blake2b(repr(self._settings()).encode(), digest_size=6).hexdigest()
         # Which names mean another note now, or none: the notes that use them are read again.
         changed = known.keys() ^ listing.files.keys() if known else ()
-        moved = {mark(self._link_name(key)) for key in changed}
+        moved = {_name_hash(self._link_name(key)) for key in changed}
         for key, file in listing.files.items():
             stamp = known.get(key, "")
-            prefix = f"{reading} {file.stamp} "
+            prefix = f"{settings} {file.stamp} "
             if stamp.startswith(prefix) and moved.isdisjoint(stamp[len(prefix) :].split(",")):
                 yield Unchanged(key)
                 continue
             try:
-                text = files.read_text(file, self.encoding)
+                text = read_text(file, self.encoding)
             except Unreadable as error:
                 self.skipped.append(f"{key}: {error}")
                 if not error.is_gone and key in known:
                     yield Unchanged(key)
                 continue
-            yield self._note(file, text, names, prefix)
+            yield self._note(file, text, resolver, prefix)
         for key in known.keys() - listing.files.keys():
             if any(key.startswith(folder) for folder in listing.closed):
                 yield Unchanged(key)
 
-    # What a kind says.
+    # --- What a kind says
 
     @abstractmethod
-    def _parts(self, file: File, text: str) -> Parts:
-        """What the text of a file says of the note."""
+    def _parse(self, file: File, text: str) -> ParsedFile:
+        """Return what the text of a file says of the note."""
 
     def _url(self, file: File) -> str | None:
-        """Where the note opens; None if nothing opens it."""
+        """Return where the note opens; None if nothing opens it."""
         return None
 
-    def _leaves_out(self, key: str, include_trashed: bool) -> bool:
-        """Whether a file, or a folder with "/" at its end, isn't one of the notes."""
-        return self._excluded is not None and self._excluded.match(key) is not None
+    def _excludes(self, key: str, include_trashed: bool) -> bool:
+        """Return whether a file, or a folder with "/" at its end, isn't one of the notes."""
+        return self._is_in_exclude is not None and self._is_in_exclude(key)
 
     def _is_trashed(self, key: str) -> bool:
         return False
 
     def _link_name(self, key: str) -> str:
-        """What links call a note: its path without suffix."""
+        """Return what links call a note: its path without suffix."""
         return self._without_suffix(key)
 
-    def _reading(self) -> tuple[object, ...]:
-        """All that decides what becomes of a file, other than the file."""
+    def _settings(self) -> tuple[object, ...]:
+        """Return all that decides what becomes of a file, other than the file."""
         return (type(self).__name__, VERSION, self.encoding, self.inline_tags, self.folder_tags)
 
-    def _facts(self, body: str) -> markdown_facts.Facts:
-        return markdown_facts.facts(body)
+    def _metadata(self, body: str) -> Metadata:
+        return extract_metadata(body)
 
-    # What is the same for all.
+    # --- What is the same for all
 
-    def _listing(self, *, include_trashed: bool) -> files.Listing:
-        return files.listing(
+    def _with_properties(
+        self,
+        properties: dict[str, Any],
+        problem: str,
+        title: str,
+        body: str,
+        created: str | None,
+    ) -> ParsedFile:
+        """Return a note whose front matter has these properties above its body."""
+        names = self.tag_properties
+        return ParsedFile(
+            title,
+            body if problem else front_matter.as_list(properties, names) + body,
+            front_matter.tags(properties, names),
+            created,
+            front_matter.date(properties, front_matter.MODIFIED),
+            problem and f"{problem}; it is searched as text",
+        )
+
+    def _list(self, *, include_trashed: bool) -> Listing:
+        return list_files(
             self.root,
             self.suffixes,
-            leaves_out=lambda key: self._leaves_out(key, include_trashed),
+            excludes=lambda key: self._excludes(key, include_trashed),
             hidden=self.hidden,
         )
 
-    def _note(self, file: File, text: str, names: NoteNames, prefix: str) -> Note:
-        parts = self._parts(file, text)
-        if parts.problem:
-            self.skipped.append(f"{file.key}: {parts.problem}")
-        facts = self._facts(parts.body)
-        tags = [*parts.tags, *(facts.tags if self.inline_tags else ())]
+    def _note(self, file: File, text: str, resolver: LinkResolver, prefix: str) -> Note:
+        parsed = self._parse(file, text)
+        if parsed.problem:
+            self.skipped.append(f"{file.key}: {parsed.problem}")
+        metadata = self._metadata(parsed.body)
+        tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
         if self.folder_tags and file.folder:
             tags.append(file.folder)
-        written = of_seconds(file.modified)
-        links, marks = self._links(file, facts, names)
+        links, hashes = self._links(file, metadata, resolver)
         return Note(
             key=file.key,
-            title=short_title(parts.title),
-            body=parts.body,
-            tags=tuple(Tag(name) for name in _once(tags)),
+            title=short_title(parsed.title),
+            body=parsed.body,
+            tags=tuple(map(Tag, _once(tags))),
             links=links,
-            created=parts.created or _birth(file),
-            modified=parts.modified or written,
+            created=parsed.created or _created(file),
+            modified=parsed.modified or timestamp_from_seconds(file.modified),
             trashed=self._is_trashed(file.key),
-            todos_open=facts.todos_open,
-            todos_done=facts.todos_done,
-            has_image=facts.has_image,
-            has_file=facts.has_file,
-            has_code=facts.has_code,
             url=self._url(file),
-            stamp=prefix + marks,
+            stamp=prefix + hashes,
+            **metadata.note_fields(),
         )
 
     def _links(
-        self, file: File, facts: markdown_facts.Facts, names: NoteNames
+        self, file: File, metadata: Metadata, resolver: LinkResolver
     ) -> tuple[tuple[Link, ...], str]:
-        """The links to other notes, one for each of these, and the marks of all names in them."""
-        if not facts.targets:
+        """Return one link for each other note, and the hashes of all names in the links."""
+        if not metadata.links:
             return (), ""
         links: dict[str, Link] = {}
-        marks = set()
-        for target in facts.targets:
-            path = self._without_suffix(target.path)
-            marks.add(mark(path))
-            key = names.find(target.path, file.folder, is_wiki=target.is_wiki)
-            if key is None and path != target.path:
-                key = names.find(path, file.folder, is_wiki=target.is_wiki)
+        hashes = set()
+        for link in metadata.links:
+            path = self._without_suffix(link.path)
+            hashes.add(_name_hash(path))
+            key = resolver.resolve(link.path, file.folder, is_wiki=link.is_wiki)
+            if key is None and path != link.path:
+                key = resolver.resolve(path, file.folder, is_wiki=link.is_wiki)
             if key and key != file.key:
-                # The path and not the label: by what is written, whoever shows the text finds the note again.
-                links.setdefault(key, Link(key, target.path))
-        return tuple(links.values()), ",".join(sorted(marks))
+                # The path and not the label: by it, whoever shows the text finds the note again.
+                links.setdefault(key, Link(key, link.path))
+        return tuple(links.values()), ",".join(sorted(hashes))
 
     def _without_suffix(self, path: str) -> str:
-        suffix = markdown_facts.suffix(path)
-        return path[: -len(suffix)] if suffix in self.suffixes else path
+        end = suffix(path)
+        return path[: -len(end)] if end in self.suffixes else path
+
+
+class LinkResolver:
+    """Which note a link means, as in Obsidian: whole path first, then the nearest of that name."""
+
+    def __init__(self, names: Mapping[str, str], *, whole: bool = False) -> None:
+        """
+        :param names: by key, what links call a note: its path without suffix, such as
+            ``garden/Tomatoes``
+        :param whole: whether links have the whole name, and never only the end of it
+        """
+        self._whole = whole
+        self._by_path: dict[str, str] = {}
+        self._by_name: dict[str, list[tuple[str, str]]] = {}  # with their folded paths
+        for key, name in names.items():
+            path = _folded(name)
+            self._by_path.setdefault(path, key)
+            self._by_path.setdefault(_folded(key), key)
+            self._by_name.setdefault(path.rpartition("/")[2], []).append((path, key))
+
+    def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
+        """Return the key of the note that a link in a note in ``folder`` means, or None.
+
+        :param is_wiki: written [[…]], which names a note wherever it is; other links are paths from
+            where they stand
+        """
+        path = _folded(target)
+        here = _folded(folder) + "/" if folder else ""
+        if not is_wiki or path.startswith(("./", "../")):
+            beside = posixpath.normpath(posixpath.join(here, path))
+            if key := self._by_path.get(beside):
+                return key
+        path = path.removeprefix("./").strip("/")
+        if key := self._by_path.get(path):
+            return key
+        if self._whole or not (is_wiki or "/" not in path):
+            return None
+        nearest = [
+            (not other.startswith(here), len(other), other, key)
+            for other, key in self._by_name.get(path.rpartition("/")[2], ())
+            if other == path or other.endswith("/" + path)
+        ]
+        return min(nearest)[-1] if nearest else None
 
 
 def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:
-    """Whether a glance into a folder, at so many entries, finds a file of this kind."""
+    """Return whether a glance into a folder, at so many entries, finds a file of this kind."""
     waiting = [os.path.expanduser(location)]
     while waiting and most > 0:
         try:
@@ -291,41 +290,52 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
     return False
 
 
-def _once(tags: Iterable[str]) -> Iterator[str]:
-    """Each tag once, however it is capitalized, in the order of the alphabet."""
-    return iter(sorted({tag.lower(): tag for tag in reversed(list(tags))}.values()))
+def _folded(name: str) -> str:
+    """Return a name as links may write it: in any case, with accents as one character or as two."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFC", name)
+    return name.lower()
 
 
-def _birth(file: File) -> str | None:
-    # A copy was born after what it is a copy of was written.
-    return None if file.born is None else of_seconds(min(file.born, file.modified))
+def _name_hash(name: str) -> str:
+    """Return a short hash of a note's name, without its folder.
+
+    A note's stamp has the hashes of all that it links to. So it is known which notes may link to a
+    new file, or to one that is gone, without reading any of them.
+    """
+    return f"{crc32(_folded(name).rpartition('/')[2].encode(errors='replace')):x}"
 
 
-def _excluding(patterns: str | Sequence[str]) -> re.Pattern[str] | None:
-    """What matches the files and folders (with "/" at their ends) that fit one of the patterns, and all below them."""
+def _once(tags: Iterable[str]) -> list[str]:
+    """Return each tag once, however it is capitalized, in the order of the alphabet."""
+    return sorted({tag.lower(): tag for tag in reversed(list(tags))}.values())
+
+
+def _created(file: File) -> str | None:
+    # A copy was created after what it is a copy of was written.
+    if file.created is None:
+        return None
+    return timestamp_from_seconds(min(file.created, file.modified))
+
+
+def _matcher(patterns: str | Sequence[str]) -> Callable[[str], bool] | None:
+    """Return whether a key fits one of the patterns, in any case; None without patterns."""
     if isinstance(patterns, str):
         patterns = [patterns]
     if not isinstance(patterns, (list, tuple)) or not all(
-        isinstance(item, str) for item in patterns
+        isinstance(pattern, str) for pattern in patterns
     ):
         raise SourceError(
-            "The option exclude is a list of names or patterns of files and folders, such as [Templates, drafts/*.md]."
+            "The option exclude is a list of names or patterns of files and folders, such as"
+            " [Templates, drafts/*.md]."
         )
-    wanted = [pattern.strip("/") for pattern in patterns if pattern.strip("/")]
-    if not wanted:
+    if not patterns:
         return None
-    # A pattern without "/" holds in every folder.
-    either = "|".join(
-        ("" if "/" in pattern else "(?:.*/)?") + _expression(pattern) for pattern in wanted
-    )
-    return re.compile(rf"(?:{either})(?:/|\Z)", re.IGNORECASE)
+    # Takes 20 ms to import, and few folders need it.
+    from pathspec import GitIgnoreSpec
 
-
-def _expression(pattern: str) -> str:
-    """A pattern as a regular expression. As in .gitignore, only ** goes from folder to folder."""
-    wildcards = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*|\*|\?)", pattern)
-    return "".join(wildcards.get(part) or re.escape(part) for part in parts)
+    spec = GitIgnoreSpec.from_lines(pattern.lower() for pattern in patterns)
+    return lambda key: spec.match_file(key.lower())
 
 
 def _checked_encoding(encoding: str) -> str:
@@ -333,7 +343,8 @@ def _checked_encoding(encoding: str) -> str:
         "".encode(encoding or "utf-8")
     except (LookupError, TypeError):
         raise SourceError(
-            f"The option encoding is the name of a text encoding, such as cp1250; {encoding!r} is none."
+            "The option encoding is the name of a text encoding, such as cp1250;"
+            f" {encoding!r} is none."
         ) from None
     return encoding
 

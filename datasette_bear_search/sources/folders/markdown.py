@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ... import notes
-from .. import SourceError, html, markdown_facts
-from . import NoteFolder, Parts, front_matter, has_files
-from .files import File
+from ...notes import without_title_line
+from .. import SourceError
+from ..documents import parse_html
+from ..files import File
+from ..markdown_metadata import first_heading, leading_heading
+from . import NoteFolder, ParsedFile, front_matter, has_files
 
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
@@ -19,6 +21,8 @@ PLAIN_TEXT = (".txt", ".text")
 
 class MarkdownFolder(NoteFolder):
     """A folder of Markdown, plain text or HTML files, such as a git repository of TILs."""
+
+    tag_properties = front_matter.TAGS
 
     def __init__(
         self,
@@ -33,8 +37,9 @@ class MarkdownFolder(NoteFolder):
     ) -> None:
         """
         :param suffixes: of the files to read; what has none of Markdown's or HTML's is plain text
-        :param url: where a note opens, with ``{path}`` (below the folder) or ``{absolute}`` for its file, such as
-            ``https://github.com/me/til/blob/main/{path}`` or ``vscode://file{absolute}``
+        :param url: where a note opens, with ``{path}`` (below the folder) or ``{absolute}`` for its
+            file, such as ``https://github.com/me/til/blob/main/{path}`` or
+            ``vscode://file{absolute}``
         :param app: what opens it, for the words "Open in …"
         :param options: those of NoteFolder
         """
@@ -47,27 +52,20 @@ class MarkdownFolder(NoteFolder):
     def reads(cls, location: str) -> bool:
         return has_files(location, (*MARKDOWN, *HTML, *PLAIN_TEXT))
 
-    def _reading(self) -> tuple[object, ...]:
-        return (*super()._reading(), self.suffixes, self.url)
+    def _settings(self) -> tuple[object, ...]:
+        return (*super()._settings(), self.suffixes, self.url)
 
-    def _parts(self, file: File, text: str) -> Parts:
+    def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix in HTML:
-            page = html.page(text)
-            return Parts(
-                page.title or file.name, page.markdown, (), page.created or file.day, page.modified
-            )
+            page = parse_html(text)
+            title, created = page.title or file.name, page.created or file.day
+            return ParsedFile(title, page.markdown, (), created, page.modified)
         if file.suffix not in MARKDOWN:
-            return Parts(file.name, notes.without_title_line(text, file.name), created=file.day)
+            return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
         properties, below, problem = front_matter.split(text)
         title, body = _title(properties, below, file.name)
-        return Parts(
-            title,
-            body if problem else front_matter.as_list(properties) + body,
-            front_matter.tags(properties),
-            front_matter.date(properties, front_matter.CREATED) or file.day,
-            front_matter.date(properties, front_matter.MODIFIED),
-            problem and f"{problem}; it is searched as text",
-        )
+        created = front_matter.date(properties, front_matter.CREATED) or file.day
+        return self._with_properties(properties, problem, title, body, created)
 
     def _url(self, file: File) -> str | None:
         if not self.url:
@@ -76,15 +74,13 @@ class MarkdownFolder(NoteFolder):
         return self.url.replace("{path}", quote(file.key)).replace("{absolute}", quote(absolute))
 
 
-def _title(properties: dict, text: str, file_name: str) -> tuple[str, str]:
-    """A note's title, and its text without the line that it comes from."""
-    heading, below = markdown_facts.leading_heading(text)
+def _title(properties: Mapping[str, Any], text: str, file_name: str) -> tuple[str, str]:
+    """Return a note's title, and its text without the line that it comes from."""
+    heading, below = leading_heading(text)
     title = front_matter.first(properties, front_matter.TITLES)
-    if not title:
-        return (
-            (heading, below) if heading else (markdown_facts.first_heading(text) or file_name, text)
-        )
-    return title, below if heading.casefold() == title.casefold() else text
+    if title:
+        return title, below if heading.casefold() == title.casefold() else text
+    return (heading, below) if heading else (first_heading(text) or file_name, text)
 
 
 def _checked_suffixes(suffixes: str | Sequence[str]) -> tuple[str, ...]:
@@ -104,7 +100,7 @@ def _checked_suffixes(suffixes: str | Sequence[str]) -> tuple[str, ...]:
 def _checked_url(url: str) -> str:
     if url and (not isinstance(url, str) or not ("{path}" in url or "{absolute}" in url)):
         raise SourceError(
-            "The option url has {path} or {absolute} where the path of a note's file belongs, such as "
-            "https://github.com/me/til/blob/main/{path}."
+            "The option url has {path} or {absolute} where the path of a note's file belongs, such"
+            " as https://github.com/me/til/blob/main/{path}."
         )
     return url

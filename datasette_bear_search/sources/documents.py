@@ -1,24 +1,33 @@
-"""A page of HTML → its words as Markdown."""
+"""HTML and Word documents → their words as Markdown."""
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
-from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .markdown_facts import leading_heading
-from .text import timestamp
+from . import SourceError, Unreadable
+from .files import MEGABYTE, open_zip
+from .markdown_metadata import leading_heading
+from .text import parse_timestamp
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
 
-# Characters that are left without scripts and pictures. Each million takes ten seconds; of more, only the words are kept.
-LARGEST = 1_000_000
+# Characters that are left without scripts and pictures. Each million takes ten seconds; of more,
+# only the words are kept.
+LARGEST_PAGE = 1_000_000
+
+# What the XML of a Word document may unpack to. A novel is 2 MB.
+LARGEST_XML = 32 * MEGABYTE
 
 # What a page has besides its words.
-_NOT_WORDS = "head title meta link script style template noscript nav svg iframe object embed canvas button select"
+_NOT_WORDS = """
+    head title meta link script style template noscript nav svg iframe object embed canvas button
+    select
+    """.split()
 
 # Where programs that export notes, and blogs, say when a page was written.
 _CREATED = "created date dcterms.created article:published_time creation-date".split()
@@ -34,8 +43,7 @@ _TAG = re.compile(r"<[^<>]*>")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """What a page says."""
 
     title: str
@@ -44,19 +52,49 @@ class Page:
     modified: str | None = None
 
 
-def page(html: str) -> Page:
-    """A page's title, words and dates. The title's line isn't in the Markdown again."""
+def parse_html(html: str) -> Page:
+    """Return a page's title, words and dates. The title's line isn't in the Markdown again."""
     html = _without_scripts(_DATA.sub("", html))
     try:
-        return _parsed(html) if len(html) <= LARGEST else Page("", _bare_words(html))
+        return _parsed(html) if len(html) <= LARGEST_PAGE else Page("", _bare_words(html))
     except RecursionError:  # thousands of elements in each other
         return Page("", _bare_words(html))
 
 
-def to_markdown(html: str) -> str:
-    """The words of a page, or a part of one, as Markdown."""
-    found = page(html)
-    return f"# {found.title}\n\n{found.markdown}" if found.title else found.markdown
+def html_to_markdown(html: str) -> str:
+    """Return the words of a page, or a part of one, as Markdown."""
+    page = parse_html(html)
+    return f"# {page.title}\n\n{page.markdown}" if page.title else page.markdown
+
+
+def word_to_markdown(data: bytes) -> tuple[str, bool]:
+    """Return the words of a .docx file as Markdown, and whether it has pictures.
+
+    Pictures and other parts of it aren't opened. Raises Unreadable.
+    """
+    try:
+        with open_zip(io.BytesIO(data), "the document") as archive:
+            parts = archive.files.values()
+            if sum(part.size for part in parts if part.suffix in (".xml", ".rels")) > LARGEST_XML:
+                raise Unreadable(f"unpacks to more than {LARGEST_XML // MEGABYTE} MB")
+    except SourceError:
+        raise Unreadable("no document of Word's, or only a part of one") from None
+    # Takes 100 ms to import, and few sources need it.
+    import mammoth
+
+    images = []
+
+    def description(image: Any) -> list[Any]:
+        images.append(image)
+        return [mammoth.html.text(f" {image.alt_text} ")] if image.alt_text else []
+
+    try:
+        html = mammoth.convert_to_html(io.BytesIO(data), convert_image=description).value
+    except Exception as error:  # in as many ways as a document can be damaged
+        raise Unreadable(
+            f"a damaged document of Word's ({type(error).__name__}: {error})"
+        ) from error
+    return html_to_markdown(html), bool(images)
 
 
 def _parsed(html: str) -> Page:
@@ -69,7 +107,7 @@ def _parsed(html: str) -> Page:
         soup = BeautifulSoup(html, "html.parser")
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
     created, modified = _date(soup, _CREATED), _date(soup, _MODIFIED)
-    for element in soup.find_all(_NOT_WORDS.split()):
+    for element in soup.find_all(_NOT_WORDS):
         element.decompose()
     for box in soup.find_all("input", type="checkbox"):
         box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
@@ -85,14 +123,11 @@ def _parsed(html: str) -> Page:
 
 
 def _date(soup: BeautifulSoup, names: list[str]) -> str | None:
-    found = {}
+    dates: dict[str, object] = {}
     for element in soup.find_all("meta", content=True):
         name = element.get("name") or element.get("property") or element.get("itemprop") or ""
-        found.setdefault(str(name).lower(), element["content"])
-    for name in names:
-        if moment := timestamp(found.get(name)):
-            return moment
-    return None
+        dates.setdefault(str(name).lower(), element["content"])
+    return next((date for name in names if (date := parse_timestamp(dates.get(name)))), None)
 
 
 def _without_scripts(html: str) -> str:
@@ -103,7 +138,7 @@ def _without_scripts(html: str) -> str:
             break
         kept.append(html[position : start.start()])
         position = end.end()
-    return "".join([*kept, html[position:]]) if kept else html[position:]
+    return "".join([*kept, html[position:]])
 
 
 def _bare_words(html: str) -> str:

@@ -1,0 +1,539 @@
+"""The files in a folder or a zip archive, found without being led astray and read one at a time.
+
+Nothing here follows links, waits for pipes, looks into hidden folders or unpacks more than fits
+into memory, and nothing is ever written. What can't be read is a line for people.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import lzma
+import math
+import os
+import re
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from calendar import timegm
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, NamedTuple, Protocol
+
+from . import SourceError, Unreadable
+from .text import decode, parse_timestamp, storable
+
+MEGABYTE = 1024 * 1024
+
+# Nobody writes such a note: the Bible is 4 MB.
+LARGEST_NOTE = 20 * MEGABYTE
+
+# What one file of an export may unpack to. The busiest day of a Slack, or a book in Word, is a
+# tenth of that.
+LARGEST_FILE = 64 * MEGABYTE
+
+# What one reading may unpack altogether, and how many files an archive may list. Zip bombs have
+# more of either.
+LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
+MOST_FILES = 500_000
+
+# Folders of software, full of other people's Markdown.
+_SOFTWARE = frozenset({"node_modules", "site-packages", "__pycache__"})
+
+# "2024-05-01", "2024-05-01 Standup", "2024-05-01-a-post"
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:$|[ _-])", re.ASCII)
+
+# macOS puts ".Note.md.icloud" in the place of a file that is only in iCloud.
+_ICLOUD = ".icloud"
+
+
+class File(NamedTuple):
+    """A file as its folder or archive lists it."""
+
+    key: str  # its path below the root, with "/", as text that any program can store
+    path: str  # where to open it
+    stamp: str  # changes whenever its content does
+    size: int  # bytes
+    modified: float  # seconds since 1970; nan if unknown
+    created: float | None  # the same, where the system knows
+
+    @property
+    def name(self) -> str:
+        """Its name without folder and suffix, as people see it."""
+        return composed(os.path.splitext(self.key.rpartition("/")[2])[0])
+
+    @property
+    def suffix(self) -> str:
+        return _suffix(self.key)
+
+    @property
+    def day(self) -> str | None:
+        """The day that its name begins with, which is when it was begun."""
+        match = _DAY.match(self.name)
+        return parse_timestamp(match[1]) if match else None
+
+    @property
+    def folder(self) -> str:
+        """The folder that it is in, below the root; "" for the root."""
+        return self.key.rpartition("/")[0]
+
+
+class FileSource:
+    """The base of sources that are a file, or a folder that another program exported."""
+
+    app = ""
+    heading_link = ""
+    default_name = ""
+
+    def __init__(self, location: Path | str, name: str = "") -> None:
+        self.path = Path(location).expanduser()
+        self.name = name or self.default_name
+        self.location = str(location)
+        self.skipped: list[str] = []
+
+    def state(self) -> str:
+        return state(self.path)
+
+
+# --- Folders
+
+
+@dataclass
+class Listing:
+    """What is in a folder and below."""
+
+    files: dict[str, File] = field(default_factory=dict)  # by key, sorted folder by folder
+    closed: list[str] = field(default_factory=list)  # folders that can't be listed: "work/"
+    skipped: list[str] = field(default_factory=list)  # what was left out, a line each
+
+
+def list_files(
+    root: str,
+    suffixes: Collection[str] | None = None,
+    *,
+    excludes: Callable[[str], bool] | None = None,
+    hidden: Collection[str] = (),
+) -> Listing:
+    """Return the files in the folder and below; open none of them.
+
+    :param suffixes: only files with one of these, in lower case
+    :param excludes: whether to leave out a key, which is a folder's with "/" at its end
+    :param hidden: folders to look into although their names begin with a dot
+    :raises SourceError: if the folder can't be listed
+    """
+    return _Walk(root, suffixes, excludes, hidden).run()
+
+
+def read_text(file: File, encoding: str = "") -> str:
+    """Return a file's text. Raises Unreadable.
+
+    :param encoding: what it is written in if it isn't Unicode; "" guesses
+    """
+    return decode(read_bytes(file), encoding)
+
+
+def read_bytes(file: File) -> bytes:
+    """Return a file's content. Raises Unreadable."""
+    if file.size > LARGEST_NOTE:
+        raise _too_large(LARGEST_NOTE)
+    try:
+        # Not open(), which asks the system three more things about each file.
+        descriptor = os.open(file.path, _OPEN_FLAGS)
+        try:
+            data = more = os.read(descriptor, file.size + 1)
+            while len(data) != file.size and more and len(data) <= LARGEST_NOTE:  # it has changed
+                more = os.read(descriptor, MEGABYTE)
+                data += more
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unreadable(error) from None
+    return _at_most(LARGEST_NOTE, data)
+
+
+# A file that has become a link or a pipe since it was listed is not followed or waited for.
+# Windows has neither flag.
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class _Walk:
+    def __init__(
+        self,
+        root: str,
+        suffixes: Collection[str] | None,
+        excludes: Callable[[str], bool] | None,
+        hidden: Collection[str],
+    ) -> None:
+        self._listing = Listing()
+        self._waiting: list[tuple[str, str]] = []  # folders: the prefix of their keys, their path
+        self._root = root
+        self._suffixes = suffixes
+        self._excludes = excludes
+        self._hidden = hidden
+
+    def run(self) -> Listing:
+        try:
+            entries = _entries(self._root)
+        except OSError as error:
+            raise explained(self._root, error) from error
+        if not entries:
+            raise SourceError(
+                f"{self._root} is empty. If it is on a drive or in a cloud that isn't connected,"
+                " connect that."
+            )
+        self._add_entries("", entries)
+        while self._waiting:
+            prefix, path = self._waiting.pop()
+            try:
+                self._add_entries(prefix, _entries(path))
+            except FileNotFoundError:
+                continue  # with all that was in it
+            except OSError as error:
+                self._listing.closed.append(prefix)
+                self._listing.skipped.append(f"{prefix}: {_unreadable(error)}")
+        return self._listing
+
+    def _add_entries(self, prefix: str, entries: list[os.DirEntry[str]]) -> None:
+        folders = []
+        for entry in entries:
+            name = entry.name
+            key = prefix + (name if name.isascii() else _storable(name))
+            if name[0] == "." and name not in self._hidden:
+                self._report_icloud(prefix, name)
+            elif entry.is_symlink():
+                self._report_link(key, entry)
+            elif entry.is_dir(follow_symlinks=False):
+                if name not in _SOFTWARE and not self._is_excluded(key + "/"):
+                    folders.append((key + "/", entry.path))
+            elif self._is_wanted(name) and not self._is_excluded(key):
+                self._add_file(key, entry)
+        self._waiting += reversed(folders)
+
+    def _add_file(self, key: str, entry: os.DirEntry[str]) -> None:
+        if not entry.is_file(follow_symlinks=False):
+            self._listing.skipped.append(f"{key}: not a file but a pipe or a device")
+            return
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except OSError:
+            return  # gone again
+        # The change time reveals what sets the others back, and permission that was given.
+        stamp = f"{found.st_ino:x}/{found.st_mtime_ns:x}/{found.st_ctime_ns:x}/{found.st_size:x}"
+        created = getattr(found, "st_birthtime", None)
+        file = File(key, entry.path, stamp, found.st_size, found.st_mtime, created)
+        self._listing.files.setdefault(key, file)
+
+    def _is_wanted(self, name: str) -> bool:
+        return self._suffixes is None or _suffix(name) in self._suffixes
+
+    def _is_excluded(self, key: str) -> bool:
+        return self._excludes is not None and self._excludes(key)
+
+    def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
+        """Say why a link isn't followed: it leads out, in circles, or to what is read anyway."""
+        try:
+            if not entry.is_dir() and not self._is_wanted(entry.name):
+                return
+            target = os.path.realpath(entry.path, strict=True)
+        except OSError as error:
+            self._listing.skipped.append(f"{key}: a link that leads nowhere ({error.strerror})")
+            return
+        if self._is_excluded(key + "/" if os.path.isdir(target) else key):
+            return
+        root = os.path.realpath(self._root)
+        if target == root or target.startswith(os.path.join(root, "")):
+            reason = "a link to what is in this folder anyway"
+        else:
+            reason = "a link out of this folder; what it leads to can be a source of its own"
+        self._listing.skipped.append(f"{key}: {reason}")
+
+    def _report_icloud(self, prefix: str, name: str) -> None:
+        if name.endswith(_ICLOUD) and self._is_wanted(name[: -len(_ICLOUD)]):
+            note = _storable(name[1 : -len(_ICLOUD)])
+            self._listing.skipped.append(
+                f"{prefix}{note}: only in iCloud; download it in Finder, and it is read the next"
+                " time"
+            )
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+# --- Zip archives, and folders in place of one
+
+
+class Archive(Protocol):
+    """A zip archive, or a folder in place of one."""
+
+    files: dict[str, File]  # by key
+    skipped: list[str]  # what is there but not in ``files``, a line each, for people
+
+    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
+        """Return a file's content, at most ``largest`` bytes.
+
+        :raises Unreadable: if this file can't be read
+        :raises SourceError: if there is no point in reading on
+        """
+        ...
+
+    def head(self, key: str, size: int) -> bytes:
+        """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
+        ...
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open the archive or folder at ``path``. Raises SourceError."""
+    if os.path.isdir(path):
+        yield Folder(path)
+        return
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise SourceError(f"{path} is neither a file nor a folder.")
+        with open(path, "rb") as stream, open_zip(stream, str(path)) as archive:
+            yield archive
+    except OSError as error:
+        raise explained(path, error) from error
+
+
+@contextmanager
+def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
+    """Open the archive in an open file. Raises SourceError."""
+    try:
+        zip_file = zipfile.ZipFile(stream)
+    except _ZIP_ERRORS as error:
+        raise SourceError(
+            f"{name} is not a zip archive, or only a part of one. Export or download it again."
+        ) from error
+    with zip_file:
+        if len(zip_file.filelist) > MOST_FILES:
+            raise SourceError(f"{name} lists more than {MOST_FILES:,} files. It was not read.")
+        yield Zip(zip_file, name)
+
+
+def is_zip(path: Path) -> bool:
+    """Return whether a zip archive is there, by its first bytes."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as stream:
+            return stream.read(4) in (b"PK\3\4", b"PK\5\6")
+    except OSError:
+        return False
+
+
+class Folder:
+    """The files in a folder and below."""
+
+    def __init__(self, root: Path) -> None:
+        listing = list_files(str(root))
+        if listing.closed:  # what is in there would seem to be gone
+            raise SourceError(
+                f"You may not read {root}/{listing.closed[0]}. Change its permissions, or move it"
+                " out of there."
+            )
+        self.files = listing.files
+        self.skipped = listing.skipped
+
+    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
+        return _at_most(largest, self.head(key, largest + 1))
+
+    def head(self, key: str, size: int) -> bytes:
+        try:
+            with open(self.files[key].path, "rb") as stream:
+                return stream.read(size)
+        except OSError as error:
+            raise _unreadable(error) from None
+
+
+# What reading a file out of a damaged or hostile archive raises.
+_ZIP_ERRORS = (
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+_ENCRYPTED = 0x1
+_UTF8_NAME = 0x800
+
+
+class Zip:
+    """The files in an open zip archive."""
+
+    def __init__(self, zip_file: zipfile.ZipFile, location: str) -> None:
+        self.files: dict[str, File] = {}
+        self.skipped: list[str] = []
+        self._zip_file = zip_file
+        self._location = location
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        self._unpacked = 0  # bytes
+        for entry in zip_file.filelist:
+            self._add(_path(entry), entry)
+
+    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
+        if self.files[key].size > largest:
+            raise _too_large(largest)
+        return _at_most(largest, self.head(key, largest + 1))
+
+    def head(self, key: str, size: int) -> bytes:
+        entry = self._entries[key]
+        if entry.flag_bits & _ENCRYPTED:
+            raise Unreadable("encrypted with a password")
+        try:
+            with self._zip_file.open(entry) as stream:
+                content = stream.read(size)
+        except _ZIP_ERRORS as error:
+            raise Unreadable(f"damaged ({error or type(error).__name__})") from error
+        self._unpacked += len(content)
+        if self._unpacked > LARGEST_ARCHIVE:
+            raise SourceError(
+                f"{self._location} unpacks to more than {LARGEST_ARCHIVE // MEGABYTE:,} MB. It was"
+                " not read."
+            )
+        return content
+
+    def _add(self, path: str, entry: zipfile.ZipInfo) -> None:
+        kind = stat.S_IFMT(entry.external_attr >> 16)
+        if path.endswith("/") or kind not in (0, stat.S_IFREG):
+            return
+        parts = path.split("/")
+        if ".." in parts or parts[0] == "" or parts[0].endswith(":"):
+            self.skipped.append(f"{path}: leads out of the archive")
+        elif not _is_clutter(parts):
+            self._entries[path] = entry
+            stamp = f"{entry.CRC:08x}/{entry.file_size:x}"
+            self.files[path] = File(path, path, stamp, entry.file_size, _modified(entry), None)
+
+
+def _path(entry: zipfile.ZipInfo) -> str:
+    path = storable(entry.filename.replace("\\", "/"))
+    if entry.flag_bits & _UTF8_NAME:
+        return path
+    # Python goes by the standard. macOS writes UTF-8 without saying so.
+    try:
+        return path.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return path
+
+
+def _is_clutter(parts: list[str]) -> bool:
+    """Return whether a path is hidden, or what macOS or Windows leaves beside people's files."""
+    return (
+        parts[0] == "__MACOSX"
+        or parts[-1] in ("Thumbs.db", "desktop.ini")
+        or any(part.startswith(".") for part in parts)
+    )
+
+
+def _modified(entry: zipfile.ZipInfo) -> float:
+    """Return when a file was changed, give or take some hours: zip keeps no time zone."""
+    try:
+        return math.nan if entry.date_time[0] == 1980 else timegm((*entry.date_time, 0, 0, 0))
+    except ValueError:
+        return math.nan
+
+
+# --- States, names and errors
+
+
+def state(path: Path) -> str:
+    """Return a token that changes when the file, or anything in the folder, may have changed."""
+    if not os.path.isdir(path):
+        return file_state(path)
+    try:
+        known = sorted(file[:3] for file in Folder(path).files.values())
+    except SourceError:
+        return "none"
+    return hashlib.blake2b(repr(known).encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def file_state(path: str | os.PathLike[str]) -> str:
+    """Return a token that changes when the file may have changed; open nothing."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return "none"
+    return f"{found.st_ino}/{found.st_mtime_ns}/{found.st_size}"
+
+
+def composed(name: str) -> str:
+    """Return a name as it is typed: macOS writes the é in a file's name as two characters."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def explained(path: Path | str, error: OSError, *, missing: str = "") -> SourceError:
+    """Return what to tell a person about a file or folder that the system won't give.
+
+    :param missing: what to say if there is nothing
+    """
+    if isinstance(error, NotADirectoryError) and os.path.isfile(path):
+        return SourceError(f"{path} is not a folder. Give the PATH of the folder that it is in.")
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return SourceError(
+            missing
+            or f"There is nothing at {path}. If it has moved, give its new PATH; if it is on a"
+            " drive or in a cloud that isn't connected, connect that."
+        )
+    if error.errno == errno.EPERM:
+        return not_allowed(path)
+    if error.errno == errno.EACCES:
+        return SourceError(
+            f"You may not read {path}: its permissions, or those of a folder above it, belong to"
+            " somebody else. Run this as the user who owns the notes, or change the permissions."
+        )
+    return SourceError(
+        f"{path} could not be read: {error.strerror or error}. Try again in a minute."
+    )
+
+
+def not_allowed(path: Path | str) -> SourceError:
+    """Return what to tell a person whom macOS protects from this program."""
+    return SourceError(
+        f"macOS does not let this program read {path}. In System Settings > Privacy & Security >"
+        " Full Disk Access, turn on the app in which you run it (Terminal, iTerm, VS Code …), then"
+        " quit that app, open it again and try again."
+    )
+
+
+def _unreadable(error: OSError) -> Unreadable:
+    if isinstance(error, FileNotFoundError):
+        return Unreadable("vanished while the folder was read")
+    if isinstance(error, PermissionError):
+        return Unreadable("you may not read it", is_gone=False)
+    return Unreadable(f"can't be read ({error.strerror or error})", is_gone=False)
+
+
+def _at_most(largest: int, content: bytes) -> bytes:
+    if len(content) > largest:
+        raise _too_large(largest)
+    return content
+
+
+def _too_large(largest: int) -> Unreadable:
+    return Unreadable(f"larger than {largest / MEGABYTE:g} MB")
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
+
+
+def _storable(name: str) -> str:
+    """Return a file's name as text: bytes that aren't UTF-8 are written as ``\\xe9``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

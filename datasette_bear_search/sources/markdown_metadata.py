@@ -1,0 +1,195 @@
+"""What a Markdown text says besides words: its title, tags, to-dos, links, pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ..markdown import FENCE, plain_text, wiki_links
+from ..notes import short_title
+
+_INLINE_CODE = re.compile(r"(?<!`)(?P<marks>`{1,2})(?!`)[^`\n]+(?P=marks)(?!`)")
+
+# Text over a line of "=".
+_UNDERLINED = re.compile(r"[ ]{0,3}(\S.*)\n[ ]{0,3}=+[ \t]*(?:\n|\Z)")
+_LEVEL_ONE = re.compile(r"^# (.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
+
+# A tag as in Obsidian: any characters but blanks and punctuation.
+_TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
+_CHECKBOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/])\](?=[ \t])", re.MULTILINE)
+
+# [label](target "title"), ![alternative](<my picture.png>)
+_LINK = re.compile(
+    r"""\[[^\[\]\n]*\]\(
+    (?:<(?P<wrapped>[^<>\n]+)>|(?P<target>[^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))
+    (?:[ \t]+["'(][^\n]{0,300}?)?\)""",
+    re.VERBOSE,
+)
+# [label]: target
+_REFERENCE = re.compile(r"^[ ]{0,3}\[[^\[\]\n^][^\[\]\n]*\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//")  # one letter before ":" is a drive
+
+_IMAGES = frozenset(".apng .avif .bmp .gif .heic .jpeg .jpg .png .svg .tif .tiff .webp".split())
+_OTHER_FILES = frozenset(
+    """
+    .csv .doc .docx .epub .flac .key .m4a .m4v .mkv .mov .mp3 .mp4 .numbers .odp .ods .odt .ogg
+    .pages .pdf .ppt .pptx .rtf .wav .webm .xls .xlsx .zip
+    """.split()
+)
+
+
+class LinkTarget(NamedTuple):
+    """What a link leads to, other than an address such as https://…"""
+
+    path: str  # as written, decoded, without "#heading"
+    is_wiki: bool  # written [[…]]
+
+
+class Metadata(NamedTuple):
+    """What a text says of its note besides words."""
+
+    tags: Sequence[str] = ()  # in the order of the text, each once
+    todos_open: int = 0
+    todos_done: int = 0
+    has_image: bool = False
+    has_file: bool = False
+    has_code: bool = False
+    links: Sequence[LinkTarget] = ()
+
+    def note_fields(self) -> dict[str, Any]:
+        """Return the fields of a ``Note`` that need nothing else."""
+        names = ("todos_open", "todos_done", "has_image", "has_file", "has_code")
+        return {name: getattr(self, name) for name in names}
+
+
+def extract_metadata(text: str) -> Metadata:
+    """Return what a Markdown text says outside of code."""
+    prose, has_code = without_code(text)
+    todos = _CHECKBOX.findall(prose) if "[" in prose else []
+    done = sum(mark in "xX" for mark in todos)
+    links, has_image = _links(prose)
+    suffixes = {suffix(link.path) for link in links}
+    return Metadata(
+        tags=_tags(prose) if "#" in prose else [],
+        todos_open=len(todos) - done,
+        todos_done=done,
+        has_image=has_image or not suffixes.isdisjoint(_IMAGES),
+        has_file=not suffixes.isdisjoint(_OTHER_FILES),
+        has_code=has_code,
+        links=links,
+    )
+
+
+def without_code(text: str) -> tuple[str, bool]:
+    """Return the text without the code in it, and whether there are blocks of code."""
+    has_code = False
+    if "```" in text or "~~~" in text:
+        prose, fence = [], ""
+        for line in text.split("\n"):
+            if fence:
+                marks = line.strip(" \t>")
+                if marks.startswith(fence) and not marks.strip(fence[0]):
+                    fence = ""
+            elif ("```" in line or "~~~" in line) and (opening := FENCE.match(line)):
+                fence, has_code = opening["marks"], True
+            else:
+                prose.append(line)
+        text = "\n".join(prose)
+    return _INLINE_CODE.sub("", text) if "`" in text else text, has_code
+
+
+def leading_heading(text: str) -> tuple[str, str]:
+    """Return the heading that a text begins with, as plain words, and the text below it.
+
+    ("", text) if it begins with something else.
+    """
+    start = text.lstrip()
+    line, _, rest = start.partition("\n")
+    if title := _heading(line):
+        return title, rest.lstrip("\n")
+    if match := _UNDERLINED.match(start):
+        return plain_text(match[1]), start[match.end() :].lstrip("\n")
+    return "", text
+
+
+def first_heading(text: str) -> str:
+    """Return the first heading of level one anywhere in a text, as plain words, or ""."""
+    if "\n# " in text:
+        prose, _ = without_code(text)
+        if match := _LEVEL_ONE.search(prose):
+            return plain_text(match[1])
+    return ""
+
+
+def suffix(path: str) -> str:
+    """Return the end of a file's name in lower case, such as ".png"."""
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    return name[dot:].lower() if dot > 0 else ""
+
+
+# --- Texts that come with a title of their own, or were never meant as Markdown
+
+
+def as_markdown(text: str) -> str:
+    """Return plain text as Markdown that reads the same: "# 3" is no heading."""
+    return _HEADING.sub(r"\\", text)
+
+
+def title_of(title: str, body: str) -> str:
+    """Return the title for people: one line, and of a note without one the beginning."""
+    line = " ".join(title.split())
+    return short_title(line or plain_text(body.lstrip().partition("\n")[0]))
+
+
+def without_title(body: str, title: str) -> str:
+    """Return the Markdown ``body`` without a first line that only repeats the title."""
+    first, _, rest = body.lstrip("\n").partition("\n")
+    return rest.lstrip("\n") if title and plain_text(first) == " ".join(title.split()) else body
+
+
+def _tags(prose: str) -> list[str]:
+    tags = (tag.strip("/") for tag in _TAG.findall(prose))
+    return list(dict.fromkeys(tag for tag in tags if tag.strip("0123456789/-_")))
+
+
+def _heading(line: str) -> str:
+    text = line.strip()
+    words = text.lstrip("#")
+    if not 1 <= len(text) - len(words) <= 6 or not words[:1].isspace():
+        return ""
+    before_marks = words.rstrip("#")
+    if before_marks[-1:].isspace():  # "C#" keeps its mark
+        words = before_marks
+    return plain_text(words)
+
+
+def _links(prose: str) -> tuple[list[LinkTarget], bool]:
+    """Return where the links lead, and whether there is a picture from the web."""
+    links: list[LinkTarget] = []
+    has_image = "<img" in prose
+    if "[[" in prose:
+        for target in wiki_links(prose):
+            if path := target.partition("#")[0].strip(" \\"):  # in a table it is [[note\|label]]
+                links.append(LinkTarget(path, is_wiki=True))
+    if "](" in prose:
+        for match in _LINK.finditer(prose):
+            if link := _local(match["wrapped"] or match["target"]):
+                links.append(link)
+            elif prose[match.start() - 1 : match.start()] == "!":
+                has_image = True
+    if "]:" in prose:
+        links += filter(None, map(_local, _REFERENCE.findall(prose)))
+    return links, has_image
+
+
+def _local(address: str) -> LinkTarget | None:
+    if _ADDRESS.match(address):
+        return None
+    path = address.partition("#")[0].partition("?")[0]
+    if "%" in path:
+        path = unquote(path)
+    return LinkTarget(path, is_wiki=False) if path else None

@@ -1,0 +1,252 @@
+"""Documents of Google Drive and notes of Google Keep, as Google Takeout exports them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..notes import Note, Tag
+from . import SourceError, Unchanged, Unreadable
+from .documents import html_to_markdown, word_to_markdown
+from .files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
+from .markdown_metadata import as_markdown, extract_metadata, title_of, without_title
+from .text import (
+    as_dict,
+    as_dicts,
+    as_text,
+    decode,
+    load_json,
+    parse_timestamp,
+    timestamp_from_seconds,
+)
+
+# The folders of the two. Others hold other products, such as photos.
+_DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
+_KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
+_FOLDERS = ("Drive", "Google Drive", "Keep", "Google Keep")
+
+# An export that is too large for one file comes as takeout-20240501T093000Z-001.zip, -002.zip, …
+_PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
+
+# What Google knows of a document stands beside it.
+_INFO = "-info.json"
+_CREATED = ("created",)
+_MODIFIED = ("last_modified_by_any_user", "content_last_modified", "last_modified_by_me")
+
+_DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
+
+# What makes an object a note of Keep's. One of these is always there.
+_KEEP_FIELDS = ("textContent", "listContent", "title")
+
+
+class Takeout(FileSource):
+    """An export of Google Takeout with Drive or Keep: zip file, folder with several, or unpacked."""
+
+    default_name = "takeout"
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        path = Path(location).expanduser()
+        if path.is_dir():
+            if any(_PART.fullmatch(entry.name) for entry in path.iterdir()):
+                return True
+            # Not by the name of a folder alone: anybody may have one that is called Drive.
+            inside = path if path.name == "Takeout" else path / "Takeout"
+            return any((inside / name).is_dir() for name in _FOLDERS)
+        if not is_zip(path):
+            return False
+        with open_archive(path) as archive:
+            return any(
+                key.startswith("Takeout/") and (_DRIVE.fullmatch(key) or _KEEP.fullmatch(key))
+                for key in archive.files
+            )
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        for note in self.read_changed({}, include_trashed=include_trashed):
+            if isinstance(note, Note):
+                yield note
+
+    def read_changed(
+        self, known: Mapping[str, str], *, include_trashed: bool = False
+    ) -> Iterator[Note | Unchanged]:
+        self.skipped = []
+        others = Counter[str]()
+        with ExitStack() as stack:
+            items = self._items(stack, others)
+            if not items and not others:
+                raise SourceError(
+                    f"{self.location} has neither documents of Google Drive nor notes of Google"
+                    " Keep. Give the PATH of an export of Google Takeout: its zip file, or the"
+                    " folder Takeout."
+                )
+            for item in items:
+                if known.get(item.key) == item.stamp:
+                    yield Unchanged(item.key)
+                    continue
+                try:
+                    note = item.note()
+                except Unreadable as reason:
+                    self.skipped.append(f"{item.key}: {reason}")
+                    if not reason.is_gone and item.key in known:
+                        yield Unchanged(item.key)
+                    continue
+                if include_trashed or not note.trashed:
+                    yield note
+        if others:
+            types = ", ".join(f"{suffix} {count:,}" for suffix, count in others.most_common(5))
+            self.skipped.append(f"{others.total():,} files of other types than are read ({types})")
+
+    def _items(self, stack: ExitStack, others: Counter[str]) -> list[_Item]:
+        """Return all documents and notes; ``others`` counts what is of no known type."""
+        items: dict[str, _Item] = {}
+        for prefix, archive in self._archives(stack):
+            for path, file in archive.files.items():
+                if match := _KEEP.fullmatch(prefix + path):
+                    if file.suffix == ".json":
+                        items.setdefault(match["key"], _KeepNote(archive, file, match["key"]))
+                elif match := _DRIVE.fullmatch(prefix + path):
+                    if file.suffix in _DOCUMENTS:
+                        document = _Document(archive, file, match["key"], match["folder"] or "")
+                        items.setdefault(document.key, document)
+                    elif not path.endswith(_INFO):
+                        others[file.suffix or "without suffix"] += 1
+        return list(items.values())
+
+    def _archives(self, stack: ExitStack) -> Iterator[tuple[str, Archive]]:
+        """Yield the export, and its parts in a folder, with what their paths begin with."""
+        archive = stack.enter_context(open_archive(self.path))
+        self.skipped += archive.skipped
+        # The location may be the folder Drive itself.
+        yield (f"{self.path.name}/" if self.path.is_dir() else ""), archive
+        for file in archive.files.values():
+            if self.path.is_dir() and _PART.fullmatch(file.key):
+                part = stack.enter_context(open_archive(Path(file.path)))
+                self.skipped += [f"{file.key}/{line}" for line in part.skipped]
+                yield "", part
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A file of an export that is a note."""
+
+    archive: Archive
+    file: File
+    key: str  # where it is in the export, whichever way that was unpacked
+
+    @property
+    def stamp(self) -> str:
+        return self.file.stamp
+
+    def note(self) -> Note:
+        """Return the note. Raises Unreadable."""
+        raise NotImplementedError
+
+
+class _KeepNote(_Item):
+    def note(self) -> Note:
+        fields = as_dict(load_json(self.archive.read(self.file.key)))
+        if not any(name in fields for name in _KEEP_FIELDS):
+            raise Unreadable("no note of Google Keep's")
+        body = _keep_body(fields)
+        metadata = extract_metadata(body)
+        attachments = as_dicts(fields.get("attachments"))
+        are_images = [as_text(file.get("mimetype")).startswith("image/") for file in attachments]
+        labels = (as_text(label.get("name")).strip() for label in as_dicts(fields.get("labels")))
+        return Note(
+            key=self.key,
+            title=title_of(as_text(fields.get("title")), body),
+            body=body,
+            tags=tuple(Tag(name) for name in dict.fromkeys(labels) if name),
+            created=_moment(fields.get("createdTimestampUsec")),
+            modified=_moment(fields.get("userEditedTimestampUsec")),
+            pinned=fields.get("isPinned") is True,
+            archived=fields.get("isArchived") is True,
+            trashed=fields.get("isTrashed") is True,
+            todos_open=metadata.todos_open,
+            todos_done=metadata.todos_done,
+            has_image=any(are_images),
+            has_file=not all(are_images),
+            stamp=self.stamp,
+        )
+
+
+def _keep_body(fields: dict[str, Any]) -> str:
+    items = [
+        f"- [{'x' if item.get('isChecked') is True else ' '}] {_line(item.get('text'))}"
+        for item in as_dicts(fields.get("listContent"))
+    ]
+    links = [
+        f"[{_line(link.get('title'))}]({address})"
+        for link in as_dicts(fields.get("annotations"))
+        if (address := as_text(link.get("url"))) and not set(address) & set(" \n()<>")
+    ]
+    text = as_markdown(as_text(fields.get("textContent")))
+    parts = [text, "\n".join(items), "\n".join(links)]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _line(value: Any) -> str:
+    return " ".join(as_text(value).split())
+
+
+def _moment(microseconds: Any) -> str | None:
+    try:
+        return timestamp_from_seconds(float(microseconds) / 1_000_000)
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True)
+class _Document(_Item):
+    folder: str  # in Drive
+
+    @property
+    def info(self) -> File | None:
+        without_suffix = self.file.key.removesuffix(self.file.suffix)
+        files = self.archive.files
+        return files.get(self.file.key + _INFO) or files.get(without_suffix + _INFO)
+
+    @property
+    def stamp(self) -> str:
+        return f"{self.file.stamp} {self.info.stamp}" if self.info else self.file.stamp
+
+    def note(self) -> Note:
+        body, has_hidden_image = self._body()
+        metadata = extract_metadata(body)
+        metadata = metadata._replace(has_image=metadata.has_image or has_hidden_image)
+        info = self._load_info()
+        return Note(
+            key=self.key,
+            title=self.file.name,
+            body=without_title(body, self.file.name),
+            tags=(Tag(self.folder),) if self.folder else (),
+            created=_first_date(info, _CREATED),
+            modified=_first_date(info, _MODIFIED) or timestamp_from_seconds(self.file.modified),
+            stamp=self.stamp,
+            **metadata.note_fields(),
+        )
+
+    def _load_info(self) -> dict[str, Any]:
+        """Return what Google knows of the document; {} if that can't be read."""
+        try:
+            return as_dict(load_json(self.archive.read(self.info.key))) if self.info else {}
+        except Unreadable:
+            return {}
+
+    def _body(self) -> tuple[str, bool]:
+        """Return the document as Markdown, and whether it has images that Markdown doesn't show."""
+        if self.file.suffix == ".docx":
+            return word_to_markdown(self.archive.read(self.file.key))
+        text = decode(self.archive.read(self.file.key, largest=LARGEST_NOTE))
+        if self.file.suffix in (".html", ".htm"):
+            return html_to_markdown(text), "<img" in text
+        return (as_markdown(text) if self.file.suffix == ".txt" else text), False
+
+
+def _first_date(info: Mapping[str, object], names: Iterable[str]) -> str | None:
+    return next((date for name in names if (date := parse_timestamp(info.get(name)))), None)
