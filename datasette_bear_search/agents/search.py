@@ -8,15 +8,14 @@ from typing import Any
 
 from ..index.database import count_notes
 from ..index.schema import WORDS
-from ..markdown import plain_text
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import Query
 from ..search import engine, redaction, similar
 from ..search.planner import Plan
 from ..search.request import Parameters, SearchRequest, read_request
-from ..search.results import Hit, MatchedPassage
+from ..search.results import Hit
 from ..search.similar import SimilarNote
-from ..search.snippets import innermost, is_close, snippet_covers, why
+from ..search.snippets import innermost, passage_text, shortened, shown_text, why
 from ..search.sql import END_MARK, MARK
 from ..sqlite import sqlite3
 from .context import Arguments, Library, ToolAnswer, ToolError, day, facts_line, without_empty
@@ -189,23 +188,19 @@ def _lines(
 
 
 def _found(hit: Hit, planned: Plan, lines: str | None) -> dict[str, Any]:
-    """A hit as data. What the snippet says, the passage needn't say again; nor does what isn't close say anything."""
-    unmarked = hit.snippet.replace(MARK, "").replace(END_MARK, "")
-    has_marks = MARK in hit.snippet and unmarked != hit.title
-    snippet = " ".join(plain_text(hit.snippet).split()) if has_marks else ""
-    says_more = is_close(hit, planned) and not snippet_covers(hit)
+    """A hit as data. What the snippet says, the passage needn't say again."""
+    shown = shown_text(hit, planned)
+    snippet = " ".join(shown.snippet.split()).replace(MARK, "**").replace(END_MARK, "**")
     return _note(
         hit,
-        snippet=snippet.replace(MARK, "**").replace(END_MARK, "**"),
-        passage=_passage(hit.passage, lines, with_text=says_more or not snippet),
+        snippet=snippet,
+        passage=_passage(hit, lines, with_text=bool(shown.passage)),
         why=why(hit, planned),
     )
 
 
 def _alike(note: SimilarNote, lines: str | None) -> dict[str, Any]:
-    return _note(
-        note, passage=_passage(note.passage, lines, with_text=True), why=" · ".join(note.reasons)
-    )
+    return _note(note, passage=_passage(note, lines, with_text=True), why=" · ".join(note.reasons))
 
 
 def _note(note: Hit | SimilarNote, **more: Any) -> dict[str, Any]:
@@ -224,16 +219,14 @@ def _note(note: Hit | SimilarNote, **more: Any) -> dict[str, Any]:
 
 
 def _passage(
-    passage: MatchedPassage | None, lines: str | None, *, with_text: bool
+    note: Hit | SimilarNote, lines: str | None, *, with_text: bool
 ) -> dict[str, Any] | None:
+    passage, text = note.passage, ""
     if passage is None or lines is None:
         return None
-    text = passage.text.strip() if with_text and passage.end > passage.start else ""
-    first, _, rest = text.partition("\n")
-    if passage.heading and first.strip("# ") == passage.heading.split(" › ")[-1]:
-        text = rest.strip()
-    if len(text) > PASSAGE_CHARACTERS:
-        text = text[:PASSAGE_CHARACTERS].rsplit(" ", 1)[0] + "…"
+    if with_text and passage.end > passage.start:
+        text = passage_text(passage, note.title, as_markdown=True)
+        text = shortened(text, PASSAGE_CHARACTERS)
     return without_empty({"heading": passage.heading, "lines": lines, "text": text})
 
 

@@ -113,7 +113,7 @@ def bear_search(
     from ..index import database
     from ..search import redaction
     from ..search.functions import open_sidecar
-    from ..search.snippets import json_answer
+    from ..search.snippets import json_body
 
     parameters = _page_parameters(words, page_options)
     if similar_to is not None and parameters:
@@ -140,9 +140,7 @@ def bear_search(
                 _open(notes, number_to_open, offset)
             elif as_json:
                 _print_json(
-                    json_answer(
-                        response.results, notices, response.timing_ms, page_options["rerank"]
-                    )
+                    json_body(response.results, notices, response.timing_ms, page_options["rerank"])
                 )
             else:
                 _print_results(response, offset)

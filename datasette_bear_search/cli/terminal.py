@@ -14,14 +14,20 @@ from urllib.parse import quote
 
 import click
 
-from ..markdown import plain_text
 from ..notes import counted, local_day
 from ..search.engine import SearchResponse
 from ..search.planner import Plan
 from ..search.results import Hit
 from ..search.similar import SimilarNote, SimilarNotes
-from ..search.snippets import innermost, is_close, snippet_covers, why
-from ..search.sql import ELLIPSIS, END_MARK, MARK
+from ..search.snippets import (
+    innermost,
+    passage_text,
+    shortened,
+    shown_text,
+    starting_near_mark,
+    why,
+)
+from ..search.sql import END_MARK, MARK
 
 # Cells in a line. Longer lines are hard to read, however wide the window is.
 MAX_WIDTH = 100
@@ -80,7 +86,7 @@ def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
     """Return the notes that are like one, each with its reasons."""
     cards = [_style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
     for number, note in enumerate(found.notes, 1):
-        texts = [_shortened(plain_text(note.passage.text))] if note.passage else []
+        texts = [_excerpt(passage_text(note.passage, note.title))] if note.passage else []
         cards.append(_card(number, note, texts, _SEPARATOR.join(note.reasons), screen))
     return "\n\n".join(cards)
 
@@ -171,7 +177,6 @@ def wrapped(text: str, width: int | None) -> list[str]:
 # (CVE-2021-42574).
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
-_MARKS = re.compile(f"[{MARK}{END_MARK}]")
 
 
 def _cells(character: str) -> int:
@@ -212,28 +217,18 @@ def _card(
 
 
 def _texts(hit: Hit, planned: Plan) -> list[str]:
-    """Return the snippet, and the closest passage if it says something else."""
-    has_marks = MARK in hit.snippet and _MARKS.sub("", hit.snippet) != hit.title
-    snippet = _printable_snippet(plain_text(hit.snippet)) if has_marks else ""
-    if hit.passage is None or hit.encrypted:
-        return [snippet]
-    if has_marks and (snippet_covers(hit) or not is_close(hit, planned)):
-        return [snippet]
-    lines = plain_text(hit.passage.text).splitlines()
-    if hit.passage.heading and lines and lines[0] == hit.passage.heading.split(" › ")[-1]:
-        del lines[0]
-    return [snippet, _shortened("\n".join(lines))]
+    """Return the snippet and the passage, as far as they are shown."""
+    shown = shown_text(hit, planned)
+    return [_printable_marked(shown.snippet), _excerpt(shown.passage)]
 
 
-def _shortened(text: str) -> str:
-    text = printable(text)
-    if len(text) <= PASSAGE_CHARACTERS:
-        return text
-    return text[:PASSAGE_CHARACTERS].rsplit(" ", 1)[0] + ELLIPSIS
+def _excerpt(passage: str) -> str:
+    text = starting_near_mark(_printable_marked(passage), PASSAGE_CHARACTERS // 2)
+    return shortened(text, PASSAGE_CHARACTERS)
 
 
-def _printable_snippet(snippet: str) -> str:
-    parts = re.split(f"([{MARK}{END_MARK}])", snippet)
+def _printable_marked(text: str) -> str:
+    parts = re.split(f"([{MARK}{END_MARK}])", text)
     return "".join(part if part in (MARK, END_MARK) else printable(part) for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""``SearchRequest`` → plan → embed → the statement → rerank → snippets → redact → ``SearchResponse``.
+"""``SearchRequest`` → plan → embed → statement → rerank → snippets → redact → ``SearchResponse``.
 
 The one pipeline behind the page, the JSON API, the SQL functions, the terminal, the agents and bear-eval.
 """
@@ -21,7 +21,7 @@ from . import planner, redaction, rerank
 from .planner import Plan
 from .request import SearchRequest
 from .results import Results, prefetch, retrieve
-from .snippets import highlighted
+from .snippets import mark_sentences
 
 WORDS_ONLY = "Notes are found by their words only."
 # The page's script looks for "model is still loading".
@@ -177,7 +177,7 @@ class Pipeline:
             self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
             self.laps.end("rerank")
         if self._embedder:
-            self.results = highlighted(self.results, self._embedder)
+            self.results = mark_sentences(self.results, self._embedder)
             self.laps.end("highlight")
 
     def redact(self, connection: sqlite3.Connection) -> None:

@@ -14,14 +14,15 @@ from typing import Any
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
 from ..index import database, vectors
-from ..markdown import plain_text
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import redaction, similar
 from .engine import Pipeline
+from .planner import Plan
 from .request import MAX_SIZE, SearchRequest, read_note_id
 from .results import PAGE_SIZE, Hit
-from .sql import ELLIPSIS, END_MARK, MARK, SNIPPET_TOKENS
+from .snippets import shown_text, unmarked
+from .sql import ELLIPSIS, SNIPPET_TOKENS
 
 # Reciprocal Rank Fusion's constant: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
 # individual Rank Learning Methods", SIGIR 2009.
@@ -255,7 +256,7 @@ def found_notes(
     if redact:
         pipeline.redact(connection)
     response = pipeline.response()
-    rows = [_found(hit) for hit in response.results.hits]
+    rows = [_found(hit, pipeline.planned) for hit in response.results.hits]
     corrections = [
         f"Searched for {searched} instead of {typed}."
         for typed, searched in pipeline.planned.corrections
@@ -316,10 +317,10 @@ def _as_json(connection: Connection, name: str, find: Callable[..., Rows]) -> Ca
     return function
 
 
-def _found(hit: Hit) -> dict[str, Any]:
+def _found(hit: Hit, planned: Plan) -> dict[str, Any]:
     return {
         "id": hit.id,
-        "text": _text(hit),
+        "text": _text(hit, planned),
         "heading": hit.passage.heading if hit.passage else None,
         "keyword_rank": hit.keyword_rank,
         "semantic_rank": hit.semantic_rank,
@@ -329,14 +330,11 @@ def _found(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _text(hit: Hit) -> str:
-    """Some words of the note: those that were found, or if they are only in the title, those that begin the passage."""
-    snippet = hit.snippet.replace(MARK, "").replace(END_MARK, "")
-    words = plain_text(snippet).split()
-    if snippet == hit.title and hit.passage:
-        words = plain_text(hit.passage.text).split()
-        words[SNIPPET_TOKENS:] = [ELLIPSIS] if len(words) > SNIPPET_TOKENS else []
-    return " ".join(words)
+def _text(hit: Hit, planned: Plan) -> str:
+    """Return the words that were found, or those that begin the passage, or the title."""
+    shown = shown_text(hit, planned)
+    words = unmarked(shown.snippet or shown.passage or hit.title).split()
+    return " ".join([*words[:SNIPPET_TOKENS], *([ELLIPSIS] if words[SNIPPET_TOKENS:] else [])])
 
 
 def _size(asked: Any) -> int:

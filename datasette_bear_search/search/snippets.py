@@ -1,20 +1,13 @@
-"""The sentence of a matched passage that is closest to the query, so that the eye finds it.
-
-The model isn't asked again, which would take longer than the search. What it knows of words before it reads a text, its table
-of word pieces, is enough to choose among the few sentences of a passage: in seven of ten passages it is the sentence that the
-model itself would choose, and where it isn't, one nearly as close (on average .02 less in cosine similarity; the first
-sentence has .21 less).
-"""
+"""What a result shows: its snippet or its passage, the sentence in it that answers, and why it was found."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index.schema import VECTORS
@@ -25,13 +18,19 @@ from .planner import STOP_WORDS, Plan
 from .results import Hit, MatchedPassage, Results
 from .sql import ELLIPSIS, END_MARK, MARK
 
-# Shorter ones say too little to be anybody's answer: "See below." In bytes, as a Chinese character says as much as some letters.
+# Shorter sentences answer nothing: "See below." In bytes, as a Chinese character says as much
+# as several letters.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
 
-# Passages whose sentences are kept, as numbers of word pieces: some megabytes.
-REMEMBERED = 2000
+# Passages whose word pieces are kept, some megabytes: while somebody types, the same ones come
+# again and again, and splitting those of a page takes 5 of a search's 20 ms.
+CACHED_PASSAGES = 2000
 
-# Where a sentence ends: at a mark with space behind it, or at a mark of Chinese and Japanese; and with its line.
+# Further passages of a note that are shown.
+MAX_MORE_PASSAGES = 4
+
+# Where a sentence ends: at a mark with a space behind it, at a Chinese or Japanese mark, and with
+# its line.
 _ENDS = re.compile("[.!?…][\"'”’)\\]*_]*[ \t]+|[。！？][”’」』）]*|\n+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 # Before the words of a line: a mark around these would keep them from being taken for markup.
@@ -39,93 +38,161 @@ _LINE_MARKS = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+(?:\[[ xX]\]\s+)?)?")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
-def highlighted(results: Results, embedder: Embedder) -> Results:
-    """The results with the closest sentence of each passage that meaning found.
+# --- the one rule of what text a result shows
 
-    Without vectors of word pieces, which a few kinds of models don't have, they stay as they are.
+
+@dataclass(frozen=True)
+class ShownText:
+    """What a result shows of its note: plain text with MARK and END_MARK around what matched."""
+
+    title: str | None  # with its matches, if nothing else in the note has the words
+    snippet: str  # "" if there is nothing to say beside the title or the passage
+    passage: str  # "" if it isn't close in meaning, or the snippet says the same
+
+
+def shown_text(hit: Hit, planned: Plan) -> ShownText:
+    """Choose between the snippet, which has the words, and the passage, which has the meaning."""
+    # Without a match the snippet is only the beginning of the passage.
+    snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
+    if snippet and unmarked(snippet) == plain_text(hit.title):
+        return ShownText(snippet, "", _shown_passage(hit))
+    if hit.encrypted or (snippet and (_covers(hit) or not is_close(hit, planned))):
+        return ShownText(None, "" if hit.encrypted else snippet, "")
+    return ShownText(None, snippet, _shown_passage(hit))
+
+
+def passage_text(passage: MatchedPassage, title: str, *, as_markdown: bool = False) -> str:
+    """Return what a passage says below its heading, which is shown beside it.
+
+    :param as_markdown: as it is written, instead of plain text with its sentence marked
     """
-    hits = [hit for hit in results.hits if hit.passage and hit.similarity is not None]
-    if "semantic" not in results.retrievers or not hits:
+    text = passage.text if as_markdown else plain_text(passage.marked())
+    first, _, rest = text.strip().partition("\n")
+    heading = passage.heading.split(" › ")[-1] if passage.heading else title
+    is_heading = plain_text(unmarked(first)).strip() == plain_text(heading).strip()
+    return rest.strip() if is_heading and rest.strip() else text.strip()
+
+
+def starting_near_mark(text: str, characters: int) -> str:
+    """Return the text from at most so many characters before its first mark on."""
+    before, mark, after = text.partition(MARK)
+    if not mark or len(before) <= characters:
+        return text
+    return f"{ELLIPSIS}{before[-characters:].partition(' ')[2]}{mark}{after}"
+
+
+def shortened(text: str, characters: int) -> str:
+    """Return the beginning of a text, at most so many characters, up to the end of a word."""
+    if len(text) <= characters:
+        return text
+    return text[:characters].rsplit(" ", 1)[0] + ELLIPSIS
+
+
+def unmarked(text: str) -> str:
+    """Return the text without MARK and END_MARK."""
+    return text.replace(MARK, "").replace(END_MARK, "")
+
+
+def _shown_passage(hit: Hit) -> str:
+    return passage_text(hit.passage, hit.title) if hit.passage and not hit.encrypted else ""
+
+
+def _is_of_tags(hit: Hit) -> bool:
+    """Return whether the snippet is from the tags, a JSON array, which are shown anyway."""
+    return bool(hit.tags) and unmarked(hit.snippet).lstrip(ELLIPSIS).startswith('["')
+
+
+def _covers(hit: Hit) -> bool:
+    """Return whether snippet and passage are the same words, so that one of them is enough."""
+    if hit.passage is None:
+        return True
+    snippet = _words(unmarked(hit.snippet)).strip(f"{ELLIPSIS} ")
+    passage = _words(hit.passage.text)
+    return snippet in passage or passage in snippet
+
+
+def _words(markdown: str) -> str:
+    return " ".join(plain_text(markdown).split())
+
+
+# --- the sentence of a passage that is closest to the query, so that the eye finds it
+#
+# It is chosen by the model's own embeddings of word pieces, its input layer, which cost a table
+# look-up: every piece of the query counts by its most similar piece in the sentence. Measured as
+# the share of passages in which the right sentence is chosen, 535 questions of XQuAD (5 sentences
+# a passage) / 52 questions in other words than the sample notes' (9 sentences), time a passage:
+# this .82 / .50, 3 ms; idf-weighted overlap of stems .80 / .21, no word in common with 30 of the
+# 52; embeddings of the sentences .76 / .50, 130 ms; the first sentence .30 / .44.
+
+
+def mark_sentences(results: Results, embedder: Embedder) -> Results:
+    """Find the sentence that is closest to the query in each passage that meaning found.
+
+    Models without embeddings of word pieces, of which there are a few, find none.
+    """
+    if "semantic" not in results.retrievers:
         return results
+    hits = {hit.id: hit.passage for hit in results.hits if hit.similarity is not None}
+    passages = {note_id: passage for note_id, passage in hits.items() if passage}
     try:
-        spans = closest_sentences(
-            results.query.meaning, [hit.passage.text for hit in hits if hit.passage], embedder
-        )
+        texts = [passage.text for passage in passages.values()]
+        spans = closest_sentences(results.query.meaning, texts, embedder)
     except ModelUnavailable:
         return results
-    sentences = {hit.id: span for hit, span in zip(hits, spans)}
+    marked = {
+        note_id: replace(
+            passage,
+            sentence_start=passage.start + span[0],
+            sentence_end=passage.start + span[1],
+        )
+        for (note_id, passage), span in zip(passages.items(), spans)
+        if span
+    }
     return replace(
-        results, hits=tuple(_with_sentence(hit, sentences.get(hit.id)) for hit in results.hits)
+        results,
+        hits=tuple(
+            replace(hit, passage=marked[hit.id]) if hit.id in marked else hit
+            for hit in results.hits
+        ),
     )
 
 
 def closest_sentences(
     query: str, passages: Sequence[str], embedder: Embedder
 ) -> list[tuple[int, int] | None]:
-    """For each passage where its closest sentence begins and ends; None if it has but one.
+    """Return for each passage where its closest sentence begins and ends; None if it has but one.
 
-    :raises ModelUnavailable: if the model has no vectors of word pieces
+    :raises ModelUnavailable: if the model has no embeddings of word pieces
     """
     import numpy
 
     words = [word for word in _WORD.findall(query) if word.lower() not in STOP_WORDS]
-    asked, *found = _sentences_in_pieces([" ".join(words) or query, *passages], embedder)
-    query_pieces = [piece for sentence in asked for piece in sentence.pieces]
-    used = {piece for sentences in found for sentence in sentences for piece in sentence.pieces}
+    [query_pieces] = embedder.pieces([" ".join(words) or query])
+    split = [_split(passage, embedder) for passage in passages]
+    used = {piece for found in split for _, pieces in found for piece in pieces}
     if not query_pieces or not used:
         return [None] * len(passages)
     place = {piece: number for number, piece in enumerate(used)}
-    # How much each piece of the query is met by each piece of the passages.
-    met = embedder.piece_similarities(query_pieces, list(used))
-    met = numpy.clip(met, 0, None) ** 2  # many faint echoes mean little
-    # One sentence's pieces after the other's, of all passages.
-    lengths = [len(sentence.pieces) for sentences in found for sentence in sentences]
-    places = [
-        place[piece] for sentences in found for sentence in sentences for piece in sentence.pieces
-    ]
-    starts = numpy.cumsum([0, *lengths[:-1]])
-    best_met = numpy.maximum.reduceat(met[:, places], starts, axis=1).sum(axis=0)
-    # A long sentence has more pieces to choose from, which is set off a little.
-    scores = iter((best_met / numpy.sqrt(numpy.log(numpy.array(lengths) + 8))).tolist())
-    return [_closest(sentences, [next(scores) for _ in sentences]) for sentences in found]
+    similarities = numpy.clip(embedder.piece_similarities(query_pieces, list(place)), 0, None)
+
+    def score(pieces: Sequence[int]) -> float:
+        met = similarities[:, [place[piece] for piece in pieces]]
+        return float(met.max(axis=1).sum()) if pieces else 0.0
+
+    return [_best([(score(pieces), span) for span, pieces in found]) for found in split]
 
 
-def _closest(sentences: Sequence[_Sentence], scores: Sequence[float]) -> tuple[int, int] | None:
-    best = max(scores, default=0.0)
-    is_choice = best > 0 and len(sentences) > 1
-    return sentences[scores.index(best)].span if is_choice else None
+@lru_cache(CACHED_PASSAGES)
+def _split(passage: str, embedder: Embedder) -> list[tuple[tuple[int, int], list[int]]]:
+    """Return where the sentences of a passage begin and end, and their word pieces."""
+    spans = list(_sentences(passage))
+    texts = [plain_text(passage[start:end]) for start, end in spans]
+    return list(zip(spans, embedder.pieces(texts))) if texts else []
 
 
-class _Sentence(NamedTuple):
-    span: tuple[int, int]
-    pieces: tuple[int, ...]
-
-
-def _sentences_in_pieces(texts: Sequence[str], embedder: Embedder) -> list[tuple[_Sentence, ...]]:
-    """The sentences of each text; while somebody types, the same passages are met again and again."""
-    with _memory_lock:
-        known = {text: _memory.get((embedder.name, text)) for text in texts}
-    spans = {
-        text: list(_sentences(text)) or [(0, len(text))]
-        for text, sentences in known.items()
-        if sentences is None
-    }
-    plain = [plain_text(text[slice(*span)]) for text, found in spans.items() for span in found]
-    pieces = iter(embedder.pieces(plain) if plain else [])
-    for text, found in spans.items():
-        # A sentence that has nothing which the model knows can't be the closest.
-        split = [_Sentence(span, tuple(next(pieces))) for span in found]
-        known[text] = tuple(sentence for sentence in split if sentence.pieces)
-    with _memory_lock:
-        for text in spans:
-            _memory[embedder.name, text] = known[text] or ()
-        while len(_memory) > REMEMBERED:
-            _memory.popitem(last=False)
-    return [known[text] or () for text in texts]
-
-
-_memory: OrderedDict[tuple[str, str], tuple[_Sentence, ...]] = OrderedDict()
-_memory_lock = threading.Lock()
+def _best(scored: Sequence[tuple[float, tuple[int, int]]]) -> tuple[int, int] | None:
+    best, span = max(scored, key=lambda each: each[0], default=(0.0, (0, 0)))
+    return span if best > 0 and len(scored) > 1 else None
 
 
 def _sentences(passage: str) -> Iterator[tuple[int, int]]:
@@ -145,21 +212,7 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _with_sentence(hit: Hit, span: tuple[int, int] | None) -> Hit:
-    if hit.passage is None or span is None:
-        return hit
-    passage: MatchedPassage = replace(
-        hit.passage,
-        sentence_start=hit.passage.start + span[0],
-        sentence_end=hit.passage.start + span[1],
-    )
-    return replace(hit, passage=passage)
-
-
-# Further passages of the notes on a page that are close to the query, too.
-
-# For each note, beside the one that is shown.
-AT_MOST = 4
+# --- further passages of the notes on a page
 
 _SQL = f"""
 with close as (
@@ -182,7 +235,7 @@ select
   substr(notes.body, ranked.start + 1, ranked.length) as text
 from ranked
 join notes on notes.id = ranked.note_id
-where rank <= {AT_MOST} and not notes.encrypted
+where rank <= {MAX_MORE_PASSAGES} and not notes.encrypted
 order by ranked.note_id, rank
 """
 
@@ -190,9 +243,9 @@ order by ranked.note_id, rank
 def more_passages(
     connection: sqlite3.Connection, planned: Plan, hits: Sequence[Hit]
 ) -> dict[int, list[MatchedPassage]]:
-    """For each note (by id) its other passages that are as close as the floor, the closest first.
+    """Return for each note, by id, its other passages above the threshold, closest first.
 
-    Without a floor nothing is known to be close. ``embed()`` must answer at once, as for the search itself.
+    Without a threshold none are known to be close. ``embed()`` must answer at once.
     """
     if planned.threshold is None or not hits:
         return {}
@@ -209,11 +262,11 @@ def more_passages(
     return found
 
 
-# What every answer says of its results: rows for programs, reasons for people.
+# --- what every response says of its results: rows for programs, reasons for people
 
 
 def json_row(hit: Hit) -> dict[str, Any]:
-    """A hit for programs; its snippet is HTML with ``<mark>`` around matches."""
+    """Return a hit for programs; its snippet is HTML with ``<mark>`` around matches."""
     row = _as_dict(hit)
     row["snippet"] = hit.snippet_html()
     row["passage"] = hit.passage and _as_dict(hit.passage)
@@ -221,18 +274,21 @@ def json_row(hit: Hit) -> dict[str, Any]:
 
 
 def _as_dict(record: Any) -> dict[str, Any]:
-    """A record's fields as they are: dataclasses.asdict copies them, which takes longer than all that is done with them."""
+    # dataclasses.asdict() copies the values, which takes longer than all that is done with them.
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def json_answer(
+def json_body(
     results: Results,
     notices: Sequence[str],
     timing_ms: Mapping[str, float] | None,
     rerank: str | None,
     **more: Any,
 ) -> dict[str, Any]:
-    """An answer for programs, in the shapes of Datasette 1.0; ``more`` stands beside the counts."""
+    """Return a response for programs, in the shapes of Datasette 1.0.
+
+    :param more: stands beside the counts
+    """
     return {
         "ok": True,
         "rows": [json_row(hit) for hit in results.hits],
@@ -247,7 +303,7 @@ def json_answer(
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
-    """How a query was read and run, for programs."""
+    """Return how a query was read and run, for programs."""
     query, plan = results.query, results.plan
     return {
         "text": query.text,
@@ -278,7 +334,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
 
 
 def why(hit: Hit, planned: Plan) -> str:
-    """Why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``.
+    """Return why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``.
 
     Of what has the words, meaning is a reason only where it is close.
     """
@@ -295,31 +351,18 @@ def why(hit: Hit, planned: Plan) -> str:
 
 
 def is_close(hit: Hit, planned: Plan) -> bool:
-    """Whether the passage of a hit is closer in meaning than what is found for nonsense."""
+    """Return whether a hit's passage is closer in meaning than what is found for nonsense."""
     return hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
 
 
-def snippet_covers(hit: Hit) -> bool:
-    """Whether snippet and passage of a hit are the same words, so that one of them is enough."""
-    if hit.passage is None:
-        return True
-    snippet = _words(hit.snippet.replace(MARK, "").replace(END_MARK, "")).strip(f"{ELLIPSIS} ")
-    passage = _words(hit.passage.text)
-    return snippet in passage or passage in snippet
-
-
 def innermost(tags: Sequence[str]) -> list[str]:
-    """The tags without those above them: where there is ``home/garden``, ``home`` goes without saying."""
+    """Return the tags without those above them: ``home/garden`` says ``home``, too."""
     folded = [fold_tag(tag) for tag in tags]
     return [
         tag
         for tag, own in zip(tags, folded)
         if not any(other.startswith(f"{own}/") for other in folded)
     ]
-
-
-def _words(markdown: str) -> str:
-    return " ".join(plain_text(markdown).split())
 
 
 def _ordinal(number: int) -> str:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..markdown import plain_text
 from ..notes import local_day
 from ..search.planner import Plan
 from ..search.results import Hit, MatchedPassage, marked_html
-from ..search.snippets import innermost, is_close, why
-from ..search.sql import ELLIPSIS, END_MARK, MARK
+from ..search.snippets import innermost, passage_text, shown_text, starting_near_mark, why
 from . import render
 from .links import Addresses
 from .site import age
@@ -66,16 +64,16 @@ def card(
     addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()
 ) -> Card:
     """A hit as it is shown, with further passages of its note."""
-    # Without a match the snippet is only the beginning of the passage, which is shown anyway.
-    snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
-    is_title = bool(snippet) and _unmarked(snippet) == plain_text(hit.title)
+    shown = shown_text(hit, planned)
     return Card(
         hit=hit,
-        title=_marked(snippet if is_title else hit.title or "Untitled"),
+        title=_marked(shown.title or hit.title or "Untitled"),
         url=addresses.note(hit.id, hit.passage.id if hit.passage else None),
-        snippet=None if is_title or hit.encrypted or not snippet else _marked(snippet),
-        passage=_main_passage(addresses, planned, hit, has_snippet=bool(snippet) and not is_title),
-        more=tuple(_shown(addresses, hit, passage) for passage in more),
+        snippet=_marked(shown.snippet) if shown.snippet else None,
+        passage=_passage(addresses, hit, hit.passage, shown.passage) if shown.passage else None,
+        more=tuple(
+            _passage(addresses, hit, passage, passage_text(passage, hit.title)) for passage in more
+        ),
         why=why(hit, planned),
         tags=tuple(Link(tag, addresses.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
         age=age(hit.modified),
@@ -98,45 +96,18 @@ def open_link(url: str | None, app: str = "") -> Link | None:
     return Link(open_label(app or APPS.get(render.scheme_of(url) or "", "")), url)
 
 
-def _is_of_tags(hit: Hit) -> bool:
-    """Whether the snippet is from the tags, a JSON array, which are shown anyway."""
-    return bool(hit.tags) and _unmarked(hit.snippet).lstrip(ELLIPSIS).startswith('["')
-
-
-def _main_passage(
-    addresses: Addresses, planned: Plan, hit: Hit, *, has_snippet: bool
+def _passage(
+    addresses: Addresses, hit: Hit, passage: MatchedPassage | None, text: str
 ) -> ShownPassage | None:
-    """The closest passage, where it says more than the snippet does."""
-    if hit.passage is None or hit.encrypted:
+    if passage is None:
         return None
-    if has_snippet and not is_close(hit, planned):
-        return None
-    if has_snippet and _unmarked(hit.snippet).strip(ELLIPSIS) in hit.passage.text:
-        return None
-    return _shown(addresses, hit, hit.passage)
-
-
-def _shown(addresses: Addresses, hit: Hit, passage: MatchedPassage) -> ShownPassage:
-    lines = plain_text(passage.marked()).splitlines()
-    heading = passage.heading.split(" › ")[-1] if passage.heading else hit.title
-    if lines[1:] and _unmarked(lines[0]) == plain_text(heading):
-        del lines[0]
     return ShownPassage(
-        _marked(_around_mark("\n".join(lines))), passage.heading, addresses.note(hit.id, passage.id)
+        # Only some lines are shown.
+        _marked(starting_near_mark(text, BEFORE_MARK)),
+        passage.heading,
+        addresses.note(hit.id, passage.id),
     )
-
-
-def _around_mark(text: str) -> str:
-    """A passage of which only some lines are shown, from a little before what is marked in it."""
-    before, mark, after = text.partition(MARK)
-    if not mark or len(before) <= BEFORE_MARK:
-        return text
-    return f"{ELLIPSIS}{before[-BEFORE_MARK:].partition(' ')[2]}{mark}{after}"
 
 
 def _marked(text: str) -> Markup:
     return Markup(marked_html(text))
-
-
-def _unmarked(text: str) -> str:
-    return text.replace(MARK, "").replace(END_MARK, "")

@@ -18,6 +18,7 @@ from ..search import redaction, similar
 from ..search.notes import NotePassage, WholeNote
 from ..search.request import read_note_id, read_number
 from ..search.results import url_at_heading
+from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import render
 from .cards import Link, open_label, open_link
@@ -163,7 +164,7 @@ async def _page(
         "attachments": Markup(render.marked(found.attachments, words)),
         "created": local_day(found.created),
         "modified": local_day(found.modified),
-        "tags": [(tag, _tag_url(datasette, tag)) for tag in _deepest(found.tags)],
+        "tags": [(tag, _tag_url(datasette, tag)) for tag in innermost(found.tags)],
         "open_url": _open_url(found, passage),
         "open_label": open_label(found.app),
         "links": [(each, _note_url(datasette, each.id)) for each in found.links],
@@ -213,14 +214,6 @@ def _note_url(datasette: Datasette, note_id: int) -> str:
 
 def _tag_url(datasette: Datasette, tag: str) -> str:
     return datasette.urls.path(SEARCH_PATH) + "?" + urlencode({"tag": tag})
-
-
-def _deepest(tags: tuple[str, ...]) -> list[str]:
-    """The tags without those that another one is nested in."""
-    folded = [fold_tag(tag) for tag in tags]
-    return [
-        tag for tag in tags if not any(other.startswith(fold_tag(tag) + "/") for other in folded)
-    ]
 
 
 def _results_url(datasette: Datasette, request, found: WholeNote) -> str | None:

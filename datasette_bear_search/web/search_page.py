@@ -25,7 +25,7 @@ from ..search.notes import Home, home
 from ..search.planner import BALANCES
 from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
 from ..search.results import PAGE_SIZE, MatchedPassage, Results
-from ..search.snippets import json_answer, more_passages
+from ..search.snippets import json_body, more_passages
 from ..sqlite import sqlite3, time_limit
 from . import api
 from .cards import Link, card
@@ -620,7 +620,5 @@ async def _json_response(
     rerank = request.args.get("rerank") or None
     return json_response(
         datasette,
-        json_answer(
-            results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
-        ),
+        json_body(results, response.notices, response.timing_ms, rerank, next_url=next_url, **more),
     )

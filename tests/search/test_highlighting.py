@@ -15,7 +15,7 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import functions
 from datasette_bear_search.search.planner import plan
 from datasette_bear_search.search.results import Results, retrieve
-from datasette_bear_search.search.snippets import closest_sentences, highlighted
+from datasette_bear_search.search.snippets import closest_sentences, mark_sentences
 from datasette_bear_search.search.sql import END_MARK, MARK
 from tests.support.tiny_embedder import TinyEmbedder
 
@@ -88,7 +88,7 @@ def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_pat
     write(BearNote(body))
     bear_index()
     results, embedder = found(sidecar_path, "boiler pressure")
-    [hit] = highlighted(results, embedder).hits
+    [hit] = mark_sentences(results, embedder).hits
     assert hit.passage.marked().count(MARK) == hit.passage.marked().count(END_MARK) == 1
     assert f"{MARK}The boiler lost pressure again.{END_MARK}" in hit.passage.marked()
     [(stored,)] = database.connect(sidecar_path).execute("select body from notes").fetchall()
@@ -102,7 +102,7 @@ def test_what_was_found_by_its_words_alone_stays_as_it_is(write, bear_index, sid
     write(BearNote(f"# House log\n\n{PASSAGE}"))
     bear_index()
     results, embedder = found(sidecar_path, "boiler", mode="keyword")
-    assert highlighted(results, embedder) is results
+    assert mark_sentences(results, embedder) is results
 
 
 class Wordless(TinyEmbedder):
@@ -118,7 +118,7 @@ def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_pa
     wordless = Wordless("test/wordless")
     with pytest.raises(ModelUnavailable, match="no vectors of word pieces"):
         wordless.pieces(["boiler"])
-    assert highlighted(results, wordless) is results
+    assert mark_sentences(results, wordless) is results
 
 
 def test_the_real_model_finds_the_sentence_that_shares_no_word():

@@ -239,7 +239,7 @@ async def test_notes_like_it_are_left_out_where_finding_them_takes_long(serve, p
             "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) from n"
         ).fetchall()
 
-    monkeypatch.setattr(similar, "similar", slow)
+    monkeypatch.setattr(similar, "find_similar", slow)
     monkeypatch.setattr(note_page, "SIMILAR_TIME_LIMIT_MS", 50)
     html = await main(serve(ROOF), path("Cabin roof"))
     assert "The roof leaks" in html
