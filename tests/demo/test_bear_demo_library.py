@@ -20,8 +20,10 @@ ALL_SORTS = [
     BearNote(text="# Plan 🐻\nSee [[Budget]].\n- [ ] ask", tags=("work/plans",), pinned=True),
     BearNote(text="# Budget\n```\n1\n```", archived=True, tags=("two words",), pinned_in=("work",)),
     BearNote(text="# Diary\nSecret words", encrypted=True, trashed=True, locked=True),
-    BearNote(text="# Scans", files=(BearFile("My Scan.JPG", "words"), BearFile("a.pdf", None, "file"))),
-]  # fmt: skip
+    BearNote(
+        text="# Scans", files=(BearFile("My Scan.JPG", "words"), BearFile("a.pdf", kind="file"))
+    ),
+]
 
 
 @pytest.fixture
