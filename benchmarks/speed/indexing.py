@@ -52,14 +52,14 @@ def measure(name: str, folder: Path) -> None:
     sidecar.unlink(missing_ok=True)
     embedder = registry.get_embedder(BUNDLED)
     embedder.load()
-    reading = indexer.read(BearLibrary(library))
-    texts = [passage.text for note in reading.notes for passage in passages(note.title, note.body)]
+    snapshot = indexer.read(BearLibrary(library))
+    texts = [passage.text for note in snapshot.notes for passage in passages(note.title, note.body)]
     texts = texts[:: max(1, len(texts) // BARE_PASSAGES)]
     _bare_model()
     # Half of the bare measurement before and half after: the machine's mood is shared out fairly.
     middle = len(texts) // 2
     bare = _bare_encode(texts[:middle])
-    report = indexer.index(sidecar, [reading], embedder)
+    report = indexer.index(sidecar, [snapshot], embedder)
     bare += _bare_encode(texts[middle:])
     started = time.perf_counter()
     indexer.index(sidecar, [indexer.read(BearLibrary(library))], embedder)

@@ -16,8 +16,7 @@ from pathlib import Path
 from benchmarks.lib import synthetic_vectors
 from benchmarks.lib.synthetic_text import SEED, synthetic_notes
 from datasette_bear_search.index import database, indexer
-from datasette_bear_search.index import indexer as embedding_run
-from datasette_bear_search.index.changes import Reading, read
+from datasette_bear_search.index.changes import Snapshot, read
 from datasette_bear_search.index.indexer import Report
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.registry import SourceConfig
@@ -105,7 +104,7 @@ def make(folder: Path, notes: int) -> Report:
             # With the model at hand, so that an index which an older version laid out is laid out anew.
             report = indexer.update(path, [], embedder, verify_model=True)
         else:
-            report = indexer.index(path, [_reading(notes)], embedder)
+            report = indexer.index(path, [_snapshot(notes)], embedder)
     with database.open_for_writing(path) as connection:
         database.set_meta(connection, synthetic=recipe)
     return report
@@ -113,15 +112,15 @@ def make(folder: Path, notes: int) -> Report:
 
 @contextmanager
 def _few_commits() -> Iterator[None]:
-    usual = embedding_run.PASSAGES_PER_COMMIT
-    embedding_run.PASSAGES_PER_COMMIT = PASSAGES_PER_COMMIT
+    usual = indexer.PASSAGES_PER_COMMIT
+    indexer.PASSAGES_PER_COMMIT = PASSAGES_PER_COMMIT
     try:
         yield
     finally:
-        embedding_run.PASSAGES_PER_COMMIT = usual
+        indexer.PASSAGES_PER_COMMIT = usual
 
 
-def _reading(notes: int) -> Reading:
+def _snapshot(notes: int) -> Snapshot:
     source = SyntheticNotes(str(notes))
     return read(source, SourceConfig(source.name, "synthetic", source.location))
 

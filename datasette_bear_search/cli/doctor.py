@@ -158,7 +158,7 @@ def _sources(path: Path) -> Iterator[Finding]:
             yield from _unindexed_bear()
             return
         with closing(database.connect(path)) as connection:
-            known = rows.all_sources(connection)
+            known = list(rows.read_sources(connection).values())
             yield from _configuration([stored.config for stored in known])
             for stored in known:
                 yield from _source(connection, stored)

@@ -17,7 +17,7 @@ from .options import Progress, clear_errors, sidecar_option
 
 if TYPE_CHECKING:
     from ..embeddings.base import Embedder
-    from ..index.changes import Reading
+    from ..index.changes import Snapshot
     from ..index.config import Selection
     from ..index.indexer import Failure, Report
     from ..sources.registry import SourceConfig
@@ -160,7 +160,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             rebuild=options.rebuild,
             verify_model=options.model is not None,
             hooks=indexer.Hooks(
-                on_read=lambda config, reading: options.say(_reading_text(config, reading)),
+                on_read=lambda config, snapshot: options.say(_reading_text(config, snapshot)),
                 on_failure=on_failure,
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
@@ -213,7 +213,7 @@ def _select(options: Options) -> Selection:
     known = []
     if database.is_made(options.path):
         with closing(database.connect(options.path)) as connection:
-            known = [stored.config for stored in rows.all_sources(connection)]
+            known = [stored.config for stored in rows.read_sources(connection).values()]
     found = config.find_configuration(options.config_path)
     configured = config.read_configuration(found, known) if found else None
     if not options.remove:
@@ -241,7 +241,7 @@ def _select(options: Options) -> Selection:
 
 def _preview(path: Path, selection: Selection) -> str | None:
     """Print what a run would change; return why the command fails, if a source can't be read."""
-    from ..index import changes, database, schema
+    from ..index import changes, database, rows, schema
     from ..sources import SourceError
 
     failed = 0
@@ -249,25 +249,25 @@ def _preview(path: Path, selection: Selection) -> str | None:
         connection = None
         if path.exists():
             connection = cleanup.enter_context(closing(database.connect(path)))
-        known = changes.known_sources(connection) if connection is not None else {}
+        known = rows.read_sources(connection) if connection is not None else {}
         comparable = connection if connection and schema.is_current(connection) else None
         for config in selection.read:
             try:
-                reading = changes.read_if_changed(comparable, config, known.get(config.name))
+                snapshot = changes.read_if_changed(comparable, config, known.get(config.name))
             except SourceError as error:
                 click.echo(f"{config.name}: {error}", err=True)
                 failed += 1
                 continue
-            if reading is None:
+            if snapshot is None:
                 click.echo(f"Nothing has changed in {config.location}. Nothing was written.")
                 continue
-            added, changed, removed = reading.count, 0, 0
+            added, changed, removed = snapshot.count, 0, 0
             if connection is not None:
-                change = changes.changes(connection, reading)
+                change = changes.diff(connection, snapshot)
                 added, changed = len(change.added), len(change.changed)
                 removed = len(change.removed)
             click.echo(
-                f"{config.location}: {counted(reading.count, 'note')}. "
+                f"{config.location}: {counted(snapshot.count, 'note')}. "
                 f"Would add {added:,}, change {changed:,}, remove {removed:,}. Nothing was written."
             )
     for name in selection.remove:
@@ -290,7 +290,7 @@ def _watch(selection: Selection, options: Options) -> None:
 
 def _listing(path: Path) -> str:
     from ..index import changes, database
-    from ..index.rows import all_sources
+    from ..index.rows import read_sources
     from ..sources import SourceError
     from .terminal import table
 
@@ -298,7 +298,7 @@ def _listing(path: Path) -> str:
     below: list[str] = []
     if database.is_made(path):
         with closing(database.connect(path)) as connection:
-            for stored in all_sources(connection):
+            for stored in read_sources(connection).values():
                 config = stored.config
                 try:
                     changed = f"{changes.count_changes(connection, stored):,}"
@@ -314,13 +314,13 @@ def _listing(path: Path) -> str:
     return "\n".join([*table(rows), *below])
 
 
-def _reading_text(config: SourceConfig, reading: Reading | None) -> str:
-    if reading is None:
+def _reading_text(config: SourceConfig, snapshot: Snapshot | None) -> str:
+    if snapshot is None:
         return f"Nothing has changed in {config.location}"
-    read = counted(reading.count, "note")
-    if reading.unchanged:
-        read = f"{len(reading.notes):,} of {read}"
-    skipped = _skipped_lines(config.name, reading.skipped, MAX_SKIPPED_LINES)
+    read = counted(snapshot.count, "note")
+    if snapshot.unchanged:
+        read = f"{len(snapshot.notes):,} of {read}"
+    skipped = _skipped_lines(config.name, snapshot.skipped, MAX_SKIPPED_LINES)
     return "\n".join([f"Read {read} from {config.location}", *skipped])
 
 

@@ -1,9 +1,9 @@
-"""A source's notes → how they differ from what the index file holds. Writes nothing."""
+"""A source → how its notes differ from what the index file holds. Writes nothing."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -11,41 +11,42 @@ from ..notes import Note, fold_tag
 from ..sources import Incremental, Source, SourceError, Unchanged
 from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
-from . import rows as stored_notes
-from . import rows as stored_sources
-from . import schema
+from . import rows, schema
 from .rows import StoredSource
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a source said, and the state that it was in just before it was read."""
+@dataclass
+class Snapshot:
+    """What a source contained when it was read, and the state that it was in just before."""
 
     config: SourceConfig
     source: Source
     state: str
-    notes: Collection[Note]
-    unchanged: frozenset[str]  # keys of notes that are as the sidecar has them, by their stamps
-    same: dict[str, str | None]  # the same of notes that were read: key → new stamp
-    skipped: tuple[str, ...]
-    seconds: float
+    notes: list[Note] = field(default_factory=list)  # those that may differ from what is stored
+    unchanged: set[str] = field(default_factory=set)  # keys of notes that weren't read again
+    # Notes that were read and are as they are stored: key → new stamp.
+    restamped: dict[str, str | None] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
+    seconds: float = 0.0
 
     @property
     def count(self) -> int:
-        return len(self.notes) + len(self.unchanged) + len(self.same)
+        """The number of notes in the source."""
+        return len(self.notes) + len(self.unchanged) + len(self.restamped)
 
 
 @dataclass(frozen=True)
-class Changes:
-    """How a source differs from what the sidecar holds of it."""
+class Diff:
+    """How a source differs from what the index file holds of it."""
 
-    added: Collection[Note]
-    changed: Collection[tuple[int, Note]]  # with their ids in the sidecar
-    touched: tuple[tuple[int, str | None], ...]  # ids and new stamps of notes that are as they were
-    removed: tuple[int, ...]
+    added: Sequence[Note] = ()
+    changed: Sequence[tuple[int, Note]] = ()  # with their ids in the index file
+    restamped: Sequence[tuple[int, str]] = ()  # ids and new stamps of notes that are as they were
+    removed: Sequence[int] = ()
 
     @property
     def count(self) -> int:
+        """The number of notes that differ."""
         return len(self.added) + len(self.changed) + len(self.removed)
 
 
@@ -55,70 +56,64 @@ def read(
     known: Mapping[str, str] | None = None,
     state: str | None = None,
     fingerprints: Mapping[str, str] | None = None,
-) -> Reading:
-    """Read a source: whole, or if it can and there are ``known`` stamps by key, what changed since.
+) -> Snapshot:
+    """Read a source: all of it, or only what changed if it can tell that from stamps.
 
-    :param config: how it is to be read; without one, everything that isn't in the trash
-    :param fingerprints: of the notes that the sidecar has, by key: those that are as they were aren't kept in memory
-    :param state: its state, where the caller has just asked for it
+    :param config: how to read it; without one, everything that isn't in the trash
+    :param known: stamps of the stored notes by key
+    :param state: the source's state, if the caller has just asked for it
+    :param fingerprints: of the stored notes by key: those that are the same aren't kept in memory
     :raises SourceError: if it can't be read, whatever the reason
     """
     config = config or SourceConfig(source.name, "", source.location)
     started = time.perf_counter()
     try:
-        # Before the notes: a change in between shows as one more run, never as none.
-        state = source.state() if state is None else state
+        # Before the notes: a change in between then means one run more, never one too few.
+        snapshot = Snapshot(config, source, source.state() if state is None else state)
         if known and isinstance(source, Incremental):
-            told = source.read_changed(known, include_trashed=config.include_trashed)
+            items = source.read_changed(known, include_trashed=config.include_trashed)
         else:
-            told = source.read(include_trashed=config.include_trashed)
-        sorted_out = _sorted_out(told, known or {}, fingerprints or {}, config.never)
+            items = source.read(include_trashed=config.include_trashed)
+        _take_in(snapshot, items, known or {}, fingerprints or {})
     except SourceError:
         raise
     except Exception as error:
-        # Somebody's own source may fail in any way; it must not take the other sources with it.
+        # A plugin's source may fail in any way; it must not take the other sources with it.
         raise SourceError(
-            f"{source.location} could not be read: {type(error).__name__}: {error}. "
-            f"This is a fault of what reads the kind {config.kind or source.name}; please report it. Until it is mended, what "
-            "the index has of this source stays as it was."
+            f"{source.location} could not be read: {type(error).__name__}: {error}. This is a "
+            f"fault in the code that reads sources of the kind {config.kind or source.name}; "
+            "please report it. Until it is fixed, what the index has of this source stays as it "
+            "was."
         ) from error
-    return Reading(
-        config,
-        source,
-        state,
-        sorted_out.notes,
-        frozenset(sorted_out.unchanged),
-        sorted_out.same,
-        (*source.skipped, *sorted_out.skipped),
-        time.perf_counter() - started,
-    )
+    snapshot.skipped[:0] = source.skipped
+    snapshot.seconds = time.perf_counter() - started
+    return snapshot
 
 
 def read_if_changed(
     connection: sqlite3.Connection | None, config: SourceConfig, stored: StoredSource | None
-) -> Reading | None:
-    """Read a source that the sidecar may know; None if nothing in it can have changed.
+) -> Snapshot | None:
+    """Read a source; None if nothing in it can have changed since it was stored.
 
     :raises SourceError: if it can't be read
     """
     source = open_source(config)
     if connection is None or stored is None:
         return read(source, config)
-    known, state = None, None
-    if is_comparable(config, stored):
+    stamps, state = None, None
+    # What was stored holds only if it was read in the same way as now.
+    if stored.config.reads_as(config) and stored.version == reader_version():
         state = current_state(source)
         if state and state == stored.state:
             return None
-        known = stored_notes.stamps(connection, config.name)
-    fingerprints = {
-        key: fingerprint
-        for key, (_, fingerprint) in stored_notes.fingerprints(connection, config.name).items()
-    }
-    return read(source, config, known, state, fingerprints)
+        stamps = rows.stamps(connection, config.name)
+    stored_notes = rows.fingerprints(connection, config.name)
+    fingerprints = {key: fingerprint for key, (_, fingerprint) in stored_notes.items()}
+    return read(source, config, stamps, state, fingerprints)
 
 
 def current_state(source: Source) -> str | None:
-    """A source's state; None if asking for it fails in a way that only reading it explains.
+    """Return a source's state; None if it fails in a way that only reading it explains.
 
     :raises SourceError: if the source says itself what is wrong
     """
@@ -130,57 +125,44 @@ def current_state(source: Source) -> str | None:
         return None
 
 
-def is_comparable(config: SourceConfig, stored: StoredSource | None) -> bool:
-    """Whether what was read of a source holds for the way in which it is read now."""
-    return (
-        stored is not None and stored.config.reads_as(config) and stored.version == reader_version()
-    )
-
-
-def changes(connection: sqlite3.Connection, reading: Reading) -> Changes:
-    """What writing a reading into the sidecar does."""
-    known = stored_notes.fingerprints(connection, reading.config.name)
-    for key in reading.unchanged:
-        del known[key]
-    touched = []
-    for key, stamp in reading.same.items():
-        note_id, _ = known.pop(key, (None, None))
+def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
+    """Return what writing a snapshot into the index file would change."""
+    stored = rows.fingerprints(connection, snapshot.config.name)
+    for key in snapshot.unchanged:
+        del stored[key]
+    restamped: list[tuple[int, str]] = []
+    for key, stamp in snapshot.restamped.items():
+        note_id, _ = stored.pop(key, (None, ""))
         if note_id is not None and stamp is not None:
-            touched.append((note_id, stamp))
-    if not known:  # as in a first run: nothing to compare with
-        return Changes(reading.notes, (), tuple(touched), ())
+            restamped.append((note_id, stamp))
+    if not stored:  # as in a first run: nothing to compare with
+        return Diff(snapshot.notes, restamped=restamped)
     added: list[Note] = []
     changed: list[tuple[int, Note]] = []
-    for note in reading.notes:
-        note_id, fingerprint = known.pop(note.key, (None, None))
+    for note in snapshot.notes:
+        note_id, fingerprint = stored.pop(note.key, (None, ""))
         if note_id is None:
             added.append(note)
         elif fingerprint != note.fingerprint():
             changed.append((note_id, note))
         elif note.stamp is not None:
-            touched.append((note_id, note.stamp))
-    removed = tuple(note_id for note_id, _ in known.values())
-    return Changes(added, changed, tuple(touched), removed)
+            restamped.append((note_id, note.stamp))
+    return Diff(added, changed, restamped, [note_id for note_id, _ in stored.values()])
 
 
 def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
-    """Notes of a source that were added, changed or removed since it was indexed.
+    """Return how many notes of a source were added, changed or removed since it was indexed.
 
     :raises SourceError: if it can't be read
     """
     if not schema.is_current(connection):
         return 0  # nothing to compare with before the next run
-    reading = read_if_changed(connection, stored.config, stored)
-    return 0 if reading is None else changes(connection, reading).count
-
-
-def known_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
-    """The sources that the sidecar was made from, by name."""
-    return {stored.config.name: stored for stored in stored_sources.all_sources(connection)}
+    snapshot = read_if_changed(connection, stored.config, stored)
+    return 0 if snapshot is None else diff(connection, snapshot).count
 
 
 def reader_version() -> str | None:
-    """The version of this package: another one may read more of a note, so that its sources are read again."""
+    """Return the version of this package: another one may read more of a note."""
     try:
         return version("datasette-bear-search")
     except PackageNotFoundError:  # not installed, run from its folder
@@ -188,7 +170,7 @@ def reader_version() -> str | None:
 
 
 def has_tag(note: Note, tags: Collection[str]) -> bool:
-    """Whether a note has one of these tags, or one nested below them."""
+    """Return whether a note has one of these tags, or one nested below them."""
     if not tags:
         return False
     folded = [fold_tag(tag) for tag in tags]
@@ -196,52 +178,38 @@ def has_tag(note: Note, tags: Collection[str]) -> bool:
     return any(name == tag or name.startswith(f"{tag}/") for name in own for tag in folded)
 
 
-@dataclass
-class _SortedOut:
-    """What a source told, by what is to be done with it."""
-
-    notes: list[Note] = field(default_factory=list)
-    unchanged: set[str] = field(default_factory=set)
-    same: dict[str, str | None] = field(default_factory=dict)
-    skipped: list[str] = field(default_factory=list)  # lines on what is left out
-
-
-def _sorted_out(
-    told: Iterable[Note | Unchanged],
+def _take_in(
+    snapshot: Snapshot,
+    items: Iterable[Note | Unchanged],
     known: Mapping[str, str],
     fingerprints: Mapping[str, str],
-    never: tuple[str, ...],
-) -> _SortedOut:
-    found = _SortedOut()
+) -> None:
     seen: set[str] = set()
-    for item in told:
+    for item in items:
         key = item.key
         if key in seen:
-            found.skipped.append(
+            snapshot.skipped.append(
                 f"{key}: there is another note with this key; the first one counts"
             )
         elif isinstance(item, Note):
-            if has_tag(item, never):
+            if has_tag(item, snapshot.config.never):
                 continue
             seen.add(key)
             note = _storable(item)
             fingerprint = fingerprints.get(key)
             if fingerprint is not None and fingerprint == note.fingerprint():
-                found.same[key] = note.stamp
+                snapshot.restamped[key] = note.stamp
             else:
-                found.notes.append(note)
+                snapshot.notes.append(note)
         elif key in known:
             seen.add(key)
-            found.unchanged.add(key)
+            snapshot.unchanged.add(key)
         else:
-            raise SourceError(
-                f"The source said that {key} is as it was, but was never told how it was."
-            )
-    return found
+            raise SourceError(f"The source says that {key} is unchanged, but it was never read.")
 
 
 def _storable(note: Note) -> Note:
-    """A note whose texts SQLite can keep: without NULs and halves of surrogate pairs."""
+    """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
     if all(map(_is_storable, (note.title, note.body, note.attachments))):
         return note
     clean = {

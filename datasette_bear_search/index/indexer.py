@@ -1,4 +1,9 @@
-"""How close in meaning is close? The cosine below which nothing in this library is really about a query."""
+"""Sources → the index file: what changed, what is gone, and the vectors that are missing.
+
+Text comes first and is searchable as soon as it is committed; vectors follow in batches, each
+committed. A run that is killed leaves an index that works, and the next run does the rest. A source
+that can't be read keeps what the index has of it, and keeps no other source from being indexed.
+"""
 
 from __future__ import annotations
 
@@ -11,233 +16,60 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import Note
 from ..sources import SourceError
 from ..sources.registry import SourceConfig
 from ..sqlite import sqlite3
-from . import database, schema, vectors
-from . import rows as folding
-from . import rows as stored_notes
-from . import rows as stored_sources
-from . import vectors as passage_index
-from .changes import Changes, Reading, changes, known_sources, read, read_if_changed, reader_version
+from . import database, rows, schema, vectors
+from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
 from .chunking import passages
-from .rows import Prepared, StoredSource
+from .database import get_meta, set_meta, transaction
+from .rows import NoteRows, StoredSource
 
-# Words that have nothing to do with each other: what a library holds that is nearest to them is near by chance. Each
-# triple is about nothing, so that no library is about it.
+__all__ = ["IndexBusy", "Report", "index", "read", "update"]
+
+T = TypeVar("T")
+
+# Notes in a transaction, and characters in them: few enough that a search never waits long for the
+# lock and that they don't fill the memory, enough that commits cost little.
+NOTES_PER_COMMIT = 1000
+CHARACTERS_PER_COMMIT = 4_000_000
+
+# Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
+PASSAGES_PER_COMMIT = 128
+
+# Passages that are sorted by length before they are cut into batches: equal lengths need no padding.
+PASSAGES_PER_WINDOW = 4096
+
+# Queries about nothing, so that no library is about them: what is nearest to them is so by chance.
 UNRELATED = (
-    "purple anvil homework", "tax giraffe clarinet", "velvet tractor vowel", "marble insurance penguin",
-    "yogurt satellite glove", "violin gravel election", "cactus invoice lullaby", "hammer mist parliament",
-    "pillow uranium bishop", "lobster algebra curtain", "candle bicycle enzyme", "trumpet moss mortgage",
+    "purple anvil homework", "tax giraffe clarinet", "velvet tractor vowel",
+    "marble insurance penguin", "yogurt satellite glove", "violin gravel election",
+    "cactus invoice lullaby", "hammer mist parliament", "pillow uranium bishop",
+    "lobster algebra curtain", "candle bicycle enzyme", "trumpet moss mortgage",
     "snow ledger papaya", "dragon sewer almanac", "pepper orbit sandal", "thimble glacier jury",
     "carpet volcano tuba", "button harvest sonar", "wig monsoon calculus", "ladder saffron treaty",
     "walrus zipper opera", "kettle comet lawyer", "broom plasma verse", "igloo mustard census",
 )  # fmt: skip
 
-# Standard deviations above the mean nearest similarity of unrelated queries. On five test collections that comes to .26
-# to .39; 95 of 100 of their own queries are closer than .43 (single words than .27), of nonsense at most one in ten than that.
+# Standard deviations above the mean nearest similarity of unrelated queries. On five collections
+# that comes to .26 to .39; 95 of 100 of their own queries are closer than .43 (single words than
+# .27), of nonsense at most one in ten is closer than the threshold.
 DEVIATIONS = 1.5
 
-# Of a large library, the nearest passages by signs among which the nearest one is looked for.
-LOOKED_AT = 50
+# Candidates among which the nearest passage to an unrelated query is looked for, in a large library.
+UNRELATED_CANDIDATES = 50
 
-
-def floor(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
-    """The cosine similarity that few unrelated queries reach; None without vectors.
-
-    Something is nearer by chance in a larger library, or in one of many subjects: that is why it is measured on the
-    library itself.
-
-    :raises ModelUnavailable: if the model can't be loaded
-    """
-    vectors = [
-        closest
-        for vector in embedder.embed_queries(UNRELATED)
-        if vector and (closest := _closest(connection, vector)) is not None
-    ]
-    if len(vectors) < 2:
-        return None
-    return statistics.mean(vectors) + DEVIATIONS * statistics.stdev(vectors)
-
-
-def _closest(connection: sqlite3.Connection, vector: bytes) -> float | None:
-    """The greatest similarity of a vector to a passage; None if there are no passages."""
-    vectors.register(connection)
-    [similarity] = connection.execute(
-        f"select max(value) from json_each(nearest_passages(:vector, {LOOKED_AT}))",
-        {"vector": vector},
-    ).fetchone()
-    return similarity
-
-
-def calibrate(connection: sqlite3.Connection, embedder: Embedder) -> None:
-    """Measure the floor and keep it in the sidecar.
-
-    :raises ModelUnavailable: if the model can't be loaded
-    """
-    measured = floor(connection, embedder)
-    with database.transaction(connection):
-        database.set_meta(connection, floor=None if measured is None else round(measured, 4))
-
-
-# The vectors that are missing: made in batches, each committed, so that a run that dies loses little.
-
-# Passages a transaction: some seconds of work on a slow machine, which is all that a kill can lose.
-PASSAGES_PER_COMMIT = 128
-
-# Passages that are sorted by length before they are cut into batches. Batches of equal lengths need no padding.
-PASSAGES_PER_WINDOW = 4096
-
-# Measuring takes as long as two dozen searches, and what one changed note does to it is nothing.
+# The share of passages that has to be new before the threshold is measured again, which takes as
+# long as two dozen searches.
 RECALIBRATE_SHARE = 0.05
 
 
-@dataclass
-class Embedded:
-    """What a run of the model did."""
-
-    count: int = 0
-    refused: int = 0  # passages for which the model gave no usable vector
-    notices: list[str] = field(default_factory=list)
-
-
-def embed_pending(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    *,
-    verify_model: bool = False,
-    on_embedded: Callable[[int, int], None] = lambda done, total: None,
-) -> Embedded:
-    """Make the vectors of all passages that have none, or of all of them if the stored ones are another model's.
-
-    :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
-    :raises ModelUnavailable: if the model can't be loaded
-    """
-    run = Embedded()
-    can_index = database.has_vector_extension(connection)
-    state = database.read_state(connection)
-    if not state.pending and state.model == embedder.name and not verify_model:
-        # Nothing to do, and no need to load a model to know it. But another version may have laid out the index.
-        if can_index and state.has_vectors:
-            with database.transaction(connection):
-                passage_index.prepare(connection)
-        return run
-    if not can_index:
-        run.notices.append(
-            "This Python can't load sqlite-vec, so notes are found by their words only. "
-            "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite extensions."
-        )
-        return run
-    embedder.load()
-    _prepare(connection, embedder, is_other_model=state.fingerprint != embedder.fingerprint)
-    total = database.read_state(connection).pending
-    done = 0
-    if total:
-        on_embedded(done, total)
-    embedder.prepare_for_batch(total)
-    for batch in _pending_passages(connection, embedder):
-        vectors = embedder.embed_documents([text for _, text in batch])
-        rows = [
-            (passage_id, vector)
-            for (passage_id, _), vector in zip(batch, vectors)
-            if vector is not None
-        ]
-        with database.transaction(connection):
-            passage_index.add(connection, rows)
-        run.count += len(rows)
-        run.refused += len(batch) - len(rows)
-        done += len(batch)
-        on_embedded(done, total)
-    _calibrate(connection, embedder, run.count)
-    if run.refused:
-        run.notices.append(
-            f"The model gave no usable vector for {run.refused} passages. They are found by their words only."
-        )
-    return run
-
-
-def batches(items: Sequence, size: int) -> Iterator[Sequence]:
-    """The items, so many at a time."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def _prepare(connection: sqlite3.Connection, embedder: Embedder, *, is_other_model: bool) -> None:
-    with database.transaction(connection):
-        if is_other_model:
-            passage_index.drop(connection)
-            database.set_meta(
-                connection,
-                model=embedder.name,
-                dimension=embedder.dimension,
-                fingerprint=embedder.fingerprint,
-            )
-        stored_notes.cut_again(connection, embedder.max_tokens)
-        # After it, when it is known how many passages there are.
-        passage_index.prepare(connection)
-
-
-def _calibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
-    """Measure anew how close close is, when so many passages are new that it may be different now."""
-    new += int(database.get_meta(connection, "uncalibrated") or 0)
-    [count] = connection.execute("select count(*) from passages").fetchone()
-    if new > RECALIBRATE_SHARE * count or database.get_meta(connection, "floor") is None:
-        calibrate(connection, embedder)
-        new = 0
-    with database.transaction(connection):
-        database.set_meta(connection, uncalibrated=new)
-
-
-def _pending_passages(
-    connection: sqlite3.Connection, embedder: Embedder
-) -> Iterator[Sequence[tuple[int, str]]]:
-    """Batches of (passage id, text to embed); within a window those of like length stand together."""
-    last = 0
-    while True:
-        window = connection.execute(
-            "select id, note_id, position from passages where not embedded and id > ? order by id limit ?",
-            [last, PASSAGES_PER_WINDOW],
-        ).fetchall()
-        if not window:
-            return
-        last = window[-1][0]
-        wanted: dict[int, dict[int, int]] = {}
-        for passage_id, note_id, position in window:
-            wanted.setdefault(note_id, {})[position] = passage_id
-        texts = []
-        max_tokens = stored_notes.max_tokens(connection)
-        for note_id, positions in wanted.items():
-            title, body = connection.execute(
-                "select title, body from notes where id = ?", [note_id]
-            ).fetchone()
-            for passage in passages(title, body, max_tokens=max_tokens):
-                if passage.position in positions:
-                    texts.append((positions[passage.position], passage.text))
-        # Not by letters: passages are cut to like numbers of them, and half as many tokens again would be filled up.
-        lengths = embedder.lengths([text for _, text in texts])
-        texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
-        yield from batches(texts, PASSAGES_PER_COMMIT)
-
-
-# Sources' notes → the sidecar: what changed, what vanished, and the vectors that are missing.
-#
-# Text comes first and is searchable as soon as it is committed; vectors follow in batches, each committed. A run that
-# is killed leaves a sidecar that works, and the next run does what is left. A source that can't be read keeps what the
-# sidecar has of it, and keeps no other source from being indexed.
-
-__all__ = ["IndexBusy", "Report", "index", "now", "read", "update"]
-
-# Notes a transaction, and characters in them: few enough that a search never waits long for the lock and that they don't
-# fill the memory, enough that commits cost little.
-NOTES_PER_COMMIT = 1000
-CHARACTERS_PER_COMMIT = 4_000_000
-
-
 class IndexBusy(Exception):
-    """Another run is writing this sidecar."""
+    """Another run is writing this index file."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +84,7 @@ class Failure:
 class Report:
     """What a run did."""
 
-    notes: int = 0  # in the sidecar afterwards
+    notes: int = 0  # in the index afterwards
     added: int = 0
     changed: int = 0
     removed: int = 0
@@ -270,10 +102,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What is told how a run goes. Each is called in the thread of the run."""
+    """Callbacks on the progress of a run, in the run's own thread."""
 
-    on_read: Callable[[SourceConfig, Reading | None], None] = lambda config, reading: None
-    """After each source; None instead of a reading if nothing in it can have changed."""
+    on_read: Callable[[SourceConfig, Snapshot | None], None] = lambda config, snapshot: None
+    """After each source; None instead of a snapshot if nothing in it can have changed."""
     on_failure: Callable[[Failure], None] = lambda failure: None
     on_text: Callable[[Report], None] = lambda report: None
     """When all text is searchable."""
@@ -295,35 +127,36 @@ def update(
     tidy: bool = True,
     hooks: Hooks = SILENT,
 ) -> Report:
-    """Bring the sidecar at ``path`` to what the sources say now. Other sources in it stay as they are.
+    """Bring the index file at ``path`` up to date with these sources; others in it stay as they are.
 
     :param embedder: makes the vectors; None leaves passages without one
-    :param remove: names of sources whose notes leave the sidecar
-    :param rebuild: empty the sidecar first; nothing happens if one of the sources can't be read
-    :param verify_model: load the model even if no passage waits, to see whether the stored vectors are its own
-    :param tidy: leave no trace of a note's old words in the file; without it that is left to a later run
+    :param remove: names of sources whose notes leave the index
+    :param rebuild: empty the index first; nothing happens if one of the sources can't be read
+    :param verify_model: load the model even if no passage is pending, to compare its fingerprint
+    :param tidy: leave no trace of a note's old words in the file; else a later run does that
     :raises IndexBusy: if another run is at work
-    :raises SidecarError: if the sidecar can't be written
+    :raises SidecarError: if the index can't be written
     """
     report = Report()
     with _only_run(path), ExitStack() as cleanup:
         connection = None
         if path.exists():
             connection = cleanup.enter_context(database.open_for_writing(path))
-        readings = _read_all(connection, configs, rebuild, report, hooks)
+        snapshots = _read_all(connection, configs, rebuild, report, hooks)
         if connection is None:
-            if not readings and report.failures:
+            if not snapshots and report.failures:
                 return report  # and leave no empty file behind
             connection = cleanup.enter_context(database.open_for_writing(path))
         if rebuild and report.failures:
             report.notices.append(
-                "Nothing was rebuilt, because the notes of a source that can't be read would be lost. Mend it, or take "
-                f"it out first: datasette bear-index --remove {report.failures[0].source}"
+                "Nothing was rebuilt, because the notes of a source that can't be read would be "
+                "lost. Fix it, or take it out first: datasette bear-index --remove "
+                f"{report.failures[0].source}"
             )
-            readings = []
+            snapshots = []
         elif rebuild:
             database.reset(connection)
-        _write_text(connection, readings, list(remove), tidy, report)
+        _write_text(connection, snapshots, list(remove), tidy, report)
         hooks.on_text(report)
         if embedder is not None:
             _write_vectors(connection, embedder, report, hooks.on_embedded, verify_model)
@@ -333,28 +166,23 @@ def update(
 
 def index(
     path: Path,
-    readings: Sequence[Reading],
+    snapshots: Sequence[Snapshot],
     embedder: Embedder | None,
     *,
-    on_embedded: Callable[[int, int], None] = lambda done, total: None,
+    on_embedded: Callable[[int, int], None] = SILENT.on_embedded,
 ) -> Report:
-    """Write readings that are whole into the sidecar at ``path``; the rest is as in :func:`update`."""
-    report = Report(read_seconds=sum(reading.seconds for reading in readings))
+    """Write whole snapshots into the index file at ``path``; else the same as :func:`update`."""
+    report = Report(read_seconds=sum(snapshot.seconds for snapshot in snapshots))
     with _only_run(path), database.open_for_writing(path) as connection:
-        _write_text(connection, readings, [], True, report)
+        _write_text(connection, snapshots, [], True, report)
         if embedder is not None:
             _write_vectors(connection, embedder, report, on_embedded)
         _finish(connection, path, report)
     return report
 
 
-def now() -> str:
-    """The present moment as the sidecar writes it."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def is_busy(path: Path) -> bool:
-    """Whether a run is writing the sidecar at ``path``."""
+    """Return whether a run is writing the index file at ``path``."""
     if not Path(f"{path}.lock").exists():
         return False
     try:
@@ -394,93 +222,167 @@ def _read_all(
     rebuild: bool,
     report: Report,
     hooks: Hooks,
-) -> list[Reading]:
+) -> list[Snapshot]:
     stored: dict[str, StoredSource] = {}
     if connection is not None and not rebuild:
-        stored = known_sources(connection)
-    readings = []
+        stored = rows.read_sources(connection)
+    snapshots = []
     for config in configs:
         started = time.perf_counter()
         try:
-            reading = read_if_changed(connection, config, stored.get(config.name))
+            snapshot = read_if_changed(connection, config, stored.get(config.name))
         except SourceError as error:
             report.failures.append(Failure(config.name, str(error)))
             hooks.on_failure(report.failures[-1])
             continue
         finally:
             report.read_seconds += time.perf_counter() - started
-        hooks.on_read(config, reading)
-        if reading is not None:
-            readings.append(reading)
+        hooks.on_read(config, snapshot)
+        if snapshot is not None:
+            snapshots.append(snapshot)
         elif connection is not None:
-            stored_sources.set_config_file(connection, config)
-    return readings
+            rows.set_config_file(connection, config)
+    return snapshots
+
+
+def _finish(connection: sqlite3.Connection, path: Path, report: Report) -> None:
+    with transaction(connection):
+        set_meta(connection, indexed=_now())
+    report.notes = database.count_notes(connection)
+    report.pending = database.read_state(connection).pending
+    report.size = path.stat().st_size
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# --- text
 
 
 def _write_text(
     connection: sqlite3.Connection,
-    readings: Sequence[Reading],
-    remove: list[str],
+    snapshots: Sequence[Snapshot],
+    remove: Sequence[str],
     tidy: bool,
     report: Report,
 ) -> None:
     started = time.perf_counter()
-    todo = [(reading, changes(connection, reading)) for reading in readings]
-    encrypted = [
-        (reading.config.name, note_id, note)
-        for reading, change in todo
-        for note_id, note in change.changed
-        if note.encrypted
-    ]
-    with database.transaction(connection):
-        stored_notes.cut_again(connection)
-        # What left a source leaves the sidecar before anything else happens.
-        gone = [
-            *stored_notes.ids_of(connection, remove),
-            *(note_id for _, change in todo for note_id in change.removed),
-        ]
-        stored_notes.remove(connection, gone)
-        max_tokens = stored_notes.max_tokens(connection)
-        for source_name, note_id, note in encrypted:
-            new = stored_notes.prepared(source_name, note, max_tokens)
-            stored_notes.update(connection, note_id, new)
-        stored_sources.forget(connection, remove)
-        for reading in readings:
-            # Without its state: a run that dies before the notes are written leaves it to be read again.
-            _write_source(connection, reading, state="")
-        if gone or any(len(change.changed) for _, change in todo):
-            database.set_meta(connection, old_text_in_fts="yes")
-        if gone or remove or any(change.count for _, change in todo):
-            # Kept, because the run after one that dies may find nothing left to change but this.
-            database.set_meta(connection, links_to_resolve="yes")
-    for reading, change in todo:
-        _write_notes(connection, reading.config.name, change, max_tokens)
+    diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
+    has_withdrawn = _withdraw(connection, diffs, remove, report)
+    max_tokens = rows.max_tokens(connection)
+    for snapshot, change in diffs:
+        _write_notes(connection, snapshot.config.name, change, max_tokens)
         report.added += len(change.added)
         report.changed += len(change.changed)
-    report.removed += len(gone)
-    with database.transaction(connection):
-        if database.get_meta(connection, "links_to_resolve"):
-            stored_notes.resolve_links(connection)
-            stored_notes.remove_unused_tags(connection)
-            folding.fold(connection)
+    with transaction(connection):
+        if get_meta(connection, "links_to_resolve"):
+            rows.resolve_links(connection)
+            rows.remove_unused_tags(connection)
+            rows.deduplicate(connection)
             connection.execute("delete from meta where key = 'links_to_resolve'")
-        # What was deleted or encrypted never waits.
-        if (tidy or gone or encrypted) and database.get_meta(connection, "old_text_in_fts"):
+        if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
             _forget_old_words(connection)
-        for reading, change in todo:
-            stored_notes.set_stamps(connection, change.touched)
-            _write_source(connection, reading, state=reading.state)
+        for snapshot, change in diffs:
+            rows.set_stamps(connection, change.restamped)
+            _write_source(connection, snapshot, state=snapshot.state)
     report.pending = database.read_state(connection).pending
     report.text_seconds = time.perf_counter() - started
 
 
-def _without_model(state: database.State, embedder: Embedder) -> str:
-    """What it means for a person that the model can't be had now."""
-    if not state.has_vectors:
-        return "Until then, notes are found by their words only."
-    if state.model != embedder.name:
-        return f"Until then, the index keeps the model {state.model}."
-    return "Until then, what is new is found by its words only."
+def _withdraw(
+    connection: sqlite3.Connection,
+    diffs: Sequence[tuple[Snapshot, Diff]],
+    remove: Sequence[str],
+    report: Report,
+) -> bool:
+    """Take out text that was deleted or encrypted, before anything else; return whether any was."""
+    with transaction(connection):
+        rows.update_passages(connection)
+        gone = [
+            *rows.note_ids(connection, remove),
+            *(note_id for _, change in diffs for note_id in change.removed),
+        ]
+        rows.remove(connection, gone)
+        rows.remove_sources(connection, remove)
+        max_tokens = rows.max_tokens(connection)
+        has_encrypted = False
+        for snapshot, change in diffs:
+            for note_id, note in change.changed:
+                if note.encrypted:
+                    new = rows.note_rows(snapshot.config.name, note, max_tokens)
+                    rows.update(connection, note_id, new)
+                    has_encrypted = True
+            # Without its state: a run that dies before the notes are written reads it again.
+            _write_source(connection, snapshot, state="")
+        # Kept in the file, because the run after one that dies may find nothing else to do.
+        if gone or any(change.changed for _, change in diffs):
+            set_meta(connection, old_text_in_fts="yes")
+        if gone or remove or any(change.count for _, change in diffs):
+            set_meta(connection, links_to_resolve="yes")
+    report.removed += len(gone)
+    return bool(gone) or has_encrypted
+
+
+def _write_source(connection: sqlite3.Connection, snapshot: Snapshot, *, state: str) -> None:
+    stored = StoredSource(
+        snapshot.config,
+        state=state,
+        read=_now(),
+        notes=snapshot.count,
+        skipped=tuple(snapshot.skipped),
+        version=reader_version(),
+    )
+    rows.write_source(connection, stored, snapshot.source)
+
+
+def _write_notes(
+    connection: sqlite3.Connection, source_name: str, change: Diff, max_tokens: int
+) -> None:
+    added = ((None, note) for note in change.added)
+    # Encrypted ones are written already.
+    changed = (pair for pair in change.changed if not pair[1].encrypted)
+    for batch in _ahead(_note_batches(source_name, chain(added, changed), max_tokens)):
+        with transaction(connection):
+            rows.insert(connection, [new for note_id, new in batch if note_id is None])
+            for note_id, new in batch:
+                if note_id is not None:
+                    rows.update(connection, note_id, new)
+
+
+def _note_batches(
+    source_name: str, notes: Iterable[tuple[int | None, Note]], max_tokens: int
+) -> Iterator[list[tuple[int | None, NoteRows]]]:
+    """Yield notes as rows, with the ids of those that are stored."""
+    batch, characters = [], 0
+    for note_id, note in notes:
+        batch.append((note_id, rows.note_rows(source_name, note, max_tokens)))
+        characters += len(note.body) + len(note.attachments)
+        if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _ahead(batches: Iterator[T]) -> Iterator[T]:
+    """Yield batches; while one is being written, a thread makes the next."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        coming = thread.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = thread.submit(next, batches, None)
+            yield batch
+
+
+def _forget_old_words(connection: sqlite3.Connection) -> None:
+    # FTS5 only marks words as deleted. Merging all its segments writes the index anew without them,
+    # and secure_delete overwrites the old pages.
+    for table in ("notes_fts", schema.WORDS):
+        connection.execute(f"insert into {table} ({table}) values ('optimize')")
+    connection.execute("delete from meta where key = 'old_text_in_fts'")
+
+
+# --- vectors
 
 
 def _write_vectors(
@@ -492,85 +394,157 @@ def _write_vectors(
 ) -> None:
     started = time.perf_counter()
     try:
-        run = embed_pending(
-            connection,
-            embedder,
-            verify_model=verify_model,
-            on_embedded=on_embedded,
-        )
-        report.embedded, report.refused = run.count, run.refused
-        report.notices.extend(run.notices)
+        _embed_pending(connection, embedder, report, on_embedded, verify_model)
     except ModelUnavailable as error:
-        report.model_failure = (
-            f"{error} {_without_model(database.read_state(connection), embedder)}"
-        )
+        consequence = _without_model(database.read_state(connection), embedder)
+        report.model_failure = f"{error} {consequence}"
         report.notices.append(report.model_failure)
     report.embed_seconds = time.perf_counter() - started
 
 
-def _finish(connection: sqlite3.Connection, path: Path, report: Report) -> None:
-    with database.transaction(connection):
-        database.set_meta(connection, indexed=now())
-    report.notes = database.count_notes(connection)
-    report.pending = database.read_state(connection).pending
-    report.size = path.stat().st_size
+def _without_model(state: database.State, embedder: Embedder) -> str:
+    if not state.has_vectors:
+        return "Until then, notes are found by their words only."
+    if state.model != embedder.name:
+        return f"Until then, the index keeps the model {state.model}."
+    return "Until then, what is new is found by its words only."
 
 
-def _write_source(connection: sqlite3.Connection, reading: Reading, *, state: str) -> None:
-    stored = StoredSource(
-        reading.config,
-        state=state,
-        read=now(),
-        notes=reading.count,
-        skipped=reading.skipped,
-        version=reader_version(),
-    )
-    stored_sources.write(connection, stored, reading.source)
-
-
-def _write_notes(
-    connection: sqlite3.Connection, source_name: str, change: Changes, max_tokens: int
+def _embed_pending(
+    connection: sqlite3.Connection,
+    embedder: Embedder,
+    report: Report,
+    on_embedded: Callable[[int, int], None],
+    verify_model: bool,
 ) -> None:
-    added = ((None, note) for note in change.added)
-    # Encrypted ones are written already.
-    changed = (pair for pair in change.changed if not pair[1].encrypted)
-    for batch in _prepared_ahead(source_name, chain(added, changed), max_tokens):
-        with database.transaction(connection):
-            stored_notes.insert(connection, [new for note_id, new in batch if note_id is None])
-            for note_id, new in batch:
-                if note_id is not None:
-                    stored_notes.update(connection, note_id, new)
+    """Make the vectors of all passages that have none; of all, if the stored ones are another model's.
+
+    :raises ModelUnavailable: if the model can't be loaded
+    """
+    has_extension = database.has_vector_extension(connection)
+    state = database.read_state(connection)
+    if not state.pending and state.model == embedder.name and not verify_model:
+        # Nothing to do, and no need to load a model to know it. But the vec0 table may lack something.
+        if has_extension and state.has_vectors:
+            with transaction(connection):
+                vectors.prepare(connection)
+        return
+    if not has_extension:
+        report.notices.append(
+            "This Python can't load sqlite-vec, so notes are found by their words only. Install "
+            "pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite extensions."
+        )
+        return
+    embedder.load()
+    _prepare(connection, embedder, is_other_model=state.fingerprint != embedder.fingerprint)
+    total = database.read_state(connection).pending
+    done = 0
+    if total:
+        on_embedded(done, total)
+    embedder.prepare_for_batch(total)
+    for batch in _pending_passages(connection, embedder):
+        made = embedder.embed_documents([text for _, text in batch])
+        pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
+        with transaction(connection):
+            vectors.add(connection, pairs)
+        report.embedded += len(pairs)
+        report.refused += len(batch) - len(pairs)
+        done += len(batch)
+        on_embedded(done, total)
+    _recalibrate(connection, embedder, report.embedded)
+    if report.refused:
+        report.notices.append(
+            f"The model gave no usable vector for {report.refused} passages. They are found by "
+            "their words only."
+        )
 
 
-def _prepared_ahead(
-    source_name: str, notes: Iterable[tuple[int | None, Note]], max_tokens: int
-) -> Iterator[list[tuple[int | None, Prepared]]]:
-    """Notes with their ids, if they have any, in batches; while one is written, a thread makes the next."""
-    batches = _prepared_batches(source_name, notes, max_tokens)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        coming = thread.submit(next, batches, None)
-        while (batch := coming.result()) is not None:
-            coming = thread.submit(next, batches, None)
-            yield batch
+def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield the items, ``size`` at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
-def _prepared_batches(
-    source_name: str, notes: Iterable[tuple[int | None, Note]], max_tokens: int
-) -> Iterator[list[tuple[int | None, Prepared]]]:
-    batch, characters = [], 0
-    for note_id, note in notes:
-        batch.append((note_id, stored_notes.prepared(source_name, note, max_tokens)))
-        characters += len(note.body) + len(note.attachments)
-        if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
+def _prepare(connection: sqlite3.Connection, embedder: Embedder, *, is_other_model: bool) -> None:
+    with transaction(connection):
+        if is_other_model:
+            vectors.drop(connection)
+            set_meta(
+                connection,
+                model=embedder.name,
+                dimension=embedder.dimension,
+                fingerprint=embedder.fingerprint,
+            )
+        rows.update_passages(connection, embedder.max_tokens)
+        # After it, when it is known how many passages there are.
+        vectors.prepare(connection)
 
 
-def _forget_old_words(connection: sqlite3.Connection) -> None:
-    # FTS5 only marks words as deleted. Merging all its segments writes the index anew without them, and secure_delete
-    # overwrites the old pages.
-    for table in ("notes_fts", schema.WORDS):
-        connection.execute(f"insert into {table} ({table}) values ('optimize')")
-    connection.execute("delete from meta where key = 'old_text_in_fts'")
+def _pending_passages(
+    connection: sqlite3.Connection, embedder: Embedder
+) -> Iterator[Sequence[tuple[int, str]]]:
+    """Yield batches of (passage id, text to embed), within a window by length."""
+    last = 0
+    while True:
+        window = connection.execute(
+            """
+            select id, note_id, position
+            from passages
+            where not embedded and id > ?
+            order by id
+            limit ?
+            """,
+            [last, PASSAGES_PER_WINDOW],
+        ).fetchall()
+        if not window:
+            return
+        last = window[-1][0]
+        wanted: dict[int, dict[int, int]] = {}
+        for passage_id, note_id, position in window:
+            wanted.setdefault(note_id, {})[position] = passage_id
+        texts = []
+        max_tokens = rows.max_tokens(connection)
+        for note_id, positions in wanted.items():
+            title, body = connection.execute(
+                "select title, body from notes where id = ?", [note_id]
+            ).fetchone()
+            for passage in passages(title, body, max_tokens=max_tokens):
+                if passage.position in positions:
+                    texts.append((positions[passage.position], passage.text))
+        # In tokens, not letters: passages are cut to like numbers of these, and half as many tokens
+        # again would be padding.
+        lengths = embedder.lengths([text for _, text in texts])
+        texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
+        yield from batches(texts, PASSAGES_PER_COMMIT)
+
+
+def _recalibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
+    """Measure the similarity threshold again if enough passages are new."""
+    new += int(get_meta(connection, "uncalibrated") or 0)
+    [count] = connection.execute("select count(*) from passages").fetchone()
+    threshold = get_meta(connection, "floor")
+    if new > RECALIBRATE_SHARE * count or threshold is None:
+        measured = similarity_threshold(connection, embedder)
+        threshold = None if measured is None else str(round(measured, 4))
+        new = 0
+    with transaction(connection):
+        set_meta(connection, floor=threshold, uncalibrated=new)
+
+
+def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
+    """Return the cosine similarity that few unrelated queries reach; None without vectors.
+
+    It is measured on the library itself, because in a larger library, or one on more subjects, more
+    is near by chance.
+
+    :raises ModelUnavailable: if the model can't be loaded
+    """
+    stored = vectors.load(connection)
+    nearest = [
+        found[0][1]
+        for query in embedder.embed_queries(UNRELATED)
+        if query and (found := stored.nearest(connection, query, UNRELATED_CANDIDATES, None))
+    ]
+    if len(nearest) < 2:
+        return None
+    return statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)

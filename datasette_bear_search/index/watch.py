@@ -15,10 +15,10 @@ from typing import Generic, TypeVar
 
 from ..embeddings.base import Embedder
 from ..sources import SourceError
-from ..sources.registry import SourceConfig
+from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
-from . import changes, database, indexer
-from . import rows as stored_sources
+from . import changes, database, indexer, rows
+from .changes import Snapshot
 from .database import SidecarError, explained
 from .rows import StoredSource
 
@@ -138,10 +138,10 @@ class _Checker:
 
     def _read_sources(self) -> list[StoredSource]:
         with closing(database.connect(self._path)) as connection:
-            return stored_sources.all_sources(connection)
+            return list(rows.read_sources(connection).values())
 
     def _changes(self, stored: StoredSource) -> int:
-        source = changes.open_source(stored.config)
+        source = open_source(stored.config)
         state = changes.current_state(source) or ""
         if state and state == stored.state:
             return 0
@@ -339,9 +339,9 @@ class Watcher:
         started = time.perf_counter()
         changed: list[str] = []
 
-        def on_read(config: SourceConfig, reading: indexer.Reading | None) -> None:
+        def on_read(config: SourceConfig, snapshot: Snapshot | None) -> None:
             self._told.pop(config.name, None)
-            if reading is not None:
+            if snapshot is not None:
                 self._last_read[config.name] = time.monotonic()
                 changed.append(config.name)
 

@@ -12,8 +12,7 @@ from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
 
-from ..index import rows as stored_sources
-from ..index import watch
+from ..index import rows, watch
 from ..index.database import State
 from ..notes import local_day
 from ..query.filters import FILTERS, InvalidParameter
@@ -566,7 +565,7 @@ async def _beside_the_hits(database: Database, results: Results, state: State) -
             more = more_passages(connection, results.plan, results.hits)
         return Surroundings(
             state,
-            has_several_sources=len(stored_sources.all_sources(connection)) > 1,
+            has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=redaction.passages(connection, more) if redacts(database.ds) else more,
             spellings=spellings(connection, results.query)
             if results.nothing_found or not results.total

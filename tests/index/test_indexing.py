@@ -16,7 +16,6 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import database, indexer, schema
-from datasette_bear_search.index import indexer as embedding_run
 from datasette_bear_search.index import rows as stored_notes
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
@@ -42,7 +41,7 @@ def content(path: Path) -> dict[str, list[tuple]]:
     return {
         name: sorted(rows(path, sql), key=repr)
         for name, sql in {
-            "notes": f"select {', '.join(stored_notes._COLUMNS)} from notes",
+            "notes": f"select {', '.join(stored_notes.COLUMNS)} from notes",
             "tags": "select notes.key, tags.name, tags.folded, note_tags.pinned from note_tags"
             " join notes on notes.id = note_id join tags on tags.id = tag_id",
             "links": "select notes.key, links.target_key, links.title, target.key from links"
@@ -263,7 +262,7 @@ def test_a_run_that_dies_while_embedding_is_resumed(write, bear_index, sidecar_p
     bear_index()
     complete = content(sidecar_path)
     sidecar_path.unlink()
-    monkeypatch.setattr(embedding_run, "PASSAGES_PER_COMMIT", 8)
+    monkeypatch.setattr(indexer, "PASSAGES_PER_COMMIT", 8)
     batches = []
 
     class Dies(TinyEmbedder):

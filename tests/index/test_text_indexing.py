@@ -7,8 +7,7 @@ from contextlib import closing
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import changes, database, indexer
-from datasette_bear_search.index import rows as stored_notes
+from datasette_bear_search.index import changes, database, indexer, rows
 from datasette_bear_search.sources.registry import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
 
@@ -79,9 +78,9 @@ def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
 def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
     monkeypatch.setattr(indexer, "CHARACTERS_PER_COMMIT", 1)
     sizes = []
-    insert = stored_notes.insert
+    insert = rows.insert
     monkeypatch.setattr(
-        stored_notes,
+        rows,
         "insert",
         lambda connection, new: (sizes.append(len(new)), insert(connection, new)),
     )
@@ -89,12 +88,12 @@ def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
     assert sizes == [1] * NUMBER
 
 
-@pytest.mark.parametrize("where", ["insert", "prepared"])
+@pytest.mark.parametrize("where", ["insert", "note_rows"])
 def test_a_run_that_dies_between_batches_is_completed_by_the_next(
     tmp_path, config, small_batches, monkeypatch, where
 ):
     path = tmp_path / "notes.db"
-    original, calls = getattr(stored_notes, where), []
+    original, calls = getattr(rows, where), []
 
     def dies(*arguments):
         calls.append(arguments)
@@ -103,7 +102,7 @@ def test_a_run_that_dies_between_batches_is_completed_by_the_next(
         return original(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(stored_notes, where, dies)
+        patched.setattr(rows, where, dies)
         with pytest.raises(OSError, match="the disk is full"):
             indexer.update(path, [config], None)
     report = indexer.update(path, [config], None)
@@ -118,9 +117,9 @@ def test_what_is_as_it_was_is_not_kept_in_memory(tmp_path, config, library):
     indexer.update(path, [config], None)
     edit(library, "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' where ZTITLE = 'Note 3'")
     with closing(database.connect(path)) as connection:
-        stored = changes.known_sources(connection)["bear"]
-        reading = changes.read_if_changed(connection, config, stored)
-    assert [note.title for note in reading.notes] == ["Note 3"]
-    assert reading.count == NUMBER
+        stored = rows.read_sources(connection)["bear"]
+        snapshot = changes.read_if_changed(connection, config, stored)
+    assert [note.title for note in snapshot.notes] == ["Note 3"]
+    assert snapshot.count == NUMBER
     report = indexer.update(path, [config], None)
     assert (report.added, report.changed, report.removed) == (0, 1, 0)

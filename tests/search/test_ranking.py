@@ -165,7 +165,7 @@ async def test_the_floor_is_measured_when_vectors_are_made(datasette):
 async def test_a_query_that_is_close_to_nothing_says_so(
     write, bear_index, sidecar_path, monkeypatch
 ):
-    monkeypatch.setattr(indexer, "floor", lambda connection, embedder: 0.999)
+    monkeypatch.setattr(indexer, "similarity_threshold", lambda connection, embedder: 0.999)
     write(*NOTES)
     bear_index()
     datasette = Datasette([str(sidecar_path)])

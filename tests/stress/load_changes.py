@@ -19,7 +19,7 @@ def main(folder: Path, path: Path) -> None:
     with database.open_for_writing(path) as connection:
         [notes] = connection.execute("select count(*) from notes").fetchone()
     for count in (notes - notes // 10, notes):
-        indexer.index(path, [scale._reading(count)], embedder)
+        indexer.index(path, [scale._snapshot(count)], embedder)
     with database.open_for_writing(path) as connection, database.transaction(connection):
         database.set_meta(connection, fingerprint="another")
     indexer.update(path, [], embedder, verify_model=True)
