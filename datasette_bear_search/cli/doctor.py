@@ -279,10 +279,10 @@ def _busy(path: Path) -> Iterator[Finding]:
 
 def _schema(connection: sqlite3.Connection) -> Iterator[Finding]:
     if schema.is_current(connection):
-        yield Finding(INDEX, "schema", f"Schema {schema.MIGRATIONS[-1].__name__.strip('_')}")
+        yield Finding(INDEX, "schema", f"Schema version {schema.VERSION}")
         return
     made_by, fix = "a newer", "pip install -U datasette-bear-search"
-    if schema.is_older(connection):
+    if schema.version_of(connection) < schema.VERSION:
         made_by, fix = "an earlier", "datasette bear-index"
     says = f"The index was made by {made_by} version of this package."
     yield Finding(INDEX, "schema", says, False, fix)

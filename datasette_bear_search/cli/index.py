@@ -262,8 +262,8 @@ def _preview(path: Path, selection: Selection) -> str | None:
                 click.echo(f"Nothing has changed in {config.location}. Nothing was written.")
                 continue
             added, changed, removed = snapshot.count, 0, 0
-            if connection is not None:
-                change = changes.diff(connection, snapshot)
+            if comparable is not None:
+                change = changes.diff(comparable, snapshot)
                 added, changed = len(change.added), len(change.changed)
                 removed = len(change.removed)
             click.echo(

@@ -58,7 +58,7 @@ def bear_serve(
     with clear_errors():
         path = sidecar_path or database.default_path()
         with closing(database.connect(path)) as connection:
-            database.require_readable(connection)
+            database.require_current(connection)
         if redact:
             redaction.require()
         # Nobody but the person at this machine can press the buttons, so they may write.

@@ -81,26 +81,17 @@ def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], 
 def judged_queries(connection: sqlite3.Connection) -> QuerySet:
     """Every query that was judged. Judgments of notes that are no longer indexed don't count."""
     grades_by_query: dict[str, dict[int, int]] = {}
-    if _are_kept(connection):
-        for query, note_id, grade in connection.execute(
-            """
-            select judgments.query, notes.id, judgments.grade
-            from judgments
-            left join notes on notes.source = judgments.source and notes.key = judgments.key
-            order by judgments.id
-            """
-        ):
-            known = grades_by_query.setdefault(query, {})
-            if note_id is not None:
-                known[note_id] = grade
+    for query, note_id, grade in connection.execute(
+        """
+        select judgments.query, notes.id, judgments.grade
+        from judgments
+        left join notes on notes.source = judgments.source and notes.key = judgments.key
+        order by judgments.id
+        """
+    ):
+        known = grades_by_query.setdefault(query, {})
+        if note_id is not None:
+            known[note_id] = grade
     queries = [JudgedQuery(query, query, known) for query, known in grades_by_query.items()]
     answered = tuple(query for query in queries if query.has_answer)
     return QuerySet("Your judgments", answered, len(queries) - len(answered))
-
-
-def _are_kept(connection: sqlite3.Connection) -> bool:
-    """Whether the sidecar has the table; one that an earlier version made gets it from the next bear-index."""
-    [exists] = connection.execute(
-        "select exists (select 1 from sqlite_master where name = 'judgments')"
-    ).fetchone()
-    return bool(exists)

@@ -1,4 +1,8 @@
-"""What to say of an index that can't be read or written, and what mends it."""
+"""The index file, also called sidecar: one SQLite file with notes, their FTS5 index and vectors.
+
+How to open it safely, what it says of itself, and what to tell people when it can't be used. Nothing
+here reads a source or ranks.
+"""
 
 from __future__ import annotations
 
@@ -10,89 +14,85 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ..sqlite import sqlite3
 from . import schema
-from .schema import APPLICATION_ID, PASSAGE_INDEX, VECTORS
-
-# The beginning of what to say of an index in which something is missing that this version looks for.
-LACKING = (
-    "The index can't be read, because an earlier version of datasette-bear-search made it, or because something in it got "
-    "lost. Run: datasette bear-index. If that doesn't mend it"
-)
-
-OTHER_VERSION = (
-    "The index was made by an earlier version of datasette-bear-search. Bring it up to date, which keeps all that is in it: "
-    "datasette bear-index."
-)
-
-CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
-
-
-class SidecarError(Exception):
-    """The sidecar cannot be used; the message says why and what to do."""
-
-
-def not_writable(path: Path, error: OSError) -> SidecarError:
-    """What to say if the system refuses to let the sidecar be written."""
-    return SidecarError(
-        f"The index can't be written to {path}: {error.strerror}. Choose another place with --sidecar."
-    )
-
-
-def explained(error: sqlite3.Error) -> str:
-    """What SQLite's refusal to read or write a sidecar means for a person, and what to do."""
-    # By the words and not by the code, which Python knows only since 3.11.
-    words = str(error)
-    # The last is sqlite-vec's.
-    if any(sign in words for sign in ("is full", "I/O error", "could not write")):
-        return (
-            f"There is no space for the index, or its disk has a fault ({words}). Free some space, then run datasette "
-            "bear-index again: it goes on where it stopped. What was indexed before can be searched."
-        )
-    if "locked" in words:
-        return f"Another program keeps the index from being used ({words}). Try again in a minute."
-    if "readonly" in words:
-        return f"The index can't be written ({words}). Choose another place with --sidecar."
-    if "no such table" in words or "no such column" in words:
-        return (
-            f"{LACKING} ({words}), delete the index and run datasette bear-index again: it holds nothing that isn't in your "
-            "notes, but for your judgments of results and the names of the sources."
-        )
-    return (
-        f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing that isn't in your notes, but "
-        "for your judgments of results and the names of the sources: delete the index and run datasette bear-index again."
-    )
-
-
-# The sidecar: one SQLite file with the notes, their FTS5 index and their vectors.
-#
-# This room knows the schema, its versions, and how to open the file safely. It never reads a source and never ranks.
+from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
 BUSY_SECONDS = 30.0
 
-# Key in meta: the passage index lacks something, and can't be searched until it is made anew.
+# KiB. Four indexes have keys in no order: what is used of them again and again must stay in memory.
+WRITER_CACHE = 65536
+
+# Key in meta: the vec0 table lacks something, and can't be searched until it is made anew.
 STALE = "passage_index_stale"
 
 
-@dataclass(frozen=True)
-class State:
-    """What a sidecar says of itself."""
+# --- errors
 
-    has_notes: bool
-    pending: int  # passages that have no vector yet
-    has_vectors: bool
-    model: str | None
-    fingerprint: str | None  # of the model and prompts that made the vectors
-    indexed: str | None  # when the last run ended, ISO 8601 UTC
+OLDER_VERSION = (
+    "An earlier version of datasette-bear-search made it. Bring it up to date, which keeps your "
+    "judgments and sources, with: datasette bear-index"
+)
+NEWER_VERSION = (
+    "A newer version of datasette-bear-search made it. Upgrade with: "
+    "pip install -U datasette-bear-search"
+)
+_HOLDS_NOTHING_ELSE = (
+    "It holds nothing that isn't in your notes, except your judgments of results and the names of "
+    "the sources: delete the index and run datasette bear-index again."
+)
+_CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
+
+
+class SidecarError(Exception):
+    """The index file can't be used; the message says why and what to do."""
+
+
+class OtherVersion(SidecarError, sqlite3.DatabaseError):
+    """Another version of this package made the index file."""
+
+
+def not_writable(path: Path, error: OSError) -> SidecarError:
+    """Return what to say if the system refuses to let the index file be written."""
+    return SidecarError(
+        f"The index can't be written to {path}: {error.strerror}. Choose another place with "
+        "--sidecar."
+    )
+
+
+def explained(error: sqlite3.Error) -> str:
+    """Return what SQLite's refusal to read or write the index means for a person."""
+    # By the words and not by the code, which Python knows only since 3.11.
+    words = str(error)
+    if isinstance(error, OtherVersion):
+        return words
+    # The last is sqlite-vec's.
+    if any(part in words for part in ("is full", "I/O error", "could not write")):
+        return (
+            f"There is no space for the index, or its disk has a fault ({words}). Free some space, "
+            "then run datasette bear-index again: it goes on where it stopped. What was indexed "
+            "before can be searched."
+        )
+    if "locked" in words:
+        return f"Another program keeps the index from being used ({words}). Try again in a minute."
+    if "readonly" in words:
+        return f"The index can't be written ({words}). Choose another place with --sidecar."
+    return (
+        f"The index can't be read: it is damaged or lacks something ({words}). "
+        f"{_HOLDS_NOTHING_ELSE}"
+    )
+
+
+# --- where it is
 
 
 def default_path() -> Path:
-    """Where the sidecar is when nobody says otherwise."""
+    """Return where the index file is unless something else is said."""
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
     from platformdirs import user_data_path
@@ -101,13 +101,13 @@ def default_path() -> Path:
 
 
 def index_command(path: Path) -> str:
-    """What a person types to make, or mend, the sidecar at ``path``."""
+    """Return what a person types to make, or repair, the index file at ``path``."""
     command = "datasette bear-index"
     return command if path == default_path() else f"{command} --sidecar {shlex.quote(str(path))}"
 
 
 def is_made(path: Path) -> bool:
-    """Whether there is a sidecar at ``path`` with something in it.
+    """Return whether there is an index file at ``path`` with something in it.
 
     :raises SidecarError: if it is something else, or damaged
     """
@@ -117,7 +117,7 @@ def is_made(path: Path) -> bool:
 
 
 def is_sidecar(path: str | Path) -> bool:
-    """Whether the file at ``path`` bears the application id of a sidecar."""
+    """Return whether the file at ``path`` has the application id of an index file."""
     try:
         undo_half_a_commit(Path(path))
         return _application_id(Path(path)) == APPLICATION_ID
@@ -125,27 +125,28 @@ def is_sidecar(path: str | Path) -> bool:
         return False
 
 
-def require_readable(connection: sqlite3.Connection) -> None:
-    """Make sure that the schema has what a search looks at.
-
-    :raises SidecarError: if an earlier version made it
-    """
-    if not schema.can_be_searched(connection):
-        raise SidecarError(OTHER_VERSION)
-
-
 def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
-    """Whether a connection's main database is a sidecar."""
-    [(_, _, file), *_] = connection.execute("pragma database_list").fetchall()
-    if file:
+    """Return whether a connection's main database is an index file."""
+    if file := file_of(connection):
         undo_half_a_commit(Path(file))
-    return connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID
+    return bool(connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID)
+
+
+def file_of(connection: sqlite3.Connection) -> str:
+    """Return the path of a connection's main database; empty if it is in memory."""
+    [file] = connection.execute(
+        "select file from pragma_database_list where name = 'main'"
+    ).fetchone()
+    return str(file)
+
+
+# --- opening
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A read-only connection to an existing sidecar, with sqlite-vec where it can be loaded.
+    """Return a read-only connection to an index file, with sqlite-vec where it can be loaded.
 
-    :raises SidecarError: if there is no sidecar at ``path``
+    :raises SidecarError: if there is no index file at ``path``
     """
     if not is_made(path):
         raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
@@ -154,9 +155,20 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def require_current(connection: sqlite3.Connection) -> None:
+    """Make sure that this version of the package made the index file.
+
+    :raises OtherVersion: if not; it is both a SidecarError and an sqlite3.DatabaseError
+    """
+    version = schema.version_of(connection)
+    if version != schema.VERSION:
+        reason = OLDER_VERSION if version < schema.VERSION else NEWER_VERSION
+        raise OtherVersion(f"The index can't be used. {reason}")
+
+
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the sidecar at ``path``, which is made or migrated to the present schema if need be.
+    """Open the index file at ``path``, which is made if need be; one of an older version stays so.
 
     :raises SidecarError: if the file is something else, or was made by a newer version
     :raises sqlite3.Error: if it is damaged, or the disk is full
@@ -170,10 +182,16 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         raise not_writable(path, error) from None
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("pragma secure_delete = on")
-        # KiB. Four indexes have keys in no order: what of them is used again and again must stay in memory.
-        connection.execute("pragma cache_size = -65536")
-        _migrate(connection)
-        # Not before: migrations may drop and rename tables.
+        connection.execute(f"pragma cache_size = -{WRITER_CACHE}")
+        if schema.version_of(connection) > schema.VERSION:
+            require_current(connection)
+        [is_empty] = connection.execute(
+            "select not exists (select 1 from sqlite_master)"
+        ).fetchone()
+        if is_empty:
+            # All of it or nothing: a file with half a schema would be nobody's.
+            with transaction(connection):
+                schema.create(connection)
         connection.execute("pragma foreign_keys = on")
         load_vector_extension(connection)
         yield connection
@@ -181,7 +199,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing."""
+    """Commit all of it or nothing."""
     connection.execute("begin immediate")
     try:
         yield
@@ -194,14 +212,14 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def wait_for_writers(connection: sqlite3.Connection) -> None:
     """Let a connection that somebody else opened wait as long as ours do.
 
-    An indexer commits again and again. Whoever looks only now and then whether it is done, as SQLite does, may find it
-    committing each time; Datasette gives up after five seconds.
+    An indexer commits again and again. Whoever looks only now and then whether it is done, as SQLite
+    does, may find it committing each time; Datasette gives up after five seconds.
     """
     connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
 
 def load_vector_extension(connection: sqlite3.Connection) -> bool:
-    """Load sqlite-vec into a connection; False if this Python or machine cannot."""
+    """Load sqlite-vec into a connection; return whether this Python and machine can."""
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or spec.origin is None or not hasattr(connection, "enable_load_extension"):
         return False
@@ -218,7 +236,7 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
 
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
-    """Whether sqlite-vec's functions can be called on this connection."""
+    """Return whether sqlite-vec's functions can be called on this connection."""
     try:
         connection.execute("select vec_version()")
     except sqlite3.OperationalError:
@@ -227,76 +245,73 @@ def has_vector_extension(connection: sqlite3.Connection) -> bool:
 
 
 def hide_passage_index(connection: sqlite3.Connection) -> None:
-    """Let Datasette open a sidecar on a connection that could not load sqlite-vec.
+    """Let Datasette open an index file on a connection that could not load sqlite-vec.
 
-    Datasette asks for the columns of every table when it starts and refuses to serve a file whose virtual table has
-    no module. An empty temporary table of the same name answers instead; nothing else reads it.
+    Datasette asks for the columns of every table when it starts and refuses to serve a file whose
+    virtual table has no module. An empty temporary table of the same name answers instead; nothing
+    else reads it.
     """
     connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
 
 
 def reset(connection: sqlite3.Connection) -> None:
-    """Empty the sidecar in place, so that a server which has it open keeps serving the same file.
+    """Empty the index file, of whatever version; judgments and the list of sources stay.
 
-    Judgments stay, and so does what the sources are: a run that is stopped here must not forget what to read.
+    In place, so that a server which has it open keeps serving the same file, and in one transaction:
+    a search never sees a file without tables, and a run that is killed here loses nothing.
     """
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
-        sources = connection.execute("select * from sources")
-        columns = [column[0] for column in sources.description]
-        unread = [{**dict(zip(columns, row)), "state": "", "notes": 0} for row in sources]
-        # Virtual tables first: they take the tables with them in which they keep their data.
-        for made, kind in (
-            ("create view%", "view"),
-            ("create virtual table%", "table"),
-            ("create table%", "table"),
-        ):
-            names = connection.execute(
-                "select name from sqlite_master where type = ? and sql like ? and name not like 'sqlite_%'"
-                " and name != ?",
-                [kind, made, schema.JUDGMENTS],
-            ).fetchall()
-            for (name,) in names:
-                connection.execute(f"drop {kind} {name}")
-        # In the same transaction: a search must never see a sidecar without tables.
-        schema.migrate(connection)
-        connection.executemany(
-            f"insert into sources ({', '.join(columns)}) values ({', '.join(f':{name}' for name in columns)})",
-            unread,
-        )
+        kept = {table: _read_table(connection, table) for table in (SOURCES, JUDGMENTS)}
+        schema.drop(connection)
+        schema.create(connection)
+        for table, rows in kept.items():
+            _write_table(connection, table, rows)
+        # Empty of notes: each source has to be read again.
+        connection.execute(f"update {SOURCES} set state = '', notes = 0")
     connection.execute("pragma foreign_keys = on")
 
 
-def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
-    """The value of ``key`` in the sidecar's ``meta`` table."""
-    # A damaged file may give anything, which is then no model's name, but no fault of the program either.
-    row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
-    return row[0] if row else None
+def _read_table(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
+    cursor = connection.execute(f"select * from {table} order by rowid")
+    columns = [column[0] for column in cursor.description]
+    return [dict(zip(columns, row)) for row in cursor]
 
 
-def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
-    """Write into the ``meta`` table."""
-    connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
+def _write_table(connection: sqlite3.Connection, table: str, rows: list[dict[str, Any]]) -> None:
+    """Write rows that another version may have stored: of each the columns that there are now."""
+    known = [
+        name for (name,) in connection.execute(f"select name from pragma_table_info('{table}')")
+    ]
+    for row in rows:
+        columns = [name for name in known if name in row]
+        connection.execute(
+            f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
+            [row[name] for name in columns],
+        )
 
 
-def file_of(connection: sqlite3.Connection) -> str:
-    """The path of a connection's main database; empty if it is in memory."""
-    [file] = connection.execute(
-        "select file from pragma_database_list where name = 'main'"
-    ).fetchone()
-    return file
+# --- what it says of itself
 
 
-def stored_model(path: Path) -> str | None:
-    """The model that made the vectors of the sidecar at ``path``, if there is one."""
-    if not is_sidecar(path):
-        return None
-    with closing(connect(path)) as connection:
-        return get_meta(connection, "model")
+@dataclass(frozen=True)
+class State:
+    """The state of an index file."""
+
+    has_notes: bool
+    pending: int  # passages that have no vector yet
+    has_vectors: bool
+    model: str | None
+    fingerprint: str | None  # of the model and prompts that made the vectors
+    indexed: str | None  # when the last run ended, ISO 8601 UTC
 
 
 def read_state(connection: sqlite3.Connection) -> State:
-    """What the sidecar says of itself: a few indexed look-ups, cheap enough for every search."""
+    """Return the state of an index file: a few indexed look-ups, cheap enough for every search.
+
+    :raises OtherVersion: if another version of this package made it
+    """
+    require_current(connection)
     meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
     [has_notes] = connection.execute("select exists (select 1 from notes)").fetchone()
     # Walks an index of those that are pending.
@@ -312,17 +327,40 @@ def read_state(connection: sqlite3.Connection) -> State:
     )
 
 
+def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
+    """Return the value of ``key`` in the ``meta`` table."""
+    # A damaged file may give anything, which is then no model's name, but no fault of the program.
+    row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
+    return row[0] if row else None
+
+
+def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
+    """Write into the ``meta`` table."""
+    connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
+
+
+def stored_model(path: Path) -> str | None:
+    """Return the model that made the vectors of the index file at ``path``, if there is one."""
+    if not is_sidecar(path):
+        return None
+    with closing(connect(path)) as connection:
+        return get_meta(connection, "model")
+
+
 def count_notes(connection: sqlite3.Connection) -> int:
-    """How many notes there are. Walks an index: a millisecond or two for each hundred thousand."""
+    """Return how many notes there are; takes a millisecond or two for each hundred thousand."""
     [notes] = connection.execute("select count(*) from notes").fetchone()
-    return notes
+    return int(notes)
+
+
+# --- a run that was killed
 
 
 def undo_half_a_commit(path: Path) -> None:
-    """Let SQLite undo what a run left that was killed in the middle of a commit, if there is such a thing.
+    """Let SQLite undo what a run left that was killed in the middle of a commit, if there is any.
 
-    SQLite does that by itself whenever a file is opened, but not for those who open it to read only: they get nothing
-    but errors. A run that is just committing is waited for.
+    SQLite does that by itself whenever a file is opened, except for those who open it to read only:
+    they get nothing but errors. A run that is just committing is waited for.
 
     :raises sqlite3.Error: if it can't be undone, because this user may only read the file
     """
@@ -333,18 +371,21 @@ def undo_half_a_commit(path: Path) -> None:
 
 
 def is_half_committed(path: Path) -> bool:
-    """Whether a run is in the middle of a commit to the sidecar at ``path``, or was when it was killed."""
+    """Return whether a run is in the middle of a commit, or was when it was killed."""
     path = path.resolve()
     try:
         # SQLite wipes the beginning of a journal that isn't needed.
         with open(f"{path}-journal", "rb") as journal:
-            return journal.read(1) not in (b"", b"\0") and _bears_our_id(str(path))
+            return journal.read(1) not in (b"", b"\0") and _has_our_id(str(path))
     except OSError:
         return False
 
 
 def _check(path: Path) -> None:
-    """:raises SidecarError: if ``path`` is something that isn't a sidecar; an empty or missing file is well"""
+    """Make sure that ``path`` is an index file, or an empty or missing one.
+
+    :raises SidecarError: if it is something else
+    """
     try:
         if path.is_dir():
             raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
@@ -355,17 +396,17 @@ def _check(path: Path) -> None:
             return
     except OSError as error:
         raise SidecarError(
-            f"The index at {path} can't be read: {error.strerror}. {CHECK_PERMISSIONS}"
+            f"The index at {path} can't be read: {error.strerror}. {_CHECK_PERMISSIONS}"
         ) from None
     except sqlite3.OperationalError as error:
         if "readonly database" not in str(error):
             raise SidecarError(
-                f"The index at {path} can't be read: {error}. {CHECK_PERMISSIONS}"
+                f"The index at {path} can't be read: {error}. {_CHECK_PERMISSIONS}"
             ) from None
         if is_half_committed(path):
             raise SidecarError(
-                f"A datasette bear-index was stopped in the middle of writing {path}, and you may not write there. "
-                "Run it again as the user who made the index."
+                f"A datasette bear-index was stopped in the middle of writing {path}, and you may "
+                "not write there. Run it again as the user who made the index."
             ) from None
     except sqlite3.DatabaseError as error:
         if "not a database" not in str(error):
@@ -377,20 +418,20 @@ def _check(path: Path) -> None:
 
 
 def _application_id(path: Path) -> int:
-    # Through SQLite, never through open(): closing a file drops every lock that this process has on it, also
-    # those of a search that is reading in another thread.
+    # Through SQLite, never through open(): closing a file drops every lock that this process has on
+    # it, also those of a search that is reading in another thread.
     with closing(_open_read_only(path)) as connection:
-        return connection.execute("pragma application_id").fetchone()[0]
+        return int(connection.execute("pragma application_id").fetchone()[0])
 
 
-# Files that are looked at without SQLite stay open: closing one would drop the locks of everybody in this process.
+# Files that are looked at without SQLite stay open, for the same reason.
 _kept_open: dict[str, BinaryIO] = {}
-_looking = threading.Lock()
+_kept_open_lock = threading.Lock()
 
 
-def _bears_our_id(file: str) -> bool:
-    """Whether a file in the middle of a commit is a sidecar: nobody else's may be touched."""
-    with _looking:
+def _has_our_id(file: str) -> bool:
+    """Return whether a file in the middle of a commit is ours: nobody else's may be touched."""
+    with _kept_open_lock:
         if file not in _kept_open:
             _kept_open[file] = open(file, "rb", buffering=0)  # noqa: SIM115
         _kept_open[file].seek(68)
@@ -399,16 +440,3 @@ def _bears_our_id(file: str) -> bool:
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    try:
-        if not schema.is_current(connection):
-            # All of it or nothing: a file with half a schema would be nobody's.
-            with transaction(connection):
-                schema.migrate(connection)
-    except schema.NewerSchema as error:
-        raise SidecarError(
-            f"This index was made by a newer version of datasette-bear-search ({error}). "
-            "Upgrade with: pip install -U datasette-bear-search"
-        ) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -121,7 +121,7 @@ def update(
     configs: Sequence[SourceConfig],
     embedder: Embedder | None,
     *,
-    remove: Iterable[str] = (),
+    remove: Collection[str] = (),
     rebuild: bool = False,
     verify_model: bool = False,
     tidy: bool = True,
@@ -142,7 +142,16 @@ def update(
         connection = None
         if path.exists():
             connection = cleanup.enter_context(database.open_for_writing(path))
+        is_other_version = connection is not None and not schema.is_current(connection)
+        if connection is not None and is_other_version:
+            # It is made anew, for which all of its sources are needed.
+            stored = {name: source.config for name, source in rows.read_sources(connection).items()}
+            configs = list((stored | {config.name: config for config in configs}).values())
+            configs = [config for config in configs if config.name not in remove]
+            rebuild = True
         snapshots = _read_all(connection, configs, rebuild, report, hooks)
+        if is_other_version and report.failures:
+            raise database.SidecarError(_cannot_be_made_anew(report.failures[0]))
         if connection is None:
             if not snapshots and report.failures:
                 return report  # and leave no empty file behind
@@ -174,6 +183,8 @@ def index(
     """Write whole snapshots into the index file at ``path``; else the same as :func:`update`."""
     report = Report(read_seconds=sum(snapshot.seconds for snapshot in snapshots))
     with _only_run(path), database.open_for_writing(path) as connection:
+        if not schema.is_current(connection):
+            database.reset(connection)
         _write_text(connection, snapshots, [], True, report)
         if embedder is not None:
             _write_vectors(connection, embedder, report, on_embedded)
@@ -243,6 +254,15 @@ def _read_all(
         elif connection is not None:
             rows.set_config_file(connection, config)
     return snapshots
+
+
+def _cannot_be_made_anew(failure: Failure) -> str:
+    return (
+        "An earlier version of datasette-bear-search made the index. It has to be made anew, for "
+        f"which all of its sources have to be read, but {failure.source} can't be read: "
+        f"{failure.message} If it is gone for good, take it out of the index with: datasette "
+        f"bear-index --remove {failure.source}"
+    )
 
 
 def _finish(connection: sqlite3.Connection, path: Path, report: Report) -> None:

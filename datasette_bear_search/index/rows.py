@@ -41,7 +41,15 @@ class StoredSource:
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     """Return the sources that the index was made from by name, oldest first."""
-    cursor = connection.execute("select * from sources order by rowid")
+    cursor = connection.execute(
+        """
+        select
+          name, kind, location, options, never, include_trashed, config_file,
+          state, read, notes, skipped, version
+        from sources
+        order by rowid
+        """
+    )
     columns = [column[0] for column in cursor.description]
     sources = {}
     for row in cursor:
@@ -219,6 +227,7 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
         connection.execute("delete from note_tags where note_id = ?", [note_id])
         connection.execute("delete from links where note_id = ?", [note_id])
         connection.execute("update links set target_id = null where target_id = ?", [note_id])
+        connection.execute("update notes set copy_of = null where copy_of = ?", [note_id])
         connection.execute("delete from notes where id = ?", [note_id])
 
 

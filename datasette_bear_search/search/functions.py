@@ -151,7 +151,7 @@ def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
     :raises SidecarError: if there is none, or an earlier version made it
     """
     with closing(database.connect(path)) as connection:
-        database.require_readable(connection)
+        database.require_current(connection)
         register(connection)
         register_embed(connection)
         yield connection

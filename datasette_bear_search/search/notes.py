@@ -193,7 +193,7 @@ where notes_fts match :match
 
 
 def _row(connection: sqlite3.Connection, sql: str, key: int | str) -> dict[str, Any] | None:
-    """The row with all columns that there are: an index of an older version has fewer."""
+    """Return a row by its columns; None if there is none."""
     cursor = connection.execute(sql, [key])
     row = cursor.fetchone()
     return dict(zip([column[0] for column in cursor.description], row)) if row else None

@@ -12,6 +12,7 @@ from datasette import Forbidden, NotFound, Response
 from datasette.utils.asgi import BadRequest
 
 from ..evaluation import judgments
+from ..index.database import require_current
 from ..query import suggest as suggestions
 from ..search import redaction
 from ..sqlite import sqlite3, time_limit
@@ -156,6 +157,7 @@ async def suggest(datasette: Datasette, request) -> Response:
     limit_ms = datasette.setting("sql_time_limit_ms")
 
     def run(connection: sqlite3.Connection) -> suggestions.Suggestions:
+        require_current(connection)
         with time_limit(connection, limit_ms):
             return suggestions.suggest(connection, text, int(cursor))
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from datasette import Forbidden, Response
 from markupsafe import Markup
 
+from ..index.database import require_current
 from ..notes import fold_tag, local_day
 from ..query.filters import InvalidParameter
 from ..query.query import Query, parse
@@ -91,6 +92,7 @@ async def _find(
     limit_ms = database.ds.setting("sql_time_limit_ms")
 
     def run(connection: sqlite3.Connection):
+        require_current(connection)
         with time_limit(connection, limit_ms):
             found = whole_note.read(connection, note_id)
             if found is None:
@@ -289,6 +291,7 @@ async def _find_similar(
     limit_ms = database.ds.setting("sql_time_limit_ms")
 
     def run(connection: sqlite3.Connection) -> similar.SimilarNotes | None:
+        require_current(connection)
         with time_limit(connection, limit_ms):
             found = similar.find_similar(connection, note_id, size=size)
         if found and redacts(database.ds):

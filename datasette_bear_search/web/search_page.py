@@ -41,7 +41,6 @@ from .links import (
 )
 from .site import (
     FORBIDDEN,
-    MISSING_PARTS,
     NO_SIDECAR,
     SEARCH_PATH,
     UNREADABLE,
@@ -472,7 +471,7 @@ async def search(datasette: Datasette, request) -> Response:
         try:
             response = await _respond(database, asked, wait=is_json)
         except SearchFailed as failed:
-            if failed.message not in (UNREADABLE, MISSING_PARTS):
+            if failed.message != UNREADABLE:
                 raise
             # Its tables may have been made anew between two statements, or a killed run been undone only now.
             await sidecar_database(datasette)

@@ -17,7 +17,7 @@ from datasette.utils import StartupError, add_cors_headers
 
 from ..embeddings import registry
 from ..index import database as sidecar
-from ..index.database import LACKING
+from ..index.database import OtherVersion
 from ..search import functions, redaction
 from ..sqlite import sqlite3
 
@@ -222,13 +222,11 @@ UNREADABLE = (
     "The index can't be read just now. If it stays so, run: datasette bear-index. If that doesn't mend it: "
     "datasette bear-index --rebuild"
 )
-MISSING_PARTS = f"{LACKING}: datasette bear-index --rebuild"
 
 
 def unreadable(error: sqlite3.Error) -> str:
     """What to say of an index that SQLite can't read."""
-    # By the words, as it is with all errors of SQLite.
-    return MISSING_PARTS if "no such" in str(error) else UNREADABLE
+    return str(error) if isinstance(error, OtherVersion) else UNREADABLE
 
 
 def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:

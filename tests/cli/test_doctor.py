@@ -97,9 +97,8 @@ def test_what_changed_since_is_no_problem(indexed, doctor, library):
 @pytest.mark.parametrize(
     ("statements", "name", "mend"),
     [
-        (["delete from _sqlite_migrations where name = '_0004_sources'"], "schema", "bear-index"),
-        (["insert into _sqlite_migrations select 99, migration_set, 'x', '' from _sqlite_migrations limit 1"],
-         "schema", "pip install -U"),
+        (["pragma user_version = 0"], "schema", "bear-index"),
+        (["pragma user_version = 9999"], "schema", "pip install -U"),
         (["update passages set embedded = 0"], "vectors", "datasette bear-index"),
         (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "datasette bear-index"),
         (["drop trigger notes_au", "update notes set body = 'changed behind its back'"], "words", "--rebuild"),

@@ -25,10 +25,10 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import schema
 from datasette_bear_search.sqlite import sqlite3
-from tests.index.test_older_sidecars import older_sidecar
 from tests.stress.commands import Commands, Ended
 from tests.stress.damage import NOBODY
 from tests.support.bear_libraries import bear_library
+from tests.support.index_versions import make_older
 
 NOTES = [BearNote(f"# Note {number}\n\nAn apple tree. {number * 'word '}") for number in range(40)]
 
@@ -96,7 +96,7 @@ def places(commands) -> Iterator[dict[str, object]]:
     library = bear_library(folder / "bear" / "database.sqlite", NOTES)
     index = folder / "notes.db"
     assert commands.run("bear-index", library, "--sidecar", index).status == 0
-    older_sidecar(folder / "older.db", migrations=3, library=library)
+    make_older(Path(shutil.copy(index, folder / "older.db")))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         yield {
             "folder": folder,
@@ -183,7 +183,7 @@ def test_an_assistant_hears_that_the_index_is_older(places):
 async def test_the_pages_of_an_older_index_say_what_to_run(places, page):
     response = await Datasette([str(places["older"])]).client.get(f"/-/bear-search{page}?q=apple")
     assert response.status_code == 503
-    assert "an earlier version of datasette-bear-search made it" in response.text
+    assert "An earlier version of datasette-bear-search made it" in response.text
     assert "datasette bear-index" in response.text
 
 

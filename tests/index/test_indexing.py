@@ -15,10 +15,9 @@ from datasette.cli import cli
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.index import database, indexer, schema
+from datasette_bear_search.index import database, indexer
 from datasette_bear_search.index import rows as stored_notes
 from datasette_bear_search.sources.bear import BearLibrary
-from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit, left_untouched
 from tests.support.tiny_embedder import TinyEmbedder
@@ -422,17 +421,6 @@ def test_a_file_that_is_no_sidecar_is_left_alone(write, bear_index, sidecar_path
     sidecar_path.write_text("Dear diary")
     assert "is not an index made by datasette bear-index" in bear_index(fails=True).output
     assert sidecar_path.read_text() == "Dear diary"
-
-
-def test_a_sidecar_of_a_newer_version_is_left_alone(write, bear_index, sidecar_path):
-    write(GARDEN)
-    bear_index()
-    with closing(sqlite3.connect(sidecar_path)) as db, db:
-        db.execute(
-            "insert into _sqlite_migrations (migration_set, name, applied_at) values (?, '0999_future', '')",
-            [schema.MIGRATION_SET],
-        )
-    assert "newer version" in bear_index(fails=True).output
 
 
 def test_a_damaged_sidecar_is_said_to_be_disposable(write, bear_index, sidecar_path):

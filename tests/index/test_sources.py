@@ -328,27 +328,6 @@ def test_a_run_that_died_before_the_notes_were_written_is_done_again(
     assert titles(sidecar_path) == ["Monday"]
 
 
-def test_an_index_of_the_version_before_is_brought_up_to_date(
-    write, bear_index, index, sidecar_path
-):
-    from datasette_bear_search.index import schema
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
-        sidecar_path.parent.mkdir()
-        library = write(GARDEN)
-        with database.open_for_writing(sidecar_path) as connection:
-            connection.execute(
-                "insert into sources (name, location, heading_link, state) values ('bear', ?, '', '')",
-                [str(library)],
-            )
-            connection.execute(
-                "insert into notes (id, source, key, title, body, tags) values (7, 'bear', 'k', 'A', 'b', '[]')"
-            )
-    index()
-    assert rows(sidecar_path, "select title from notes") == [("Garden",)]
-
-
 # The same note from two sources
 
 

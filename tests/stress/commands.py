@@ -116,7 +116,7 @@ def _import_and_register() -> None:
         importlib.import_module(module.name)
     for name in (
         *("datasette.cli", "filelock", "numpy", "platformdirs", "rapidfuzz.process"),
-        *("sqlite_utils.migrations", "yaml"),
+        *("sqlite_utils", "yaml"),
     ):
         importlib.import_module(name)
     models.register()
