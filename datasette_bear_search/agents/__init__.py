@@ -1,5 +1,203 @@
-"""The notes for AI assistants: tools of the Model Context Protocol (MCP), over stdio and over HTTP.
+"""The notes for AI assistants: read-only tools of the Model Context Protocol (MCP).
 
-What the tools do stands in :mod:`search`, :mod:`reading` and :mod:`overview`, which know no protocol; what they are
-called and how they are explained in :mod:`tools`; how they are reached in :mod:`server` and :mod:`view`. Nothing writes.
+Here is what all tools share: the notes they may show, the arguments they are given and the results
+they return. :mod:`search` and :mod:`notes` do the work, :mod:`tools` explains it to agents, and
+:mod:`server` (stdio) and :mod:`http` (inside Datasette) make it reachable.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..index.database import SidecarError
+from ..query.filters import Filters
+from ..search import redaction
+from ..search.engine import TimeLimitExceeded
+from ..search.functions import open_sidecar
+from ..search.results import ListedNote
+from ..search.similar import SimilarNote
+from ..search.snippets import innermost
+from ..sqlite import sqlite3
+
+TELL_THE_PERSON = "Tell the person: only they can run it, in a terminal."
+
+
+class ToolError(Exception):
+    """A tool can't do what it was asked; the message tells a model what to try instead."""
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """The same result twice: as text to read, and as data for programs."""
+
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Library:
+    """The notes in an index file, without those that agents may never see."""
+
+    path: Path
+    hidden_tags: tuple[str, ...] = ()  # each hides the tags nested below it, too
+    time_limit_ms: float | None = None  # for a search's statement
+    redact: bool = False  # whether secrets are masked
+
+    @property
+    def visible(self) -> Filters:
+        """The filters that every visible note passes."""
+        return Filters(without=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
+
+    def visible_ids(self) -> tuple[str, dict[str, Any]]:
+        """Return SQL for the ids of the visible notes, and its parameters."""
+        conditions, parameters = self.visible.conditions()
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        return f"select id from notes{where}", parameters
+
+    def shown(self, text: str) -> str:
+        """Return a text as agents may see it."""
+        return redaction.masked(text) if self.redact else text
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Open the index file read-only.
+
+        :raises ToolError: if there is none, or if it can't be read, now or inside the context
+        """
+        try:
+            with open_sidecar(self.path) as connection:
+                yield connection
+        except SidecarError as error:
+            raise ToolError(f"{error} {TELL_THE_PERSON}") from None
+        except TimeLimitExceeded:
+            raise ToolError(
+                "The search took longer than this server allows. Use fewer words, or a filter "
+                "such as tag."
+            ) from None
+        except sqlite3.DatabaseError:
+            raise ToolError(
+                "The index of the notes can't be read just now. Try again; if it stays so, "
+                f"datasette bear-index --rebuild makes a new one. {TELL_THE_PERSON}"
+            ) from None
+
+
+class ToolArguments:
+    """The arguments of a call, read leniently: models write 5 as "5" and one tag as a text."""
+
+    def __init__(self, tool: str, values: Mapping[str, Any] | None, *known: str) -> None:
+        self._values = {
+            name: value for name, value in (values or {}).items() if value not in (None, "", [])
+        }
+        if unknown := [name for name in self._values if name not in known]:
+            takes = f"It takes: {', '.join(known)}." if known else "It takes none."
+            raise ToolError(f"{tool} has no argument {unknown[0]!r}. {takes}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def text(self, name: str) -> str:
+        value = self._values.get(name, "")
+        if isinstance(value, (list, dict)):
+            raise ToolError(f"{name} must be a text, not {value!r}.")
+        return str(value).strip()
+
+    def texts(self, name: str) -> list[str]:
+        return _texts(name, self._values.get(name, []))
+
+    def texts_by_name(self, name: str) -> dict[str, list[str]]:
+        """Return an object's values as lists of texts; true and false are 1 and 0."""
+        value = self._values.get(name, {})
+        if not isinstance(value, dict):
+            raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
+        return {key: _texts(key, each) for key, each in value.items() if each not in (None, "", [])}
+
+    def number(self, name: str, default: int, lowest: int, highest: int) -> int:
+        value = self._values.get(name, default)
+        number = _number(value)
+        if number is None or not lowest <= number <= highest:
+            raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
+        return number
+
+    def ids(self, name: str) -> list[int]:
+        value = self._values.get(name, [])
+        ids = []
+        for each in value if isinstance(value, list) else [value]:
+            number = _number(each)
+            if number is None:
+                raise ToolError(
+                    f"{name} must be numbers, as search_notes gives them, not {each!r}. "
+                    "If it is a title, use titles."
+                )
+            ids.append(number)
+        return ids
+
+    def is_set(self, name: str) -> bool:
+        value = str(self._values.get(name, False)).lower()
+        if value not in ("true", "false", "1", "0"):
+            raise ToolError(f"{name} must be true or false, not {self._values[name]!r}.")
+        return value in ("true", "1")
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    texts = []
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, (list, dict)):
+            raise ToolError(f"{name} must be a text or a list of texts, not {value!r}.")
+        texts.append(str(int(each)) if isinstance(each, bool) else str(each).strip())
+    return texts
+
+
+def _number(value: Any) -> int | None:
+    """Return a whole number as SQLite can hold it; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def note_facts(note: ListedNote | SimilarNote) -> dict[str, Any]:
+    """Return what every tool says of a note."""
+    return without_empty(
+        {
+            "id": note.id,
+            "title": note.title,
+            "url": note.url,
+            "tags": innermost(note.tags),
+            "created": day(note.created),
+            "modified": day(note.modified),
+            "pinned": note.pinned,
+            "archived": note.archived,
+            "encrypted": note.encrypted,
+        }
+    )
+
+
+def note_heading(note: Mapping[str, Any]) -> str:
+    return f"{note.get('title', 'Untitled')} (id {note['id']})"
+
+
+def facts_line(values: Mapping[str, Any], *left_out: str) -> str:
+    """Return facts in one line, without those that are shown elsewhere."""
+    return " · ".join(
+        name
+        if value is True
+        else f"{name}: {', '.join(value) if isinstance(value, (list, tuple)) else value}"
+        for name, value in values.items()
+        if name not in left_out
+    )
+
+
+def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that say something: every word costs the reader."""
+    return {name: value for name, value in values.items() if value not in (None, False, "", (), [])}
+
+
+def day(timestamp: str | None) -> str | None:
+    """Return the day of a time as the filters take it, ``2024-05-01`` (UTC)."""
+    return timestamp[:10] if timestamp else None

@@ -1,4 +1,4 @@
-"""The tool ``get_notes``: whole notes, lines of them, or sections."""
+"""The tools that read: ``get_notes``, ``list_tags`` and ``library_status``."""
 
 from __future__ import annotations
 
@@ -7,206 +7,282 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..index import database, watch
 from ..index.chunking import passages
-from ..search import redaction
-from ..search.results import note_fields
-from ..search.snippets import innermost
+from ..notes import fold_tag
+from ..search import engine, redaction
+from ..search.results import ListedNote, note_fields
+from ..search.snippets import shortened
 from ..sqlite import sqlite3
-from .context import Arguments, Library, ToolAnswer, ToolError, day, facts_line, without_empty
+from . import (
+    Library,
+    ToolArguments,
+    ToolError,
+    ToolResult,
+    day,
+    facts_line,
+    note_facts,
+    note_heading,
+    without_empty,
+)
 
 MAX_NOTES = 20
-# Characters of a note, and of all notes of a call. About a quarter as many tokens in English.
+# Characters of a note, and of all notes of a call: about four to a token in English.
 NOTE_CHARACTERS = 8_000
 CALL_CHARACTERS = 24_000
-# Of the text that was recognized in a note's images and files.
+# Characters of the text that was recognized in a note's images and files.
 ATTACHMENT_CHARACTERS = 2_000
 
-# Titles that are proposed instead of one that doesn't exist, and how near they must be, of 100.
+# Titles to suggest for one that doesn't exist, and how similar they must be, of 100.
 SUGGESTIONS = 5
-SUGGESTED_FROM = 60
+SUGGESTION_THRESHOLD = 60
 
-_ENCRYPTED = "This note is encrypted. Its title is all that is known of it; the person can open it."
+# Tags in an answer. If there are more, only the upper levels are shown.
+MAX_TAGS = 150
+
+_ENCRYPTED = "This note is encrypted: only its title is known. The person can open it."
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Extent:
-    """A part of a text: lines from 1 on, both included. ``character`` of the first line is where it begins."""
+    """Lines ``first`` to ``last`` of a text, counted from 1, from a character of the first on."""
 
     first: int
     last: int
     character: int = 0
 
 
-def get_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
-    """The text of notes."""
-    arguments = Arguments("get_notes", values, ("ids", "titles", "lines", "section"))
-    ids, titles = arguments.numbers("ids"), arguments.texts("titles")
+def get_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
+    """Return the text of notes."""
+    arguments = ToolArguments("get_notes", values, "ids", "titles", "lines", "section")
+    ids, titles = arguments.ids("ids"), arguments.texts("titles")
     lines, section = arguments.text("lines"), arguments.text("section")
-    asked = len(ids) + len(titles)
-    if not asked:
+    count = len(ids) + len(titles)
+    if not count:
         raise ToolError("get_notes needs ids, as search_notes gives them, or exact titles.")
-    if asked > MAX_NOTES:
+    if count > MAX_NOTES:
         raise ToolError(f"get_notes gives {MAX_NOTES} notes at most; ask for the others after.")
-    if asked > 1 and (lines or section):
+    if count > 1 and (lines or section):
         raise ToolError("lines and section are for one note: ask for one id or title at a time.")
     if lines and section:
         raise ToolError("Give lines or section, not both.")
     with library.open() as connection:
-        reader = _Reader(library, connection)
-        rows, problems = reader.find(ids, titles)
-    notes = []
-    room = CALL_CHARACTERS
+        rows, choices, problems = _find(library, connection, ids, titles)
+    notes: list[dict[str, Any]] = []
+    left = CALL_CHARACTERS
     for row in rows:
-        if room <= 0:
+        if left <= 0:
             problems.append(
-                f"“{row['title']}” (id {row['id']}) was left out, because the answer is long enough. "
-                f"Ask for it by itself: get_notes(ids=[{row['id']}])."
+                f"“{row['title']}” (id {row['id']}) was left out because the answer is long "
+                f"enough. Ask for it by itself: get_notes(ids=[{row['id']}])."
             )
             continue
-        note = _read(row, lines, section, min(NOTE_CHARACTERS, room))
-        room -= len(note.get("text", ""))
+        note = _read(row, lines, section, min(NOTE_CHARACTERS, left))
+        left -= len(note.get("text", ""))
         notes.append(note)
-    if not notes and not reader.choices:
+    if not notes and not choices:
         raise ToolError("\n".join(problems))
-    data = {"notes": notes, "choices": reader.choices, "problems": problems}
-    texts = [*map(_note_text, notes), *map(_choice_text, reader.choices), *problems]
-    return ToolAnswer("\n\n".join(texts), without_empty(data) | {"notes": notes})
+    data = without_empty({"choices": choices, "problems": problems})
+    texts = ["\n".join(_note_lines(note)) for note in notes] + [*map(_choice_text, choices)]
+    return ToolResult("\n\n".join([*texts, *problems]), {"notes": notes, **data})
 
 
-class _Reader:
-    """Finds notes among those that may be seen."""
+def list_tags(library: Library, values: Mapping[str, Any]) -> ToolResult:
+    """Return the tree of tags, with how many notes have each or one nested below it."""
+    under = ToolArguments("list_tags", values, "under").text("under")
+    names: dict[str, str] = {}
+    notes: dict[str, set[int]] = {}
+    for name, note_id in _tags_of_notes(library):
+        parts = name.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            names.setdefault(fold_tag(path), path)
+            notes.setdefault(fold_tag(path), set()).add(note_id)
+    top = fold_tag(under)
+    tags = [tag for tag in sorted(notes) if not top or f"{tag}/".startswith(f"{top}/")]
+    if top and not tags:
+        raise ToolError(f"There is no tag {under!r}. Without under, list_tags shows all tags.")
+    shown = tags
+    for depth in sorted({tag.count("/") for tag in tags})[:0:-1]:
+        if len(shown) > MAX_TAGS:
+            shown = [tag for tag in tags if tag.count("/") < depth]
+    shown = shown[:MAX_TAGS]
+    roots: list[dict[str, Any]] = []
+    nodes: dict[str, dict[str, Any]] = {}
+    for tag in shown:
+        nodes[tag] = {"tag": names[tag], "notes": len(notes[tag])}
+        parent = nodes.get(tag.rpartition("/")[0])
+        (roots if parent is None else parent.setdefault("nested", [])).append(nodes[tag])
+    lines = [*_tag_lines(roots, 0)] or ["No note has a tag."]
+    left_out = len(tags) - len(shown)
+    if left_out:
+        lines.append(
+            f"{left_out} tags were left out, the most deeply nested first. "
+            'list_tags(under="…") shows those below a tag.'
+        )
+    return ToolResult("\n".join(lines), without_empty({"left_out": left_out}) | {"tags": roots})
 
-    def __init__(self, library: Library, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._library = library
-        self._visible, self._parameters = library.visible_ids()
-        self.choices: list[dict[str, Any]] = []  # titles that several notes have
 
-    def find(
-        self, ids: Sequence[int], titles: Sequence[str]
-    ) -> tuple[list[dict[str, Any]], list[str]]:
-        """The rows of the notes, in the order in which they were asked for, and what to say of the others."""
-        rows: dict[int, dict[str, Any]] = {}
-        problems = []
-        for note_id in ids:
-            found = self._rows("notes.id = :wanted", note_id)
-            if not found:
-                problems.append(
-                    f"There is no note with the id {note_id}. search_notes gives the ids of notes."
-                )
-            rows.update((row["id"], row) for row in found)
-        for title in titles:
-            found = self._rows("notes.title = :wanted collate nocase", title)
-            if len(found) == 1:
-                rows[found[0]["id"]] = found[0]
-            elif found:
-                self.choices.append({"title": title, "notes": [*map(_choice, found)]})
-            else:
-                problems.append(self._no_such_title(title))
-        return list(rows.values()), problems
-
-    def _rows(self, condition: str, wanted: int | str) -> list[dict[str, Any]]:
-        cursor = self._connection.execute(
+def library_status(library: Library, values: Mapping[str, Any]) -> ToolResult:
+    """Return how many notes there are, from when, and how they can be searched."""
+    ToolArguments("library_status", values)
+    with library.open() as connection:
+        sql, parameters = library.visible_ids()
+        state = database.read_state(connection)
+        obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
+        total, archived, encrypted, pinned, oldest, newest = connection.execute(
             f"""
-            select notes.*, sources.app, sources.heading_link
+            select count(*), sum(archived), sum(encrypted), sum(pinned), min(created), max(modified)
             from notes
-            join sources on sources.name = notes.source
-            where {condition}
-              and notes.id in ({self._visible})
-            order by notes.modified desc, notes.id
-            limit {MAX_NOTES}
+            where id in ({sql})
             """,
-            {**self._parameters, "wanted": wanted},
-        )
-        names = [column[0] for column in cursor.description]
-        return [self._shown(dict(zip(names, row))) for row in cursor.fetchall()]
-
-    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row with what may be seen of it: the whole text is looked at before lines are cut out of it."""
-        if not self._library.redact:
-            return row
-        texts = {name: self._library.shown(row[name]) for name in ("title", "body", "attachments")}
-        return {**row, **texts, "url": redaction.address(row["url"])}
-
-    def _no_such_title(self, title: str) -> str:
-        from rapidfuzz import fuzz, process, utils
-
-        titles = dict(
-            self._connection.execute(
-                f"select id, title from notes where id in ({self._visible})", self._parameters
-            ).fetchall()
-        )
-        near = process.extract(
-            title,
-            titles,
-            scorer=fuzz.WRatio,
-            processor=utils.default_process,
-            score_cutoff=SUGGESTED_FROM,
-            limit=SUGGESTIONS,
-        )
-        if not near:
-            return f"No note has the title “{title}”. search_notes finds notes by what they say."
-        named = ", ".join(
-            f"“{self._library.shown(found)}” (id {note_id})" for found, _, note_id in near
-        )
-        return f"No note has the title “{title}”. Titles like it: {named}. Or use search_notes."
-
-
-def _read(row: Mapping[str, Any], lines: str, section: str, room: int) -> dict[str, Any]:
-    note = {
-        "id": row["id"],
-        "title": row["title"],
-        **_facts(row, section or None),
+            parameters,
+        ).fetchone()
+        by_source = f"select source, count(*) from notes where id in ({sql}) group by source"
+        sources = dict(connection.execute(by_source, parameters).fetchall())
+    facts = {
+        "notes": total,
+        "archived": archived,
+        "encrypted": encrypted,
+        "pinned": pinned,
+        "sources": sources,
+        "oldest": day(oldest),
+        "newest": day(newest),
+        "indexed": state.indexed,
+        "searched_by_meaning": obstacle is None and state.has_vectors,
+        "model": state.model if state.has_vectors else None,
     }
+    notices = [*filter(None, (obstacle, engine.pending_notice(state), _changed_notice(library)))]
+    data = {name: value for name, value in facts.items() if value is not None}
+    lines = [f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in data.items()]
+    lines += [f"Notice: {notice}" for notice in notices]
+    return ToolResult("\n".join(lines), data | {"notices": notices})
+
+
+# --- get_notes: which notes
+
+
+def _find(
+    library: Library, connection: sqlite3.Connection, ids: Sequence[int], titles: Sequence[str]
+) -> tuple[list[Row], list[dict[str, Any]], list[str]]:
+    """Return the notes' rows as asked for, titles with several notes, and problems."""
+    rows: dict[int, Row] = {}
+    choices, problems = [], []
+    for note_id in ids:
+        found = _rows(library, connection, "notes.id = :wanted", note_id)
+        if not found:
+            problems.append(
+                f"There is no note with the id {note_id}. search_notes gives the ids of notes."
+            )
+        rows.update((row["id"], row) for row in found)
+    for title in titles:
+        found = _rows(library, connection, "notes.title = :wanted collate nocase", title)
+        if len(found) == 1:
+            rows[found[0]["id"]] = found[0]
+        elif found:
+            choices.append({"title": title, "notes": [*map(_choice, found)]})
+        else:
+            problems.append(_no_such_title(library, connection, title))
+    return list(rows.values()), choices, problems
+
+
+def _rows(
+    library: Library, connection: sqlite3.Connection, condition: str, wanted: int | str
+) -> list[Row]:
+    sql, parameters = library.visible_ids()
+    cursor = connection.execute(
+        f"""
+        select notes.*, sources.app, sources.heading_link
+        from notes
+        join sources on sources.name = notes.source
+        where {condition}
+          and notes.id in ({sql})
+        order by notes.modified desc, notes.id
+        limit {MAX_NOTES}
+        """,
+        {**parameters, "wanted": wanted},
+    )
+    names = [column[0] for column in cursor.description]
+    rows = [dict(zip(names, row)) for row in cursor]
+    if library.redact:
+        for row in rows:
+            # The whole text, before lines are cut out of it: a cut could hide what a secret is.
+            row |= {name: library.shown(row[name]) for name in ("title", "body", "attachments")}
+            row["url"] = redaction.address(row["url"])
+    return rows
+
+
+def _choice(row: Row) -> dict[str, Any]:
+    facts = note_facts(ListedNote(**note_fields(row, None)))
+    kept = {name: facts.get(name) for name in ("id", "tags", "modified", "archived")}
+    return without_empty(kept | {"begins": " ".join(row["body"][:200].split())[:100]})
+
+
+def _choice_text(choice: Mapping[str, Any]) -> str:
+    heading = f"{len(choice['notes'])} notes have the title “{choice['title']}”."
+    lines = [f"- id {note['id']}: {facts_line(note, 'id')}" for note in choice["notes"]]
+    return "\n".join([f"{heading} Ask for one by its id:", *lines])
+
+
+def _no_such_title(library: Library, connection: sqlite3.Connection, title: str) -> str:
+    from rapidfuzz import fuzz, process, utils
+
+    sql, parameters = library.visible_ids()
+    titles = connection.execute(f"select id, title from notes where id in ({sql})", parameters)
+    similar = process.extract(
+        title,
+        dict(titles.fetchall()),
+        scorer=fuzz.WRatio,
+        processor=utils.default_process,
+        score_cutoff=SUGGESTION_THRESHOLD,
+        limit=SUGGESTIONS,
+    )
+    if not similar:
+        return f"No note has the title “{title}”. search_notes finds notes by what they say."
+    named = ", ".join(f"“{library.shown(found)}” (id {note_id})" for found, _, note_id in similar)
+    return f"No note has the title “{title}”. Titles like it: {named}. Or use search_notes."
+
+
+# --- get_notes: which part of a note
+
+
+def _read(row: Row, lines: str, section: str, characters: int) -> dict[str, Any]:
+    note = note_facts(ListedNote(**note_fields(row, section or None)))
     if row["encrypted"]:
         return note | {"problem": _ENCRYPTED}
     all_lines = row["body"].split("\n")
-    if lines:
-        extent = _extent(lines, len(all_lines))
-    elif section:
-        extent = _section(row["title"], row["body"], section)
-    else:
-        extent = Extent(1, len(all_lines))
-    text, end, rest = _cut(all_lines, extent, room)
     attachments = row["attachments"].strip()
+    extent = Extent(1, len(all_lines))
+    if lines:
+        extent, attachments = _lines_extent(lines, len(all_lines)), ""
+    elif section:
+        extent, attachments = _section_extent(row["title"], row["body"], section), ""
+    text, end, rest = _cut(all_lines, extent, characters)
     return note | without_empty(
         {
             "lines": f"{extent.first}:{end}",
             "total_lines": len(all_lines),
             "text": text,
             "rest": rest,
-            "attachments": _shortened(attachments) if not (lines or section) else "",
+            "attachments": shortened(attachments, ATTACHMENT_CHARACTERS),
         }
     )
 
 
-def _facts(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
-    fields = note_fields(dict(row), heading)
-    return without_empty(
-        {
-            "url": fields["url"],
-            "tags": innermost(fields["tags"]),
-            "created": day(fields["created"]),
-            "modified": day(fields["modified"]),
-            "pinned": fields["pinned"],
-            "archived": fields["archived"],
-            "encrypted": fields["encrypted"],
-        }
-    )
-
-
-def _cut(lines: Sequence[str], extent: Extent, room: int) -> tuple[str, int, str | None]:
-    """As much of the extent as there is room for: the text, its last line, and the lines to ask for next."""
+def _cut(lines: Sequence[str], extent: Extent, characters: int) -> tuple[str, int, str | None]:
+    """Return as much of the extent as fits, its last line, and the lines to ask for next."""
     text = "\n".join(lines[extent.first - 1 : extent.last])[extent.character :]
-    if len(text) <= room:
+    if len(text) <= characters:
         return text, extent.last, None
-    end = text.rfind("\n", 0, room + 1)
+    end = text.rfind("\n", 0, characters + 1)
     if end > 0:
         last = extent.first + text.count("\n", 0, end)
         return text[:end], last, f"{last + 1}:{extent.last}"
-    # A line that is longer than all the room there is: the rest of it begins at a character.
-    rest = f"{extent.first}.{extent.character + room}:{extent.last}"
-    return text[:room], extent.first, rest
+    # One line that doesn't fit: the rest of it begins at a character.
+    rest = f"{extent.first}.{extent.character + characters}:{extent.last}"
+    return text[:characters], extent.first, rest
 
 
 _RANGE = re.compile(
@@ -214,8 +290,8 @@ _RANGE = re.compile(
 )
 
 
-def _extent(lines: str, total: int) -> Extent:
-    """The lines that ``10:20``, ``10:``, ``:20`` and ``10`` mean.
+def _lines_extent(lines: str, total: int) -> Extent:
+    """Return the lines that ``10:20``, ``10:``, ``:20`` and ``10`` mean.
 
     :raises ToolError: for anything else, and for lines that the note doesn't have
     """
@@ -231,74 +307,43 @@ def _extent(lines: str, total: int) -> Extent:
     return Extent(first, min(last, total), int(match["character"] or 0))
 
 
-def _section(title: str, body: str, heading: str) -> Extent:
-    """The lines below a heading, down to the next one of its level; ``A › B`` is B below A.
+def _section_extent(title: str, body: str, heading: str) -> Extent:
+    """Return the lines of a section with those nested in it; ``A › B`` is B below A.
 
-    :raises ToolError: if there is no such heading
+    :raises ToolError: if there is no such heading, or if there are several
     """
-    wanted = [_folded(part) for part in re.split("[›>]", heading.lstrip("# "))]
+    wanted = [_normalized(part) for part in re.split("[›>]", heading.lstrip("# "))]
     spans: dict[tuple[str, ...], list[int]] = {}
     for passage in passages(title, body):
         for depth in range(1, len(passage.headings) + 1):
             path = passage.headings[:depth]
             start, _ = spans.setdefault(path, [passage.start, passage.end])
             spans[path] = [start, passage.end]
-    found = [path for path in spans if [*map(_folded, path)][-len(wanted) :] == wanted]
+    found = [path for path in spans if [*map(_normalized, path)][-len(wanted) :] == wanted]
     if not found:
-        names = "; ".join(dict.fromkeys(" › ".join(path) for path in spans))
+        names = "; ".join(" › ".join(path) for path in spans)
         has = f"Its sections are: {names}." if names else "It has no sections; leave section out."
         raise ToolError(f"This note has no section “{heading}”. {has}")
     if len(found) > 1:
         names = "; ".join(" › ".join(path) for path in found)
-        raise ToolError(f"Several sections are called so. Ask for one of: {names}.")
+        raise ToolError(f"Several sections have this heading. Ask for one of: {names}.")
     start, end = spans[found[0]]
     return Extent(body.count("\n", 0, start) + 1, body.count("\n", 0, end) + 1)
 
 
-def _folded(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= ATTACHMENT_CHARACTERS:
-        return text
-    return text[:ATTACHMENT_CHARACTERS].rsplit(" ", 1)[0] + "…"
-
-
-def _choice(row: Mapping[str, Any]) -> dict[str, Any]:
-    begins = " ".join(row["body"][:200].split())
-    return {
-        "id": row["id"],
-        **without_empty(
-            {
-                "tags": innermost(note_fields(dict(row), None)["tags"]),
-                "modified": day(row["modified"]),
-                "archived": bool(row["archived"]),
-                "begins": begins[:100],
-            }
-        ),
-    }
-
-
-def _note_text(note: Mapping[str, Any]) -> str:
-    return "\n".join(_note_lines(note))
-
-
 def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
-    about = {
-        name: value
-        for name, value in note.items()
-        if name
-        not in ("id", "title", "text", "rest", "attachments", "problem", "lines", "total_lines")
-    }
-    yield f"# {note['title'] or 'Untitled'} (id {note['id']})"
-    if about:
-        yield facts_line(about)
+    parts = ("id", "title", "text", "rest", "attachments", "problem", "lines", "total_lines")
+    yield f"# {note_heading(note)}"
+    if facts := facts_line(note, *parts):
+        yield facts
     if problem := note.get("problem"):
         yield problem
         return
-    yield f"lines {note['lines']} of {note['total_lines']}"
-    yield ""
+    yield f"lines {note['lines']} of {note['total_lines']}\n"
     yield note.get("text") or "(no text)"
     if rest := note.get("rest"):
         yield f'\n[Cut here. For the rest: get_notes(ids=[{note["id"]}], lines="{rest}")]'
@@ -306,11 +351,41 @@ def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
         yield f"\nText in its images and files:\n{attachments}"
 
 
-def _choice_text(choice: Mapping[str, Any]) -> str:
-    lines = [
-        f"{len(choice['notes'])} notes have the title “{choice['title']}”. Ask for one by its id:"
-    ]
-    for note in choice["notes"]:
-        facts = facts_line({name: value for name, value in note.items() if name != "id"})
-        lines.append(f"- id {note['id']}: {facts}")
-    return "\n".join(lines)
+# --- list_tags and library_status
+
+
+def _tags_of_notes(library: Library) -> list[tuple[str, int]]:
+    with library.open() as connection:
+        sql, parameters = library.visible_ids()
+        return connection.execute(
+            f"""
+            select tags.name, note_tags.note_id
+            from tags
+            join note_tags on note_tags.tag_id = tags.id
+            where note_tags.note_id in ({sql})
+            order by tags.folded, tags.id
+            """,
+            parameters,
+        ).fetchall()
+
+
+def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:
+    for node in nodes:
+        yield f"{'  ' * depth}{node['tag']} ({node['notes']})"
+        yield from _tag_lines(node.get("nested", []), depth + 1)
+
+
+def _changed_notice(library: Library) -> str | None:
+    changed = watch.changes_since_indexing(library.path)
+    if changed and library.hidden_tags:
+        # The number would count hidden notes, too.
+        return (
+            "Notes have changed since the index was made. To search them, run: datasette bear-index"
+        )
+    return engine.changed_notice(changed)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

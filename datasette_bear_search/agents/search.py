@@ -1,4 +1,4 @@
-"""The tools ``search_notes`` and ``similar_notes``."""
+"""The tools that search: ``search_notes`` and ``similar_notes``."""
 
 from __future__ import annotations
 
@@ -8,153 +8,132 @@ from typing import Any
 
 from ..index.database import count_notes
 from ..index.schema import WORDS
-from ..query.filters import FILTERS, Filter, InvalidParameter
-from ..query.query import Query
-from ..search import engine, redaction, similar
+from ..query.filters import FILTERS, InvalidParameter
+from ..search import engine, redaction
 from ..search.planner import Plan
-from ..search.request import Parameters, SearchRequest, read_request
+from ..search.request import Parameters, read_request
 from ..search.results import Hit
-from ..search.similar import SimilarNote
-from ..search.snippets import innermost, passage_text, shortened, shown_text, why
+from ..search.similar import SimilarNote, find_similar
+from ..search.snippets import passage_text, shortened, shown_text, why
 from ..search.sql import END_MARK, MARK
 from ..sqlite import sqlite3
-from .context import Arguments, Library, ToolAnswer, ToolError, day, facts_line, without_empty
+from . import (
+    Library,
+    ToolArguments,
+    ToolError,
+    ToolResult,
+    facts_line,
+    note_facts,
+    note_heading,
+    without_empty,
+)
 
 LIMIT = 5
 MAX_LIMIT = 20
+MAX_OFFSET = 10_000  # further than anybody reads
+
 # Rank what is asked in other words than the note's by meaning alone: of 78 such questions the right
 # note is among the first three in 59, otherwise in 53 (benchmarks/quality/tool_calls.py).
 PARAPHRASED = {"balance": ["1"]}
 
-# Further pages than anybody reads.
-MAX_OFFSET = 10_000
-
-# Characters of a passage. Five results with twice as many fill twice the context, and who wants to read opens the note.
+# Characters of a passage. Five results with twice as many fill twice the context, and get_notes
+# gives the whole note.
 PASSAGE_CHARACTERS = 400
 
-
-# What filters there are: those of the search page.
-def _schema(row: Filter, parameter: str) -> dict[str, Any]:
-    described = {"description": row.help} if row.help and parameter == row.parameters[0] else {}
-    if row.kind in ("state", "date"):
-        return {"type": "boolean" if row.kind == "state" else "string", **described}
-    items = {"type": "string", **({"enum": list(row.choices)} if row.choices else {})}
-    return {"type": "array", "items": items, **described}
-
-
-FILTER_SCHEMAS = {
-    parameter: _schema(row, parameter) for row in FILTERS.values() for parameter in row.parameters
-}
+FILTER_NAMES = tuple(name for row in FILTERS.values() for name in row.parameters)
 
 _NOTHING = (
-    "No note was found. Try other words for the same thing, fewer filters, or words that the person would have "
-    "written in such a note; list_tags shows which tags there are."
+    "No note was found. Try other words for the same thing, fewer filters, or words that the "
+    "person would have written in such a note; list_tags shows which tags there are."
 )
 
 
-def search_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
-    """Notes by words and by meaning."""
+def search_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
+    """Return the notes that match best, by words and by meaning."""
     known = ("query", "mode", "paraphrase", "filters", "limit", "offset")
-    arguments = Arguments("search_notes", values, known)
-    filters = arguments.named_texts("filters")
-    if unknown := [name for name in filters if name not in FILTER_SCHEMAS]:
+    arguments = ToolArguments("search_notes", values, *known)
+    text, filters = arguments.text("query"), arguments.texts_by_name("filters")
+    if unknown := [name for name in filters if name not in FILTER_NAMES]:
         raise ToolError(
-            f"There is no filter {unknown[0]!r}. The filters are: {', '.join(FILTER_SCHEMAS)}."
+            f"There is no filter {unknown[0]!r}. The filters are: {', '.join(FILTER_NAMES)}."
         )
-    if not arguments.text("query") and not filters:
+    if not text and not filters:
         raise ToolError(
             'search_notes needs a query, or filters to list notes by, such as {"tag": "work"}. '
             "list_tags shows which tags there are."
         )
     limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
     offset = arguments.number("offset", 0, 0, MAX_OFFSET)
-    parameters = Parameters(
-        {
-            "q": [arguments.text("query")],
-            "mode": [arguments.text("mode") or "auto"],
-            **(PARAPHRASED if arguments.is_set("paraphrase") else {}),
-            **filters,
-        }
-    )
+    ranking = PARAPHRASED if arguments.is_set("paraphrase") else {}
+    mode = arguments.text("mode") or "auto"
     try:
+        parameters = Parameters({"q": [text], "mode": [mode], **ranking, **filters})
         request = read_request(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
         raise ToolError(f"{error}.") from None
-    request = replace(request, query=_visible(library, request))
+    query = request.query
+    visible_query = replace(
+        query,
+        filters=query.filters & library.visible,
+        filters_beside=query.filters_beside & library.visible,
+    )
+    request = replace(request, query=visible_query)
+    options: dict[str, Any] = {"time_limit_ms": library.time_limit_ms, "redact": library.redact}
     with library.open() as connection:
-        options: dict[str, Any] = {
-            "time_limit_ms": library.time_limit_ms,
-            "redact": library.redact,
-        }
         response = engine.search(connection, request, **options)
-        if not all(_is_visible(library, connection, word) for word in _corrected(response)):
-            # That there is such a word is known only from notes that nobody may know of.
+        corrected = [word for _, word in response.results.plan.corrections]
+        if not all(_is_visible(library, connection, word) for word in corrected):
+            # Only hidden notes have this word: nobody may learn from a correction that they do.
             response = engine.search(connection, replace(request, correct=False), **options)
-        hits = response.results.hits
-        lines = _lines(connection, hits)
-    notices = [*_corrections(response.results.plan), *response.notices]
-    notes = [_found(hit, response.results.plan, lines.get(hit.id)) for hit in hits]
+        results = response.results
+        lines = _passage_lines(connection, results.hits)
+    corrections = [
+        f"No note has “{typed}”; this is what was found for “{corrected}”."
+        for typed, corrected in results.plan.corrections
+    ]
+    notes = [_hit(hit, results.plan, lines.get(hit.id)) for hit in results.hits]
     data = {
-        "total": response.results.total,
-        "found": response.results.found,
+        "total": results.total,
+        "found": results.found,
         "offset": offset,
-        "next_offset": response.results.next_offset,
-        "notices": notices,
-        "notes": notes,
+        "next_offset": results.next_offset,
+        "notices": [*corrections, *response.notices],
     }
-    return ToolAnswer(_search_text(data), without_empty(data) | {"notes": notes})
+    return _result(_heading(data, len(notes)), data, notes)
 
 
-def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolAnswer:
-    """The notes most like one note."""
-    arguments = Arguments("similar_notes", values, ("id", "limit"))
+def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
+    """Return the notes most similar to one note."""
+    arguments = ToolArguments("similar_notes", values, "id", "limit")
     if "id" not in arguments:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     note_id = arguments.number("id", 0, 1, 10**18)
     limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
     with library.open() as connection:
         sql, parameters = library.visible_ids()
-        visible = {found for (found,) in connection.execute(sql, parameters)}
-        all_notes = count_notes(connection)
+        visible = {visible_id for (visible_id,) in connection.execute(sql, parameters)}
         if note_id not in visible:
             raise ToolError(
                 f"There is no note with the id {note_id}. search_notes gives the ids of notes."
             )
-        # Enough that those which are left out can't crowd out the others.
-        found = similar.find_similar(connection, note_id, size=limit + all_notes - len(visible))
+        # So many more that hidden notes can't crowd out visible ones.
+        hidden = count_notes(connection) - len(visible)
+        found = find_similar(connection, note_id, size=limit + hidden)
         assert found is not None
-        shown = [note for note in found.notes if note.id in visible][:limit]
+        shown = tuple(note for note in found.notes if note.id in visible)[:limit]
+        found = replace(found, notes=shown)
         if library.redact:
-            found = redaction.similar_notes(connection, replace(found, notes=tuple(shown)))
-            shown = list(found.notes)
-        lines = _lines(connection, shown)
-    notes = [_alike(note, lines.get(note.id)) for note in shown]
-    data = {"id": note_id, "title": found.title, "notices": list(found.notices), "notes": notes}
-    heading = f"{len(notes)} notes like “{found.title}” (id {note_id})"
-    if not notes:
-        heading = f"No note is like “{found.title}” (id {note_id})."
-    return ToolAnswer(
-        "\n".join([heading, *_notice_lines(found.notices), *map(_note_text, notes)]),
-        without_empty(data) | {"notes": notes},
-    )
-
-
-def _visible(library: Library, request: SearchRequest) -> Query:
-    """The query, which can find only what may be seen."""
-    query = request.query
-    return replace(
-        query,
-        filters=query.filters & library.visible,
-        filters_beside=query.filters_beside & library.visible,
-    )
-
-
-def _corrected(response: engine.SearchResponse) -> list[str]:
-    return [searched for _, searched in response.results.plan.corrections]
+            found = redaction.similar_notes(connection, found)
+        lines = _passage_lines(connection, found.notes)
+    notes = [_similar_note(note, lines.get(note.id)) for note in found.notes]
+    heading = f"like “{found.title}” (id {note_id})"
+    heading = f"{len(notes)} notes {heading}" if notes else f"No note is {heading}."
+    data = {"id": note_id, "title": found.title, "notices": list(found.notices)}
+    return _result(heading, data, notes)
 
 
 def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> bool:
-    """Whether a word stands in any note that may be seen."""
+    """Return whether any visible note has a word."""
     if not library.hidden_tags:
         return True
     sql, parameters = library.visible_ids()
@@ -165,17 +144,10 @@ def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> 
     return bool(found)
 
 
-def _corrections(plan: Plan) -> list[str]:
-    return [
-        f"No note has “{typed}”; this is what was found for “{searched}”."
-        for typed, searched in plan.corrections
-    ]
-
-
-def _lines(
+def _passage_lines(
     connection: sqlite3.Connection, notes: Sequence[Hit] | Sequence[SimilarNote]
 ) -> dict[int, str]:
-    """Note's id → the lines of its body on which its passage stands, such as ``12-18``."""
+    """Return, by note id, the lines of the body that hold the passage, such as ``12-18``."""
     lines = {}
     for note in notes:
         if note.passage is None or note.encrypted:
@@ -187,35 +159,19 @@ def _lines(
     return lines
 
 
-def _found(hit: Hit, planned: Plan, lines: str | None) -> dict[str, Any]:
-    """A hit as data. What the snippet says, the passage needn't say again."""
-    shown = shown_text(hit, planned)
-    snippet = " ".join(shown.snippet.split()).replace(MARK, "**").replace(END_MARK, "**")
-    return _note(
-        hit,
-        snippet=snippet,
-        passage=_passage(hit, lines, with_text=bool(shown.passage)),
-        why=why(hit, planned),
-    )
-
-
-def _alike(note: SimilarNote, lines: str | None) -> dict[str, Any]:
-    return _note(note, passage=_passage(note, lines, with_text=True), why=" · ".join(note.reasons))
-
-
-def _note(note: Hit | SimilarNote, **more: Any) -> dict[str, Any]:
-    facts = {
-        "id": note.id,
-        "title": note.title,
-        "url": note.url,
-        "tags": innermost(note.tags),
-        "created": day(note.created),
-        "modified": day(note.modified),
-        "pinned": note.pinned,
-        "archived": note.archived,
-        "encrypted": note.encrypted,
+def _hit(hit: Hit, plan: Plan, lines: str | None) -> dict[str, Any]:
+    shown = shown_text(hit, plan)
+    more = {
+        "snippet": " ".join(shown.snippet.split()).replace(MARK, "**").replace(END_MARK, "**"),
+        "passage": _passage(hit, lines, with_text=bool(shown.passage)),
+        "why": why(hit, plan),
     }
-    return without_empty({**facts, **more})
+    return note_facts(hit) | without_empty(more)
+
+
+def _similar_note(note: SimilarNote, lines: str | None) -> dict[str, Any]:
+    more = {"passage": _passage(note, lines, with_text=True), "why": " · ".join(note.reasons)}
+    return note_facts(note) | without_empty(more)
 
 
 def _passage(
@@ -225,38 +181,33 @@ def _passage(
     if passage is None or lines is None:
         return None
     if with_text and passage.end > passage.start:
-        text = passage_text(passage, note.title, as_markdown=True)
-        text = shortened(text, PASSAGE_CHARACTERS)
+        text = shortened(passage_text(passage, note.title, as_markdown=True), PASSAGE_CHARACTERS)
     return without_empty({"heading": passage.heading, "lines": lines, "text": text})
 
 
-def _search_text(data: Mapping[str, Any]) -> str:
-    notes, total, offset = data["notes"], data["total"], data["offset"]
-    if notes:
-        heading = f"{data['found']} found"
-        if total > data["found"]:
-            heading += f" and {total - data['found']} that are less close in meaning"
-        heading += f", {offset + 1} to {offset + len(notes)} shown."
-        if data["next_offset"]:
-            heading += f" For more: offset={data['next_offset']}."
-    elif total:
-        heading = f"{total} found, none of them after offset {offset}."
-    else:
-        heading = _NOTHING
-    return "\n".join([heading, *_notice_lines(data["notices"]), *map(_note_text, notes)])
+def _heading(data: Mapping[str, Any], shown: int) -> str:
+    found, total, offset = data["found"], data["total"], data["offset"]
+    if not shown:
+        return f"{total} found, none of them after offset {offset}." if total else _NOTHING
+    heading = f"{found} found"
+    if total > found:
+        heading += f" and {total - found} that are less close in meaning"
+    heading += f", {offset + 1} to {offset + shown} shown."
+    if data["next_offset"]:
+        heading += f" For more: offset={data['next_offset']}."
+    return heading
 
 
-def _notice_lines(notices: Sequence[str]) -> list[str]:
-    return [f"Notice: {notice}" for notice in notices]
+def _result(
+    heading: str, data: Mapping[str, Any], notes: Sequence[Mapping[str, Any]]
+) -> ToolResult:
+    lines = [heading, *(f"Notice: {notice}" for notice in data["notices"]), *map(_note_text, notes)]
+    return ToolResult("\n".join(lines), without_empty(data) | {"notes": notes})
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    facts = {
-        name: value
-        for name, value in note.items()
-        if name not in ("id", "title", "snippet", "passage", "why")
-    }
-    lines = [f"\n## {note.get('title', 'Untitled')} (id {note['id']})", facts_line(facts)]
+    facts = facts_line(note, "id", "title", "snippet", "passage", "why")
+    lines = [f"\n## {note_heading(note)}", facts]
     if note.get("why"):
         lines.append(f"why: {note['why']}")
     if note.get("snippet"):

@@ -1,8 +1,8 @@
-"""The tools behind the Model Context Protocol, by its official SDK (the extra ``mcp``), and its transport stdio."""
+"""The tools → a server of the Model Context Protocol, by its SDK (extra ``mcp``); stdio."""
 
-# The SDK takes half a second to import, and only whoever serves agents needs it.
 from __future__ import annotations
 
+# The SDK takes half a second to import, and only who serves agents needs it: inside functions.
 import logging
 import sys
 from contextlib import redirect_stdout
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..embeddings import registry
 from ..index import database
 from ..sqlite import sqlite3
-from .context import Library, ToolError
+from . import Library, ToolError
 from .tools import INSTRUCTIONS, TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ class SdkMissing(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            f"Serving notes to AI assistants needs version 2 of the Python package mcp. Install it with: {INSTALL}"
+            "Serving notes to AI assistants needs version 2 of the Python package mcp. "
+            f"Install it with: {INSTALL}"
         )
 
 
 def build_server(library: Library) -> Server[Any]:
-    """A server of the tools, for any transport.
+    """Return a server of the tools, for any transport.
 
     :raises SdkMissing: without the SDK
     """
@@ -47,12 +48,12 @@ def build_server(library: Library) -> Server[Any]:
         raise SdkMissing from None
 
     async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
 
     async def call_tool(context: Any, parameters: Any) -> types.CallToolResult:
         # In a thread: a search takes milliseconds, but loading the model takes seconds.
         return await anyio.to_thread.run_sync(
-            partial(_called, library, parameters.name, parameters.arguments or {})
+            partial(_call, library, parameters.name, parameters.arguments or {})
         )
 
     return Server(
@@ -76,16 +77,16 @@ def serve_stdio(library: Library) -> None:
 
     async def serve() -> None:
         async with stdio_server() as (receive, send):
-            # The SDK has taken stdout for the protocol; what a library prints must not wait in a buffer until it is back.
+            # stdout is the protocol's now: what a library prints goes elsewhere.
             with redirect_stdout(sys.stderr):
-                warm_up(library)
+                _warm_up(library)
                 await server.run(receive, send, server.create_initialization_options())
 
     anyio.run(serve)
 
 
-def warm_up(library: Library) -> None:
-    """Begin to load the model in the background, if there are notes already."""
+def _warm_up(library: Library) -> None:
+    """Begin to load the model in the background, if there is an index."""
     try:
         model = database.stored_model(library.path)
     except (database.SidecarError, sqlite3.Error):
@@ -94,7 +95,7 @@ def warm_up(library: Library) -> None:
         registry.get_embedder(model).warm_up()
 
 
-def _described(tool: Tool) -> Any:
+def _listed(tool: Tool) -> Any:
     import mcp_types as types
 
     return types.Tool(
@@ -113,31 +114,25 @@ def _described(tool: Tool) -> Any:
     )
 
 
-def _called(library: Library, name: str, arguments: dict[str, Any]) -> Any:
+def _call(library: Library, name: str, arguments: dict[str, Any]) -> Any:
     import mcp_types as types
 
-    tool = next((tool for tool in TOOLS if tool.name == name), None)
     try:
-        if tool is None:
-            names = ", ".join(tool.name for tool in TOOLS)
-            raise ToolError(f"There is no tool {name!r}. The tools are: {names}.")
-        answer = tool.run(library, arguments)
+        tools = {tool.name: tool for tool in TOOLS}
+        if name not in tools:
+            raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(tools)}.")
+        result = tools[name].run(library, arguments)
     except ToolError as error:
-        return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+        problem = str(error)
     except Exception as error:
-        # What an exception says may come from a note, so that the log gets its type and place only.
+        # An exception's message may quote a note: the log gets only its type.
         logger.error("%s failed: %s", name, type(error).__name__)
+        problem = f"{name} failed for a reason that nobody foresaw. Try it with other arguments."
+    else:
         return types.CallToolResult(
-            content=[
-                types.TextContent(
-                    text=f"{name} failed for a reason that nobody foresaw. Try it with other arguments."
-                )
-            ],
-            is_error=True,
+            content=[types.TextContent(text=result.text)], structured_content=result.data
         )
-    return types.CallToolResult(
-        content=[types.TextContent(text=answer.text)], structured_content=answer.data
-    )
+    return types.CallToolResult(content=[types.TextContent(text=problem)], is_error=True)
 
 
 def _version() -> str:

@@ -130,8 +130,7 @@ def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bo
     Serves the Model Context Protocol (MCP) over stdin and stdout. The assistant's app runs this
     command. Nothing is ever written.
     """
-    from ..agents import server
-    from ..agents.context import Library
+    from ..agents import Library, server
     from ..index import database
     from ..search import redaction
 

@@ -14,9 +14,8 @@ from datasette.cli import cli
 from mcp import Client
 
 from datasette_bear_search import agents
-from datasette_bear_search.agents import context, server
+from datasette_bear_search.agents import Library, server
 from datasette_bear_search.agents import notes as reading
-from datasette_bear_search.agents.context import Library
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
@@ -349,7 +348,7 @@ async def test_tags_are_a_tree_with_the_notes_of_each_branch(call):
 
 
 async def test_of_many_tags_the_deeper_are_left_out(call, monkeypatch):
-    monkeypatch.setattr(context, "MAX_TAGS", 4)
+    monkeypatch.setattr(reading, "MAX_TAGS", 4)
     data = await call("list_tags")
     assert [node["tag"] for node in data["tags"]] == ["cabin", "journal", "private", "recipes"]
     assert data["left_out"] == 2

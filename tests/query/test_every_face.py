@@ -6,8 +6,7 @@ import click
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.agents.search import FILTER_SCHEMAS
-from datasette_bear_search.agents.tools import TOOLS
+from datasette_bear_search.agents.tools import FILTER_SCHEMAS, TOOLS
 from datasette_bear_search.cli import search as command
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
