@@ -12,7 +12,7 @@ from ..search.planner import Plan
 from ..search.results import Hit, MatchedPassage, marked_html
 from ..search.snippets import innermost, passage_text, shown_text, starting_near_mark, why
 from . import render
-from .links import Addresses
+from .links import Anchor, Urls
 from .site import age
 
 # The apps that links open which come without the name of one, by the beginning of the link.
@@ -24,12 +24,6 @@ ICON = "📄"
 
 # Characters that are shown of a passage before what is marked in it.
 BEFORE_MARK = 160
-
-
-@dataclass(frozen=True)
-class Link:
-    label: str
-    url: str
 
 
 @dataclass(frozen=True)
@@ -52,52 +46,50 @@ class Card:
     passage: ShownPassage | None
     more: tuple[ShownPassage, ...]
     why: str
-    tags: tuple[Link, ...]
+    tags: tuple[Anchor, ...]
     age: str | None
     day: str | None
-    open: Link | None
+    open: Anchor | None
     icon: str  # of its source
     similar_url: str
 
 
-def card(
-    addresses: Addresses, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()
-) -> Card:
-    """A hit as it is shown, with further passages of its note."""
+def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
+    """Return a hit as it is shown, with further passages of its note."""
     shown = shown_text(hit, planned)
     return Card(
         hit=hit,
         title=_marked(shown.title or hit.title or "Untitled"),
-        url=addresses.note(hit.id, hit.passage.id if hit.passage else None),
+        url=urls.note(hit.id, hit.passage.id if hit.passage else None),
         snippet=_marked(shown.snippet) if shown.snippet else None,
-        passage=_passage(addresses, hit, hit.passage, shown.passage) if shown.passage else None,
+        passage=_passage(urls, hit, hit.passage, shown.passage) if shown.passage else None,
         more=tuple(
-            _passage(addresses, hit, passage, passage_text(passage, hit.title)) for passage in more
+            _passage(urls, hit, passage, passage_text(passage, hit.title)) for passage in more
         ),
         why=why(hit, planned),
-        tags=tuple(Link(tag, addresses.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
+        tags=tuple(Anchor(tag, urls.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
         age=age(hit.modified),
         day=local_day(hit.modified),
         open=open_link(hit.url, hit.app),
         icon=ICONS.get(hit.app, ICON),
-        similar_url=addresses.similar(hit.id),
+        similar_url=urls.similar(hit.id),
     )
 
 
 def open_label(app: str) -> str:
-    """What the link says that opens a note where it lives."""
+    """Return the label of the link that opens a note in its own app."""
     return f"Open in {app}" if app else "Open the original"
 
 
-def open_link(url: str | None, app: str = "") -> Link | None:
-    """The link that opens a note in its own app; None if it has none that a page may have."""
+def open_link(url: str | None, app: str = "") -> Anchor | None:
+    """Return the link that opens a note in its own app; None if it has no safe one."""
     if url is None or not render.is_safe_to_open(url):
         return None
-    return Link(open_label(app or APPS.get(render.scheme_of(url) or "", "")), url)
+    return Anchor(open_label(app or APPS.get(render.scheme_of(url) or "", "")), url)
 
 
 def _passage(
-    addresses: Addresses, hit: Hit, passage: MatchedPassage | None, text: str
+    urls: Urls, hit: Hit, passage: MatchedPassage | None, text: str
 ) -> ShownPassage | None:
     if passage is None:
         return None
@@ -105,7 +97,7 @@ def _passage(
         # Only some lines are shown.
         _marked(starting_near_mark(text, BEFORE_MARK)),
         passage.heading,
-        addresses.note(hit.id, passage.id),
+        urls.note(hit.id, passage.id),
     )
 
 

@@ -27,7 +27,6 @@ from .site import (
     SIMILAR_PATH,
     allowed,
     attach_sidecar,
-    is_served_here,
     known_sidecar,
     redacts,
     require_redaction_if_configured,
@@ -406,7 +405,8 @@ STORED_QUERIES = {
 
 async def canned_queries(datasette: Datasette, database: str) -> dict[str, dict[str, Any]]:
     """The queries of a database for Datasette before 1.0; queries of its owner with these names stay."""
-    if not await is_served_here(datasette, database):
+    served = await sidecar_database(datasette)
+    if served is None or served.name != database:
         return {}
     own = datasette.metadata("queries", database=database, fallback=False) or {}
     return {name: asdict(query) for name, query in STORED_QUERIES.items() if name not in own}

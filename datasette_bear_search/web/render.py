@@ -200,7 +200,8 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
         taken[anchor] = 1
         token.attrSet("id", anchor)
         token.tag = closing.tag = f"h{min(6, level + shift)}"
-        headings.append(Heading(level, text, lines_above + token.map[0] + 1, anchor))
+        line = token.map[0] if token.map else 0
+        headings.append(Heading(level, text, lines_above + line + 1, anchor))
     return tuple(headings)
 
 
@@ -225,7 +226,10 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
             token.tag = closing.tag = "span"
         token.attrJoin("class", "bear-match")
         if not found and token.attrGet("id"):  # a heading, which keeps its own
-            tokens[index + 1].children.insert(0, Token("anchor", "", 0))
+            tokens[index + 1].children = [
+                Token("anchor", "", 0),
+                *(tokens[index + 1].children or ()),
+            ]
         elif not found:
             token.attrSet("id", PASSAGE_ANCHOR)
         found = True
@@ -267,8 +271,8 @@ _CLASSES = {
     "td": {"bear-left", "bear-center", "bear-right"},
     "th": {"bear-left", "bear-center", "bear-right"},
 }
-for _tag in "p pre span tr h2 h3 h4 h5 h6".split():
-    _CLASSES.setdefault(_tag, set()).add("bear-match")
+for _block in "p pre span tr h2 h3 h4 h5 h6".split():
+    _CLASSES.setdefault(_block, set()).add("bear-match")
 
 
 def sanitized(html: str, own_url: str | None) -> str:
@@ -548,7 +552,7 @@ class _Renderer(RendererHTML):
         code = marked(tokens[index].content, env["page"].words)
         return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
 
-    code_block = fence
+    code_block = fence  # type: ignore[assignment]
 
     def front_matter(self, tokens, index, options, env) -> str:
         return (
@@ -561,7 +565,7 @@ class _Renderer(RendererHTML):
             return ""
         return "<br>" if _BREAK.fullmatch(content) else escape(content)
 
-    html_block = html_inline
+    html_block = html_inline  # type: ignore[assignment]
 
     def link_open(self, tokens, index, options, env) -> str:
         page = env["page"]

@@ -1,4 +1,4 @@
-"""The sidecar inside a Datasette: which database it is, who may see it, what is set up when the server starts."""
+"""What all pages share: the index file in Datasette, permissions, settings, JSON, errors, hosts."""
 
 from __future__ import annotations
 
@@ -7,44 +7,59 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode, urlsplit
 from weakref import WeakKeyDictionary
 
-from datasette import Response
+from datasette import Forbidden, Response
 from datasette.database import Database
 from datasette.utils import StartupError, add_cors_headers
 
 from ..embeddings import registry
-from ..index import database as sidecar
-from ..index.database import OtherVersion
+from ..index import database as index_database
+from ..index.database import OtherVersion, require_current
+from ..notes import counted
 from ..search import functions, redaction
-from ..sqlite import sqlite3
+from ..search.sql import Statement
+from ..sqlite import sqlite3, time_limit
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
 
+T = TypeVar("T")
 
 PLUGIN = "datasette-bear-search"
 SEARCH_PATH = "/-/bear-search"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 NOTE_PATH = f"{SEARCH_PATH}/note"
 
+NO_SIDECAR = (
+    "No notes are served here. Make an index with: datasette bear-index. "
+    "Then open it with: datasette bear-serve"
+)
+FORBIDDEN = "You do not have permission to search these notes"
+UNREADABLE = (
+    "The index can't be read right now. If it stays so, run: datasette bear-index. "
+    "If that doesn't fix it: datasette bear-index --rebuild"
+)
 
-# Whether a database is a sidecar is asked once: every page asks, and none of the answers changes.
+
+# --- the index file
+
+# Whether a database is a sidecar is read once: every page asks, and the answer never changes.
 _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
 
 
 async def sidecar_database(datasette: Datasette) -> Database | None:
-    """The attached database that is a sidecar."""
+    """Return the attached database that is a sidecar."""
     for database in list(datasette.databases.values()):
-        if database.path and sidecar.is_half_committed(Path(database.path)):
+        if database.path and index_database.is_half_committed(Path(database.path)):
             await asyncio.to_thread(_undo_half_a_commit, Path(database.path))
         if database not in _is_sidecar and database.path:
             try:
-                found = await database.execute_fn(sidecar.is_sidecar_connection)
+                found = await database.execute_fn(index_database.is_sidecar_connection)
             except sqlite3.Error:
-                continue  # a database that can't be read now, perhaps later
+                continue  # it can't be read now, perhaps later
             _is_sidecar[database] = found
         if _is_sidecar.get(database):
             return database
@@ -53,24 +68,18 @@ async def sidecar_database(datasette: Datasette) -> Database | None:
 
 def _undo_half_a_commit(path: Path) -> None:
     with suppress(sqlite3.Error):  # whoever reads it finds out
-        sidecar.undo_half_a_commit(path)
-
-
-async def is_served_here(datasette: Datasette, name: str) -> bool:
-    """Whether the database of that name is the sidecar."""
-    database = await sidecar_database(datasette)
-    return database is not None and database.name == name
+        index_database.undo_half_a_commit(path)
 
 
 def known_sidecar(datasette: Datasette) -> Database | None:
-    """The attached database that was found to be a sidecar, without asking any: for what is called once a cell."""
+    """Return the database known to be a sidecar, without a query: this is called for each cell."""
     return next((db for db in datasette.databases.values() if _is_sidecar.get(db)), None)
 
 
 async def allowed(
     datasette: Datasette, actor: dict | None, action: str, database: Database
 ) -> bool:
-    """Whether an actor may do something with a database, asked in the way of either Datasette version."""
+    """Return whether an actor may do something with a database, on either version of Datasette."""
     if hasattr(datasette, "allowed"):  # Datasette 1.0
         from datasette.resources import DatabaseResource
 
@@ -83,18 +92,63 @@ async def allowed(
     )
 
 
+async def read_index(
+    database: Database, read: Callable[[sqlite3.Connection], T], *, too_slow: str = UNREADABLE
+) -> T:
+    """Return what a function reads from the index within Datasette's time limit.
+
+    :param too_slow: what to say when the time is up
+    :raises PageError: if it can't be read in time, or not at all
+    """
+
+    def run(connection: sqlite3.Connection) -> T:
+        require_current(connection)
+        with time_limit(connection, database.ds.setting("sql_time_limit_ms")):
+            return read(connection)
+
+    try:
+        return await database.execute_fn(run)
+    except sqlite3.DatabaseError as error:
+        raise PageError(
+            too_slow if "interrupted" in str(error) else unreadable(error), 503
+        ) from None
+
+
+def unreadable(error: sqlite3.Error) -> str:
+    """Return what to say of an index that SQLite can't read."""
+    return str(error) if isinstance(error, OtherVersion) else UNREADABLE
+
+
+async def sql_url(
+    datasette: Datasette, request, database: Database, statement: Statement | None
+) -> str | None:
+    """Return where Datasette shows a statement; None for those who may not run SQL."""
+    if not statement or not await allowed(datasette, request.actor, "execute-sql", database):
+        return None
+    parameters = {"sql": statement.sql, **statement.parameters}
+    return f"{datasette.urls.database(database.name)}?{urlencode(parameters)}"
+
+
+# --- settings
+
+
 def judging_is_on(datasette: Datasette, database: Database) -> bool:
-    """Whether results may be judged here, which writes: only where the setting ``judgments`` allows it."""
+    """Return whether results may be judged, which writes: where the setting ``judgments`` is on."""
     return bool(_config(datasette).get("judgments")) and database.is_mutable
 
 
 def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
-    """Whether secrets are masked here, by the setting ``redact``."""
+    """Return whether secrets are masked, by the setting ``redact``."""
     return bool(_config(datasette).get("redact", by_default))
 
 
+def cross_encoder(datasette: Datasette) -> str | None:
+    """Return the model that rerank=cross-encoder stands for; None is ours."""
+    return _config(datasette).get("cross_encoder")
+
+
 def require_redaction_if_configured(datasette: Datasette) -> None:
-    """Make sure that secrets can be found where they are to be masked: better nothing is served than what was to be hidden.
+    """Refuse to serve notes whose secrets are to be masked if they can't be found.
 
     :raises StartupError: if they can't
     """
@@ -107,7 +161,7 @@ def require_redaction_if_configured(datasette: Datasette) -> None:
 
 
 def attach_sidecar(datasette: Datasette) -> None:
-    """Attach the sidecar that the plugin's setting names; it is well if there is none yet.
+    """Attach the sidecar that the plugin's setting names, if there is one yet.
 
     :raises StartupError: if the setting names a file that isn't a sidecar
     """
@@ -120,9 +174,10 @@ def attach_sidecar(datasette: Datasette) -> None:
         for database in datasette.databases.values()
     ):
         return
-    if not sidecar.is_sidecar(path):
+    if not index_database.is_sidecar(path):
         raise StartupError(
-            f"The setting sidecar of {PLUGIN} names {path}, which is not an index made by datasette bear-index"
+            f"The setting sidecar of {PLUGIN} names {path}, "
+            "which is not an index made by datasette bear-index"
         )
     datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)
 
@@ -130,11 +185,11 @@ def attach_sidecar(datasette: Datasette) -> None:
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
     """Give a connection the SQL functions: all of them only if it is one to the index file."""
     functions.register(connection)
-    if not sidecar.is_sidecar_connection(connection):
+    if not index_database.is_sidecar_connection(connection):
         return
-    sidecar.wait_for_writers(connection)
-    if not sidecar.load_vector_extension(connection):
-        sidecar.hide_passage_index(connection)
+    index_database.wait_for_writers(connection)
+    if not index_database.load_vector_extension(connection):
+        index_database.hide_passage_index(connection)
     functions.register_embed(connection)
     functions.register_search(connection, redact=redacts(datasette))
 
@@ -143,108 +198,78 @@ async def warm_up_if_configured(datasette: Datasette) -> None:
     """Begin to load the sidecar's model if the setting ``warm_up`` asks for it."""
     database = await sidecar_database(datasette)
     if database is not None and _config(datasette).get("warm_up"):
-        model = await database.execute_fn(lambda connection: sidecar.get_meta(connection, "model"))
+        model = await database.execute_fn(
+            lambda connection: index_database.get_meta(connection, "model")
+        )
         if model:
             registry.get_embedder(model).warm_up()
-
-
-def cross_encoder(datasette: Datasette) -> str | None:
-    """The model that rerank=cross-encoder means here; None leaves it to us."""
-    return _config(datasette).get("cross_encoder")
 
 
 def _config(datasette: Datasette) -> dict[str, Any]:
     return datasette.plugin_config(PLUGIN) or {}
 
 
-# Which names a server of notes has, so that no page of another site can be taken for one of its own.
-#
-# A site can point its own name at 127.0.0.1 while one of its pages is open (DNS rebinding): for the browser the notes are
-# then that site's. What gives it away is the name in the request, which is still the site's.
-
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-
-WRONG_HOST = (
-    "This server doesn't answer at {host!r}, because another website could have sent you here. Open it at "
-    "http://127.0.0.1 with its port. If this is a name of yours, start the server with --host {name}.\n"
-)
-
-Scope = dict[str, Any]
-App = Callable[[Scope, Any, Any], Awaitable[None]]
+# --- requests and responses
 
 
-def host_name(host: str) -> str:
-    """The name in ``name:port``, ``name`` or ``[::1]:port``; "" if there is none."""
-    return _name(f"//{host}")
+class PageError(Exception):
+    """What a page says instead of what was asked for."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
 
 
-def origin_name(origin: str) -> str:
-    """The name in ``https://name:port``; "" if there is none, as in ``null``."""
-    return _name(origin)
+def view(
+    error_page: Callable[..., Awaitable[Response]] | None = None,
+) -> Callable[[Callable[..., Awaitable[Response]]], Callable[..., Awaitable[Response]]]:
+    """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
+    It opens the index for those who may see it. A PageError becomes JSON, or the response of
+    ``error_page(datasette, request, message, status)``; without such a page, all is JSON.
+    """
 
-def _name(address: str) -> str:
-    try:
-        return (urlsplit(address).hostname or "").rstrip(".")
-    except ValueError:  # such as [::1
-        return ""
+    def decorate(respond: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+        # Datasette reads the names of these parameters.
+        async def handle(datasette: Datasette, request) -> Response:
+            is_json = error_page is None or request.url_vars.get("format") == "json"
+            try:
+                database = await sidecar_database(datasette)
+                if database is None:
+                    raise PageError(NO_SIDECAR, 404)
+                if not await allowed(datasette, request.actor, "view-database", database):
+                    if not is_json:
+                        raise Forbidden(FORBIDDEN)
+                    raise PageError("Permission denied", 403)
+                return await respond(datasette, request, database, is_json)
+            except PageError as error:
+                if error_page is None or is_json:
+                    return json_error(datasette, error.message, error.status)
+                return await error_page(datasette, request, error.message, error.status)
 
+        handle.__doc__ = respond.__doc__
+        return handle
 
-class OnlyTheseHosts:
-    """A web application that is asked under these names only."""
-
-    def __init__(self, app: App, hosts: Collection[str]) -> None:
-        self._app = app
-        self._hosts = {host.lower() for host in hosts}
-
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or host_name(_host(scope)) in self._hosts:
-            await self._app(scope, receive, send)
-            return
-        host = _host(scope)
-        message = WRONG_HOST.format(host=host, name=host_name(host) or "NAME")
-        headers = [(b"content-type", b"text/plain; charset=utf-8")]
-        await send({"type": "http.response.start", "status": 403, "headers": headers})
-        await send({"type": "http.response.body", "body": message.encode(errors="replace")})
-
-
-def _host(scope: Scope) -> str:
-    return next(
-        (value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), ""
-    )
-
-
-# What the pages have in common: JSON in the shapes of Datasette 1.0, what to say when it fails.
-
-NO_SIDECAR = "No notes are served here. Make an index with: datasette bear-index. Then open it with: datasette bear-serve"
-FORBIDDEN = "You do not have permission to search these notes"
-UNREADABLE = (
-    "The index can't be read just now. If it stays so, run: datasette bear-index. If that doesn't mend it: "
-    "datasette bear-index --rebuild"
-)
-
-
-def unreadable(error: sqlite3.Error) -> str:
-    """What to say of an index that SQLite can't read."""
-    return str(error) if isinstance(error, OtherVersion) else UNREADABLE
+    return decorate
 
 
 def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:
-    """An answer for programs, which may be on other sites where Datasette allows it."""
+    """Return JSON, which other sites may read where Datasette allows it."""
     headers = {"x-content-type-options": "nosniff"}  # what notes say is never taken for a page
     if datasette.cors:
         add_cors_headers(headers)
     return Response.json(body, status=status, headers=headers)
 
 
-def json_error(datasette: Datasette, message: str | None, status: int) -> Response:
-    """The same for what went wrong."""
+def json_error(datasette: Datasette, message: str, status: int) -> Response:
+    """Return an error in the shape of Datasette 1.0."""
     body = {"ok": False, "error": message, "errors": [message], "status": status}
     return json_response(datasette, body, status)
 
 
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:
-    """How long ago a time is, for people: ``today``, ``3 days ago``, ``5 months ago``; None in the future.
+    """Return how long ago a time is: ``today``, ``3 days ago``; None in the future.
 
     Counted in days of the calendar, in local time.
     """
@@ -252,12 +277,64 @@ def age(timestamp: str | None, now: datetime | None = None) -> str | None:
         return None
     then = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
     days = ((now or datetime.now()).date() - then.date()).days
-    if days < 0:
-        return None
-    if days < 2:
+    if days in (0, 1):
         return ("today", "yesterday")[days]
     for unit, length in (("year", 365.25), ("month", 30.44), ("week", 7), ("day", 1)):
-        count = int(days / length)
-        if count:
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+        if days >= length:
+            return f"{counted(int(days / length), unit)} ago"
     return None
+
+
+# --- hosts
+#
+# A site can point its own name at 127.0.0.1 while one of its pages is open (DNS rebinding): to the
+# browser the notes are then that site's. The name in the request, still the site's, gives it away.
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+WRONG_HOST = (
+    "This server doesn't answer at {host!r}, because another website could have sent you here. "
+    "Open it at http://127.0.0.1 with its port. If this is a name of yours, start the server with "
+    "--host {name}.\n"
+)
+
+Scope = dict[str, Any]
+App = Callable[[Scope, Any, Any], Awaitable[None]]
+
+
+def host_name(host: str) -> str:
+    """Return the name in ``name:port``, ``name`` or ``[::1]:port``; "" if there is none."""
+    return origin_name(f"//{host}")
+
+
+def origin_name(origin: str) -> str:
+    """Return the name in ``https://name:port``; "" if there is none, as in ``null``."""
+    try:
+        return (urlsplit(origin).hostname or "").rstrip(".")
+    except ValueError:  # such as [::1
+        return ""
+
+
+class OnlyTheseHosts:
+    """A web application that answers under these names only."""
+
+    def __init__(self, app: App, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        host = next(
+            (
+                value.decode("latin-1")
+                for name, value in scope.get("headers", ())
+                if name == b"host"
+            ),
+            "",
+        )
+        if scope["type"] != "http" or host_name(host) in self._hosts:
+            await self._app(scope, receive, send)
+            return
+        message = WRONG_HOST.format(host=host, name=host_name(host) or "NAME")
+        headers = [(b"content-type", b"text/plain; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 403, "headers": headers})
+        await send({"type": "http.response.body", "body": message.encode(errors="replace")})

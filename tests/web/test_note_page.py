@@ -307,9 +307,9 @@ async def test_an_id_that_no_note_has_is_a_404(serve, note):
     path = f"/-/bear-search/note/{note}"
     data = await answer(datasette, path, 404)
     assert data == {"ok": False, "error": data["error"], "errors": [data["error"]], "status": 404}
-    assert "There is no such note" in data["error"]
+    assert "This note is not in the index" in data["error"]
     html = await main(datasette, path, 404)
-    assert "There is no such note" in html
+    assert "This note is not in the index" in html
     assert links(html)["Search notes"] == "/-/bear-search"
 
 

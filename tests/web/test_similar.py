@@ -206,9 +206,9 @@ async def test_an_id_that_no_note_has_is_a_404(serve, note):
     datasette = serve(ROOF)
     data = await answer(datasette, note, status=404)
     assert data == {"ok": False, "error": data["error"], "errors": [data["error"]], "status": 404}
-    assert "There is no such note" in data["error"]
+    assert "This note is not in the index" in data["error"]
     html = (await get(datasette, f"/-/bear-search/similar/{note}", 404)).text
-    assert "There is no such note" in html
+    assert "This note is not in the index" in html
 
 
 async def test_without_a_sidecar_it_says_what_to_run():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasette_bear_search.web.links import HEIGHT, LEAST, MONTHS_AT_MOST, timeline
+from datasette_bear_search.web.links import HEIGHT, MAX_MONTHS, MIN_HEIGHT, timeline
 
 
 def names(months) -> list[str]:
@@ -25,7 +25,7 @@ def test_months_without_notes_have_their_place():
 
 def test_the_highest_bar_fills_the_height_and_the_lowest_can_be_seen():
     bars = timeline({"2024-01": 10_000, "2024-02": 1}, str).bars
-    assert [(bar.y, bar.height) for bar in bars] == [(0, HEIGHT), (HEIGHT - LEAST, LEAST)]
+    assert [(bar.y, bar.height) for bar in bars] == [(0, HEIGHT), (HEIGHT - MIN_HEIGHT, MIN_HEIGHT)]
 
 
 @pytest.mark.parametrize("months", [{}, {"2024-05": 7}])
@@ -34,7 +34,7 @@ def test_one_bar_is_no_histogram(months):
 
 
 def test_what_is_longer_than_the_page_is_wide_is_drawn_by_years():
-    last = f"{2020 + MONTHS_AT_MOST // 12}-01"
+    last = f"{2020 + MAX_MONTHS // 12}-01"
     drawn = timeline({"2020-01": 1, "2020-07": 2, last: 3}, str)
     assert drawn.unit == "year"
     assert drawn.bars[0].notes == 3
