@@ -1,7 +1,7 @@
 """The index file, also called sidecar: one SQLite file with notes, their FTS5 index and vectors.
 
-How to open it safely, what it says of itself, and what to tell people when it can't be used. Nothing
-here reads a source or ranks.
+How to open it safely, what it says of itself, and what to tell people when it can't be used.
+Nothing here reads a source or ranks.
 """
 
 from __future__ import annotations
@@ -212,8 +212,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def wait_for_writers(connection: sqlite3.Connection) -> None:
     """Let a connection that somebody else opened wait as long as ours do.
 
-    An indexer commits again and again. Whoever looks only now and then whether it is done, as SQLite
-    does, may find it committing each time; Datasette gives up after five seconds.
+    An indexer commits again and again. Whoever looks only now and then whether it is done, as
+    SQLite does, may find it committing each time; Datasette gives up after five seconds.
     """
     connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
@@ -257,8 +257,9 @@ def hide_passage_index(connection: sqlite3.Connection) -> None:
 def reset(connection: sqlite3.Connection) -> None:
     """Empty the index file, of whatever version; judgments and the list of sources stay.
 
-    In place, so that a server which has it open keeps serving the same file, and in one transaction:
-    a search never sees a file without tables, and a run that is killed here loses nothing.
+    In place, so that a server which has it open keeps serving the same file, and in one
+    transaction: a search never sees a file without tables, and a run that is killed here loses
+    nothing.
     """
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):

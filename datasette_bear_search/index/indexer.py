@@ -41,7 +41,8 @@ CHARACTERS_PER_COMMIT = 4_000_000
 # Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
 PASSAGES_PER_COMMIT = 128
 
-# Passages that are sorted by length before they are cut into batches: equal lengths need no padding.
+# Passages that are sorted by length before they are cut into batches: equal lengths need no
+# padding.
 PASSAGES_PER_WINDOW = 4096
 
 # Queries about nothing, so that no library is about them: what is nearest to them is so by chance.
@@ -60,7 +61,8 @@ UNRELATED = (
 # .27), of nonsense at most one in ten is closer than the threshold.
 DEVIATIONS = 1.5
 
-# Candidates among which the nearest passage to an unrelated query is looked for, in a large library.
+# Candidates among which the nearest passage to an unrelated query is looked for, in a large
+# library.
 UNRELATED_CANDIDATES = 50
 
 # The share of passages that has to be new before the threshold is measured again, which takes as
@@ -127,7 +129,7 @@ def update(
     tidy: bool = True,
     hooks: Hooks = SILENT,
 ) -> Report:
-    """Bring the index file at ``path`` up to date with these sources; others in it stay as they are.
+    """Bring the index file at ``path`` up to date with these sources; others in it stay.
 
     :param embedder: makes the vectors; None leaves passages without one
     :param remove: names of sources whose notes leave the index
@@ -437,14 +439,15 @@ def _embed_pending(
     on_embedded: Callable[[int, int], None],
     verify_model: bool,
 ) -> None:
-    """Make the vectors of all passages that have none; of all, if the stored ones are another model's.
+    """Make the vectors that are missing, or all if the stored ones are another model's.
 
     :raises ModelUnavailable: if the model can't be loaded
     """
     has_extension = database.has_vector_extension(connection)
     state = database.read_state(connection)
     if not state.pending and state.model == embedder.name and not verify_model:
-        # Nothing to do, and no need to load a model to know it. But the vec0 table may lack something.
+        # Nothing to do, and no need to load a model to know it. But the vec0 table may lack
+        # something.
         if has_extension and state.has_vectors:
             with transaction(connection):
                 vectors.prepare(connection)

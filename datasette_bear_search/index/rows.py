@@ -1,4 +1,4 @@
-"""Notes, passages and sources as rows of the index file, written inside the caller's transaction."""
+"""Notes, passages and sources as rows of the index file, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -199,8 +199,8 @@ def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
     """Store notes that aren't in the index file yet."""
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     numbered = list(enumerate(new, start=last + 1))
-    # Many notes in a statement: at the end of each, FTS5 writes what it has gathered, which takes it
-    # half of all time.
+    # Many notes in a statement: at the end of each, FTS5 writes what it has gathered, which takes
+    # it half of all time.
     _insert_rows(
         connection, "notes", ("id", *COLUMNS), [(id_, *item.values) for id_, item in numbered]
     )
@@ -295,14 +295,14 @@ def _insert_rows(
 # --- deduplication
 #
 # Two notes of different sources are the same if they have the same id in the app that they come
-# from, as a note of Bear's has in its database and in a backup, or if they say the same. One of them
-# stands for the others, which point to it through ``copy_of``.
+# from, as a note of Bear's has in its database and in a backup, or if they say the same. One of
+# them stands for the others, which point to it through ``copy_of``.
 
 # Keys of other forms, such as a file's path, name different notes in different sources.
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
 
-# Notes that share an id or a text with a note of another source, best first: one that can be opened,
-# the one that was changed last, and of the same age the one whose source was there first.
+# Notes that share an id or a text with a note of another source, best first: one that can be
+# opened, the one that was changed last, and of the same age the one whose source was there first.
 _SHARED = f"""
 select
   notes.id, notes.source, case when notes.key glob '{_UUID}' then notes.key end, notes.text_hash

@@ -1,7 +1,7 @@
 """The tables of the index file, and the version of them that this package makes.
 
-Everything in the file but judgments and the list of sources is derived from the sources. So an index
-of another version isn't migrated: the next run makes it anew and keeps these two
+Everything in the file but judgments and the list of sources is derived from the sources. So an
+index of another version isn't migrated: the next run makes it anew and keeps these two
 (:func:`.database.reset`). To change the schema, change it here and raise VERSION.
 """
 
@@ -23,8 +23,8 @@ APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections; café is found by cafe.
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
-# Tables that hold machinery, not notes: hidden in Datasette, which from 1.0 on hides names that begin
-# with "_" by itself.
+# Tables that hold machinery, not notes: hidden in Datasette, which from 1.0 on hides names that
+# begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
 # Words as the notes have them, without stemming: what a mistyped word is corrected to.
@@ -194,7 +194,11 @@ def drop(connection: sqlite3.Connection) -> None:
         ("table", "create table%"),
     ):
         names = connection.execute(
-            "select name from sqlite_master where type = ? and sql like ? and name not like 'sqlite_%'",
+            """
+            select name
+            from sqlite_master
+            where type = ? and sql like ? and name not like 'sqlite_%'
+            """,
             [kind, sql],
         ).fetchall()
         for (name,) in names:

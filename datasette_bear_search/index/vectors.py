@@ -5,7 +5,7 @@ memory (exact kNN). In a large library, binary quantization comes first: one bit
 each number is in memory, the Hamming distance to the query's bits finds candidates, and their
 float32 vectors, read from the table, rank them.
 
-The vec0 table holds the same vectors, for anybody's own SQL; that of a large library holds the bits.
+The vec0 table holds the same vectors, for anybody's own SQL; in a large library it holds the bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was found out about a file, kept in memory for as long as the file stays as it is."""
+"""Sources that change: how far the index is behind them, and ``bear-index --watch``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from ..embeddings.base import Embedder
 from ..sources import SourceError
@@ -22,65 +23,58 @@ from .changes import Snapshot
 from .database import SidecarError, explained
 from .rows import StoredSource
 
-K = TypeVar("K")
-V = TypeVar("V")
+if TYPE_CHECKING:
+    import watchfiles
 
-# Some file systems' clocks tick every few milliseconds: what was written in this tick may be written again in it.
-TICK_NS = 20_000_000
-
-
-class WhileUnchanged(Generic[K, V]):
-    """Answers by file and question. What was found out before the file was written to is forgotten."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[int, int, int], dict[K, V]]] = {}
-        self._lock = threading.Lock()
-
-    def of(self, file: str | os.PathLike[str]) -> dict[K, V]:
-        """What is known of a file, to look things up in and to add to; nothing is kept of a database in memory."""
-        path = os.fspath(file)
-        state = _state_of(path)
-        if state is None:
-            return {}
-        with self._lock:
-            if self._kept.get(path, (None, {}))[0] != state:
-                self._kept[path] = state, {}
-            return self._kept[path][1]
-
-    def get(self, file: str | os.PathLike[str], question: K, find: Callable[[], V]) -> V:
-        """The answer to a question, which is found only if it isn't known."""
-        known = self.of(file)
-        if question not in known:
-            known[question] = find()
-        return known[question]
-
-
-def _state_of(file: str) -> tuple[int, int, int] | None:
-    """What is another when a file is written to; None if it was just now, and if there is no file."""
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    if abs(time.time_ns() - found.st_mtime_ns) < TICK_NS:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-# How many notes changed since they were indexed: what a page can say without making anybody wait.
-#
-# The sources are asked in the background. A page waits a moment for the answer, and otherwise shows the one before.
-
-# A person who writes in Bear while searching changes the library all the time: it isn't read more often than this.
+# Seconds between two counts of the changes in one source: somebody who writes in Bear while
+# searching changes the library all the time.
 SECONDS_BETWEEN_COUNTS = 30.0
 
-# A source of which only reading tells whether it changed.
+# The same for a source of which only reading tells whether it changed.
 SECONDS_BETWEEN_BLIND_READS = 300.0
 
-# What a page waits at most. Asking a database whether it changed takes a thousandth of that.
+# What a page waits for a count at most. Asking a database whether it changed takes .2 ms.
 SECONDS_TO_WAIT = 0.2
 
-# Walking a folder of 40,000 files takes half a second: a check may take so much of a processor's time, not more.
+# The share of a processor's time that counting may take: walking 40,000 files takes half a second.
 SHARE_OF_TIME = 0.05
+
+# Milliseconds within which changes of files are taken for one: saving is often several steps.
+DEBOUNCE = 400
+
+# Seconds between two reads of a watched source: of one file, such as Bear's, so as not to get in
+# the way of a person who is writing, and of a folder.
+SECONDS_BETWEEN_READS = 10.0
+SECONDS_BETWEEN_FOLDER_READS = 2.0
+
+# Seconds after which every watched source is asked for its state, in case the system missed a
+# change, and old words are cleaned out of the word index, which takes longer than all the rest.
+SECONDS_BETWEEN_CHECKS = 300.0
+
+# Seconds after which what couldn't be watched or read is tried again.
+SECONDS_BETWEEN_TRIES = 30.0
+
+# Milliseconds between two looks at the files where the system can't tell of changes.
+POLL_DELAY = 2000
+
+# A database's journals stand beside it, and what is in them is in the database.
+_JOURNALS = ("-wal", "-journal", "-shm")
+
+
+# --- how far the index is behind
+
+
+def changes_since_indexing(path: str | Path) -> int:
+    """Return how many notes changed since they were indexed, as far as is known by now.
+
+    The sources are asked in the background; whoever asks waits SECONDS_TO_WAIT at most, and else
+    gets the count before. A source is read only if its state changed. One that can't be read counts
+    as unchanged: searching must not depend on it.
+    """
+    path = Path(path)
+    with _counters_lock:
+        counter = _counters.setdefault(path, _ChangeCounter(path))
+    return counter.total()
 
 
 @dataclass(frozen=True)
@@ -91,8 +85,8 @@ class _Count:
     at: float
 
 
-class _Checker:
-    """Counts the changes of one sidecar's sources, one count at a time."""
+class _ChangeCounter:
+    """Counts the changes in the sources of one index file, one count at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -101,7 +95,6 @@ class _Checker:
         self._next_check = 0.0
         self._total = 0
         self._counts: dict[str, _Count] = {}
-        self._sources: WhileUnchanged[str, list[StoredSource]] = WhileUnchanged()
 
     def total(self) -> int:
         with self._lock:
@@ -129,16 +122,14 @@ class _Checker:
 
     def _count(self) -> int:
         total = 0
-        for stored in self._sources.get(self._path, "all", self._read_sources):
+        with closing(database.connect(self._path)) as connection:
+            sources = rows.read_sources(connection).values()
+        for stored in sources:
             try:
                 total += self._changes(stored)
             except SourceError:
                 continue  # searching must not depend on it
         return total
-
-    def _read_sources(self) -> list[StoredSource]:
-        with closing(database.connect(self._path)) as connection:
-            return list(rows.read_sources(connection).values())
 
     def _changes(self, stored: StoredSource) -> int:
         source = open_source(stored.config)
@@ -159,59 +150,23 @@ class _Checker:
         return count
 
 
-_lock = threading.Lock()
-_checkers: dict[Path, _Checker] = {}
+_counters_lock = threading.Lock()
+_counters: dict[Path, _ChangeCounter] = {}
 
 
-def changes_since_indexing(path: str | Path) -> int:
-    """Notes that were added, changed or removed since the sidecar at ``path`` was written, as far as is known by now.
-
-    A source is read only if its state is another than when it was indexed, and not again and again. One that can't
-    be read counts as unchanged: searching must not depend on it.
-    """
-    path = Path(path)
-    with _lock:
-        checker = _checkers.setdefault(path, _Checker(path))
-    return checker.total()
-
-
-# ``bear-index --watch``: the index follows the sources within seconds.
-#
-# The system tells which files changed; a change is indexed when no other has followed for a moment. Where Bear or another
-# app keeps its notes in one file, that file is read every ten seconds at most, so as not to get in the way of a person who
-# is writing.
-
-# Milliseconds within which changes are taken for one: saving a file is often several steps.
-DEBOUNCE = 400
-
-# Seconds between two reads of a source: of one that is a file, and of one that is a folder.
-SECONDS_BETWEEN_READS = 10.0
-SECONDS_BETWEEN_FOLDER_READS = 2.0
-
-# Seconds after which every source is asked for its state, in case the system has forgotten to tell, and old words are
-# cleaned out of the word index, which takes longer than all the rest.
-SECONDS_BETWEEN_CHECKS = 300.0
-
-# Seconds after which what couldn't be watched or read is tried again.
-SECONDS_BETWEEN_TRIES = 30.0
-
-# Milliseconds between two looks where the system can't tell of changes.
-POLL_DELAY = 2000
-
-# Beside a database its journals change, and with them what it says.
-_JOURNALS = ("-wal", "-journal", "-shm")
+# --- bear-index --watch
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where changes of a source show."""
+    """Where changes of a source show: a folder, or one file in it."""
 
     source: str
     folder: str
     file: str | None  # None: anything in the folder counts
 
     def concerns(self, path: str) -> bool:
-        """Whether a change of the file at ``path`` may be one of the source's."""
+        """Return whether a change of the file at ``path`` may be one of the source's."""
         if self.file is not None:
             return path in (self.file, *(self.file + suffix for suffix in _JOURNALS))
         if path != self.folder and not path.startswith(self.folder + os.sep):
@@ -222,7 +177,7 @@ class Place:
 
 
 def place(config: SourceConfig) -> Place | None:
-    """Where changes of a source show; None if it isn't on this machine's disk."""
+    """Return where changes of a source show; None if it isn't on this machine's disk."""
     if "://" in config.location:
         return None
     location = os.path.realpath(config.location)
@@ -232,7 +187,7 @@ def place(config: SourceConfig) -> Place | None:
 
 
 class Watcher:
-    """Keeps the sidecar at ``path`` up to date with its sources until it is stopped."""
+    """Keeps an index file up to date with its sources until it is stopped."""
 
     def __init__(
         self,
@@ -256,16 +211,16 @@ class Watcher:
         self._due: dict[str, float] = {}  # name → when to read it
         self._last_read: dict[str, float] = {}
         self._tidied = time.monotonic()
-        self._told: dict[str, str] = {}  # source → what was said last of its failing
+        self._trouble: dict[str, str] = {}  # source → what was last said of its failure
 
     def run(self) -> None:
         """Watch until Ctrl-C or the system's request to end."""
         threads = [
-            threading.Thread(target=self._watch_place, args=[found], daemon=True)
+            threading.Thread(target=self._watch_place, args=[where], daemon=True)
             for config in self._configs.values()
-            if (found := place(config))
+            if (where := place(config))
         ]
-        with _told_of_signals(self._end):
+        with _ending_on_signals(self._end):
             try:
                 for thread in threads:
                     thread.start()
@@ -290,7 +245,7 @@ class Watcher:
         self._changed.put("")
 
     def _end(self) -> None:
-        # Nothing that takes a lock: the thread that holds it may be the one that a signal came to.
+        # Nothing that takes a lock: the signal may have come to the thread that holds it.
         self._is_asked_to_end = True
         self._changed.put("")
 
@@ -314,8 +269,8 @@ class Watcher:
         self._due[name] = min(when, self._due.get(name, when))
 
     def _earliest(self, name: str) -> float:
-        found = place(self._configs[name])
-        is_file = found is not None and found.file is not None
+        where = place(self._configs[name])
+        is_file = where is not None and where.file is not None
         pause = SECONDS_BETWEEN_READS if is_file else SECONDS_BETWEEN_FOLDER_READS
         return max(time.monotonic(), self._last_read.get(name, -pause) + pause)
 
@@ -340,7 +295,7 @@ class Watcher:
         changed: list[str] = []
 
         def on_read(config: SourceConfig, snapshot: Snapshot | None) -> None:
-            self._told.pop(config.name, None)
+            self._trouble.pop(config.name, None)
             if snapshot is not None:
                 self._last_read[config.name] = time.monotonic()
                 changed.append(config.name)
@@ -370,44 +325,45 @@ class Watcher:
             self._plan(name, time.monotonic() + SECONDS_BETWEEN_TRIES)
 
     def _failed(self, source: str, message: str) -> None:
-        """Say what is wrong with a source, or "" the index, once and not with every try."""
-        if message and message != self._told.get(source):
+        """Say what is wrong with a source, "" for the index, once and not at every try."""
+        if message and message != self._trouble.get(source):
             self._report(f"{source}: {message}" if source else message)
-        self._told[source] = message
+        self._trouble[source] = message
 
     def _report(self, message: str) -> None:
         self._say(f"{time.strftime('%H:%M:%S')} {message}")
 
-    def _watch_place(self, found: Place) -> None:
-        """Tell of changes of one source, in a thread of its own, whatever happens to its folder."""
-        trouble = f"{found.source}, watching"
+    def _watch_place(self, where: Place) -> None:
+        """Report changes of one source, in a thread of its own, whatever happens to its folder."""
+        subject = f"{where.source}, watching"
         while not self._stop.is_set():
             try:
-                folder = _identity(found.folder)
-                for number, changed in enumerate(self._looks(found)):
+                folder = _identity(where.folder)
+                for number, changed in enumerate(self._file_changes(where)):
                     if number == 0:
-                        self._told.pop(trouble, None)
+                        self._trouble.pop(subject, None)
                     # What changed before the system was listening shows in a first check.
                     if changed or number == 0:
-                        self._changed.put(found.source)
-                    if _identity(found.folder) != folder:
-                        break  # another drive has been mounted there: the system still listens to the old one
-            except (
-                Exception
-            ) as error:  # a folder that vanished, or more files than the system watches
+                        self._changed.put(where.source)
+                    if _identity(where.folder) != folder:
+                        # Another drive is mounted there: the system still listens to the old one.
+                        break
+            # A folder that vanished, or more files than the system watches.
+            except Exception as error:
                 self._failed(
-                    trouble,
-                    f"{found.folder} can't be watched now ({error}). It is tried again; if it stays so, use --poll.",
+                    subject,
+                    f"{where.folder} can't be watched now ({error}). It is tried again; if it stays "
+                    "so, use --poll.",
                 )
                 self._stop.wait(SECONDS_BETWEEN_TRIES)
 
-    def _looks(self, found: Place) -> Iterator[set]:
-        """What changed in a place, and nothing every second in which nothing did."""
+    def _file_changes(self, where: Place) -> Iterator[set[tuple[watchfiles.Change, str]]]:
+        """Yield what changed in a place, an empty set after each second without a change."""
         import watchfiles
 
         return watchfiles.watch(
-            found.folder,
-            watch_filter=lambda change, path: found.concerns(path),
+            where.folder,
+            watch_filter=lambda change, path: where.concerns(path),
             debounce=DEBOUNCE * 4,
             step=DEBOUNCE,
             stop_event=self._stop,
@@ -415,7 +371,7 @@ class Watcher:
             yield_on_timeout=True,
             force_polling=self._poll or None,
             poll_delay_ms=POLL_DELAY,
-            recursive=found.file is None,
+            recursive=where.file is None,
             ignore_permission_denied=True,
             raise_interrupt=False,
         )
@@ -427,16 +383,16 @@ def _identity(folder: str) -> tuple[int, int]:
 
 
 @contextmanager
-def _told_of_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call ``end`` for Ctrl-C, and when launchd or systemd ask to end; then interrupt what is going on.
+def _ending_on_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end`` on Ctrl-C, and when launchd or systemd ask to end; then interrupt what runs.
 
-    To interrupt is not enough: Python ignores what is raised while it cleans up an object, whatever it is.
+    To interrupt is not enough: Python ignores whatever is raised while it cleans up an object.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def handle(number, frame) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         end()
         raise KeyboardInterrupt
 

@@ -461,22 +461,3 @@ def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_
     for _ in range(5):
         watch.changes_since_indexing(sidecar_path)
     assert len(asked) <= 2  # one check asks before it reads, and when it reads
-
-
-def test_the_index_is_opened_again_only_if_it_was_written_to(
-    index, journal, sidecar_path, monkeypatch
-):
-    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
-    monkeypatch.setattr(watch, "SHARE_OF_TIME", 1000)  # no pause between two checks
-    monkeypatch.setattr(watch, "TICK_NS", 0)
-    opened = []
-    connect = database.connect
-    monkeypatch.setattr(database, "connect", lambda path: opened.append(path) or connect(path))
-    index(journal("one", note("Monday")))
-    opened.clear()
-    assert [watch.changes_since_indexing(sidecar_path) for _ in range(3)] == [0, 0, 0]
-    assert len(opened) == 1
-    index(journal("two", note("Tuesday")))
-    opened.clear()
-    journal("two", note("Tuesday"), note("Wednesday"))
-    assert watch.changes_since_indexing(sidecar_path) == 1
