@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..query.query import MEASURED, MODES
+from ..query.query import EVALUATED_MODES, MODES
 from .options import Progress, clear_errors
 
 
@@ -26,7 +26,7 @@ from .options import Progress, clear_errors
     "modes",
     multiple=True,
     type=click.Choice(MODES),
-    default=MEASURED,
+    default=EVALUATED_MODES,
     show_default=True,
     help="Search mode; repeatable",
 )

@@ -18,7 +18,7 @@ from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
 from ..index import database
-from ..query.query import LEGS, MEASURED, Query, parse
+from ..query.query import EVALUATED_MODES, RETRIEVERS, Query, parse
 from ..search import engine, rerank
 from ..search.engine import Pipeline
 from ..search.functions import open_sidecar
@@ -97,13 +97,13 @@ class Evaluation:
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """Each mode that isn't a leg against the better leg; none unless both legs were measured."""
-        if not set(LEGS) <= set(self.modes):
+        if not set(RETRIEVERS) <= set(self.modes):
             return ()
-        leg = max(LEGS, key=lambda mode: self.mean(mode, "nDCG@10"))
+        leg = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
         return tuple(
             Comparison(mode, leg, *_difference(self._ndcg(mode), self._ndcg(leg)))
             for mode in self.modes
-            if mode not in LEGS
+            if mode not in RETRIEVERS
         )
 
     @cached_property
@@ -164,7 +164,7 @@ def needs_meaning(modes: Sequence[str]) -> bool:
 def evaluate_sidecar(
     path: Path,
     read_queries: Callable[[sqlite3.Connection], QuerySet],
-    modes: Sequence[str] = MEASURED,
+    modes: Sequence[str] = EVALUATED_MODES,
     **options: Any,
 ) -> Evaluation:
     """:func:`evaluate` on the sidecar at ``path``, with the queries that ``read_queries`` finds there.
@@ -179,7 +179,7 @@ def evaluate_sidecar(
 def evaluate(
     connection: sqlite3.Connection,
     query_set: QuerySet,
-    modes: Sequence[str] = MEASURED,
+    modes: Sequence[str] = EVALUATED_MODES,
     *,
     ranking: Ranking = DEFAULT_RANKING,
     reranker: str | None = None,

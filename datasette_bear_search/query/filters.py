@@ -413,7 +413,7 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:
-    indexed = [text for text in excluded if fts5.is_told_apart(text.removesuffix("*"))]
+    indexed = [text for text in excluded if fts5.survives_tokenizer(text.removesuffix("*"))]
     if indexed:
         expression = fts5.any_of(
             fts5.starting_with(text[:-1]) if text.endswith("*") else fts5.quoted(text)

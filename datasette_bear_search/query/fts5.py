@@ -14,7 +14,7 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def is_told_apart(text: str) -> bool:
+def survives_tokenizer(text: str) -> bool:
     """Whether FTS5 can tell a word or phrase from a shorter one: ``C++`` and ``.net`` are ``c`` and ``net`` to it."""
     return text[:1].isalnum() and text[-1:].isalnum()
 

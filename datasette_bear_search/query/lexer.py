@@ -1,6 +1,6 @@
-"""The text of the search box, character by character → its pieces: words, phrases, operators, parentheses.
+"""The text of the search box → tokens: words, phrases, filters, parentheses.
 
-A piece says what it looks like. What it means depends on the others, and is decided by whoever reads them.
+A token says what it looks like. What it means depends on the others, and the parser decides.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from .filters import operators
 
-# What people's keyboards make of straight quotation marks. One for one, so that places stay the same.
+# What keyboards make of straight quotation marks. One for one, so that offsets stay the same.
 QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
 
 # A tag without quotes: Bear ends it at punctuation.
@@ -19,7 +19,7 @@ _TAG_SIGNS = set("-_/&+.")
 # Not a tag but a color; one of digits alone begins with none of a tag's letters anyway.
 _COLOR = r"(?=.*\d)(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{8})"
 
-# Punctuation around a word, which isn't the word's own. Signs that may be are missing here: .net, #1, @anna, C++.
+# Punctuation around a word. What can be a word's own is missing here: .net, #1, @anna, C++.
 _BEFORE = "([{<'‘’*_^`|,;:!?…¡¿–—"
 _AFTER = tuple(">'‘’*_^`|.,;:!?…–—-")
 _BRACKETS = (")(", "][", "}{")
@@ -29,20 +29,20 @@ _LONGEST_OPTION = 2
 
 
 # Not dataclasses: each of those costs a millisecond at the start of every datasette command.
-class Piece(NamedTuple):
+class Token(NamedTuple):
     """A part of the text, from ``start`` to before ``end``."""
 
-    kind: Literal["word", "phrase", "operator", "open", "close"]
+    kind: Literal["word", "phrase", "filter", "open", "close", "end"]
     text: str  # without the quotes, the minus and the operator's name
     start: int
     end: int
     minus: bool = False  # a minus stands directly before it
-    name: str = ""  # of the operator
+    name: str = ""  # of the operator: "tag" of tag:work
     quoted: bool = False
 
     @property
-    def is_sign(self) -> bool:
-        """Whether it is a lone dash, ampersand or the like; an emoji is more than a sign."""
+    def is_punctuation(self) -> bool:
+        """Whether it is a lone dash, ampersand or the like; an emoji is more than that."""
         return self.kind == "word" and all(
             (sign.isascii() and not sign.isalnum()) or unicodedata.category(sign).startswith("P")
             for sign in self.text
@@ -54,75 +54,74 @@ class Piece(NamedTuple):
         return _bare(self.text)
 
     @property
-    def beginning(self) -> str:
+    def prefix(self) -> str:
         """What ``roof*`` asks words to begin with; empty if this is no such word."""
         text = self.text.rstrip(".,;:!?)")
-        beginning = _bare(text[:-1])
-        is_beginning = text.endswith("*") and text.count("*") == 1 and text[-2:-1].isalnum()
+        prefix = _bare(text[:-1])
+        is_prefix = text.endswith("*") and text.count("*") == 1 and text[-2:-1].isalnum()
         # Half of a library has words with any one letter; in Chinese, a letter is a word.
-        is_long_enough = len(beginning) > 1 or not beginning.isascii()
-        return beginning if self.kind == "word" and is_beginning and is_long_enough else ""
+        is_long_enough = len(prefix) > 1 or not prefix.isascii()
+        return prefix if self.kind == "word" and is_prefix and is_long_enough else ""
 
 
-class Scan(NamedTuple):
-    """All pieces of a text, in its order."""
+class Tokens(NamedTuple):
+    """All tokens of a text, in its order."""
 
-    pieces: tuple[Piece, ...]
+    tokens: tuple[Token, ...]
     has_unpaired_quote: bool
 
 
-def scan(text: str) -> Scan:
+def tokenize(text: str) -> Tokens:
     """Take a text apart. Any text can be."""
-    return _Scanner(text.translate(QUOTES)).scan()
+    return _Lexer(text.translate(QUOTES)).read()
 
 
-class _Scanner:
+class _Lexer:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.place = 0
         self.depth = 0  # parentheses that are open here
-        self.has_unpaired_quote = False
-        self.pieces: list[Piece] = []
 
-    def scan(self) -> Scan:
-        while self.place < len(self.text):
-            if self.text[self.place] == " ":
-                self.place += 1
-            elif self.text[self.place] == '"' and self._closing_quote(self.place) is None:
-                self.has_unpaired_quote = True
-                self.place += 1
+    def read(self) -> Tokens:
+        tokens, place, has_unpaired_quote = [], 0, False
+        while place < len(self.text):
+            if self.text[place] == " ":
+                place += 1
+            elif self.text[place] == '"' and not self.closing_quote(place):
+                has_unpaired_quote = True
+                place += 1
             else:
-                piece = self._piece(self.place)
-                self.depth += {"open": 1, "close": -1}.get(piece.kind, 0)
-                self.pieces.append(piece)
-                self.place = piece.end
-        return Scan(tuple(self.pieces), self.has_unpaired_quote)
+                token = self.token(place)
+                self.depth += (token.kind == "open") - (token.kind == "close")
+                tokens.append(token)
+                place = token.end
+        return Tokens(tuple(tokens), has_unpaired_quote)
 
-    def _piece(self, start: int) -> Piece:
+    def token(self, start: int) -> Token:
         character = self.text[start]
         if character == "(":
-            return Piece("open", "(", start, start + 1)
+            return Token("open", "(", start, start + 1)
         if character == ")" and self.depth:
-            return Piece("close", ")", start, start + 1)
+            return Token("close", ")", start, start + 1)
         begins_word = start == 0 or self.text[start - 1] in " ("
-        minus = begins_word and character == "-" and self._can_be_left_out(start + 1)
+        minus = begins_word and character == "-" and self.can_be_excluded(start + 1)
         if minus and self.text[start + 1] == "(":
-            return Piece("word", "-", start, start + 1)
+            return Token("word", "-", start, start + 1)
+        at = start + minus
         return (
-            self._operator(start, start + minus)
-            or (self._tag(start, start + minus) if begins_word else None)
-            or self._phrase(start, start + minus)
-            or self._word(start, start + minus)
+            self.filter(start, at)
+            or (self.tag(start, at) if begins_word else None)
+            or self.phrase(start, at)
+            or self.word(start, at)
         )
 
-    def _can_be_left_out(self, place: int) -> bool:
-        """Whether a minus before this place means "without".
+    def can_be_excluded(self, place: int) -> bool:
+        """Return whether a minus before this place means "without".
 
-        It does before a word, not before -5 and --force, nor before what rather is an option, as in "ls -la".
+        It does before a word, not before -5 and --force, nor before an option, as in "ls -la".
         """
         following = self.text[place : place + 1]
         if following == '"':
-            return self._closing_quote(place) is not None
+            return bool(self.closing_quote(place))
         if following == "#":
             return self.text[place + 1 : place + 2].isalpha()
         if following == "(":
@@ -131,29 +130,29 @@ class _Scanner:
         is_option = len(word) <= _LONGEST_OPTION and word.isascii() and word.isalnum()
         return following.isalpha() and not is_option
 
-    def _operator(self, start: int, at: int) -> Piece | None:
+    def filter(self, start: int, at: int) -> Token | None:
+        """``tag:work``, ``linked-to:"Roof plan"``"""
         colon = self.text.find(":", at)
         name = self.text[at:colon].lower()
         if colon < 0 or name not in operators():
             return None
-        if self.text[colon + 1 : colon + 2] == '"':
-            closing = self._closing_quote(colon + 1)
-            if closing is None:
-                return None
+        if quoted := self.text.startswith('"', colon + 1):
+            closing = self.closing_quote(colon + 1)
             value, end = self.text[colon + 2 : closing], closing + 1
+            if not closing:
+                return None
         else:
-            end = self._word_end(colon + 1)
+            end = self.word_end(colon + 1)
             value = self.text[colon + 1 : end].rstrip(",;!?")
             if not value:
                 return None
-        quoted = self.text[end - 1] == '"'
-        return Piece("operator", value, start, end, start < at, name, quoted)
+        return Token("filter", value, start, end, start < at, name, quoted)
 
-    def _tag(self, start: int, at: int) -> Piece | None:
+    def tag(self, start: int, at: int) -> Token | None:
         """``#work/projects``, or as Bear writes a tag of several words: ``#two words#``."""
         if self.text[at] != "#" or not self.text[at + 1 : at + 2].isalpha():
             return None
-        word_end = self._word_end(at)
+        word_end = self.word_end(at)
         closing = self.text.find("#", at + 1)
         # What ends in C# is no tag of several words.
         if (
@@ -167,28 +166,25 @@ class _Scanner:
         else:
             value = self.text[at + 1 : word_end].rstrip(".,;:!?)'’#/")
             end = at + 1 + len(value)
-            if self.text[end : end + 1] in ("#", "/"):
-                end += 1
-            if re.fullmatch(_COLOR, value):
+            end += self.text.startswith(("#", "/"), end)
+            is_tag = all(sign.isalnum() or sign in _TAG_SIGNS for sign in value)
+            if not is_tag or re.fullmatch(_COLOR, value):
                 return None
-            if not all(sign.isalnum() or sign in _TAG_SIGNS for sign in value):
-                return None
-        return Piece("operator", value, start, end, start < at, "tag", quoted=True)
+        return Token("filter", value, start, end, start < at, "tag", quoted=True)
 
-    def _phrase(self, start: int, at: int) -> Piece | None:
+    def phrase(self, start: int, at: int) -> Token | None:
         if self.text[at] != '"':
             return None
-        closing = self._closing_quote(at)
-        return closing and Piece(
-            "phrase", self.text[at + 1 : closing].strip(), start, closing + 1, start < at
-        )
+        closing = self.closing_quote(at)
+        value = self.text[at + 1 : closing].strip()
+        return Token("phrase", value, start, closing + 1, start < at) if closing else None
 
-    def _word(self, start: int, at: int) -> Piece:
-        end = self._word_end(at)
-        return Piece("word", self.text[at:end], start, end, start < at)
+    def word(self, start: int, at: int) -> Token:
+        end = self.word_end(at)
+        return Token("word", self.text[at:end], start, end, start < at)
 
-    def _word_end(self, start: int) -> int:
-        """Where the word ends: at a space, a quotation mark, or a parenthesis that was opened before it."""
+    def word_end(self, start: int) -> int:
+        """Return where a word ends: at a space, a quotation mark, or a parenthesis not its own."""
         own_parentheses = 0
         for place in range(start, len(self.text)):
             character = self.text[place]
@@ -207,9 +203,9 @@ class _Scanner:
                 return place
         return len(self.text)
 
-    def _closing_quote(self, opening: int) -> int | None:
-        closing = self.text.find('"', opening + 1)
-        return closing if closing >= 0 else None
+    def closing_quote(self, opening: int) -> int:
+        """Return where the partner of a quotation mark stands, or 0."""
+        return max(0, self.text.find('"', opening + 1))
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The ways of searching, as people name them."""
+"""What a person typed → ``Query``: words, phrases, filters, FTS5 expressions, notices."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from . import fts5
+from . import fts5, parser
 from .filters import Filters
-from .fts5 import is_compound, is_identifier
-from .lexer import QUOTES, Piece, scan
-from .parser import Boolean, Token, is_operator, read_boolean, read_pieces, seems_meant
+from .lexer import QUOTES, Token, tokenize
+from .parser import Boolean, Clause
 
-# auto is hybrid where it can be at once, and words alone where it can't.
+# auto is hybrid where the model is at hand, and words alone where it isn't.
 MODES = ("auto", "hybrid", "keyword", "semantic", "like")
 
-# The modes that search in one way only. What combines them has to be better than either.
-LEGS = ("keyword", "semantic")
-MEASURED = (*LEGS, "hybrid")
-
-
-# What a person typed → ``Query``: its words, phrases and filters, the FTS5 expressions, and what to tell the person.
+# The modes that use one retriever. What combines them has to be better than either.
+RETRIEVERS = ("keyword", "semantic")
+EVALUATED_MODES = (*RETRIEVERS, "hybrid")
 
 # A question is some dozens of words; a pasted page is cut, because each word costs a scan.
 MAX_CHARACTERS = 1000
@@ -33,13 +29,13 @@ class Query:
     """A search as it was understood."""
 
     text: str  # as typed, cleaned of control characters, cut to MAX_CHARACTERS
-    meaning: str = ""  # what is embedded: the text without operators, exclusions and syntax
+    meaning: str = ""  # what is embedded: the text without filters, exclusions and syntax
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()  # what words begin with, without the "*"
     completions: tuple[str, ...] = ()  # the library's words that begin so
-    identifiers: tuple[str, ...] = ()  # names of particular things: looked for as they stand
-    excluded: tuple[str, ...] = ()  # words, phrases and beginnings* that no result may have
+    identifiers: tuple[str, ...] = ()  # names of particular things, found as they are written
+    excluded: tuple[str, ...] = ()  # words, phrases and prefixes* that no result may have
     is_boolean: bool = False
     in_title: bool = False
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
@@ -48,22 +44,22 @@ class Query:
     mode: str = "auto"
     filters: Filters = field(default_factory=Filters)  # those of the text and those beside it
     notices: tuple[str, ...] = ()
-    understood: tuple[Token, ...] = ()
-    filters_beside: Filters = field(default_factory=Filters)  # those that don't stand in the text
+    understood: tuple[Clause, ...] = ()
+    filters_beside: Filters = field(default_factory=Filters)  # those that aren't in the text
 
     @property
     def substrings(self) -> tuple[str, ...]:
-        """What LIKE looks for: every word and phrase as it stands."""
+        """What LIKE looks for: every word and phrase as it is written."""
         return tuple(dict.fromkeys([*self.phrases, *self.identifiers, *self.words, *self.prefixes]))
 
     @property
     def exact_substrings(self) -> tuple[str, ...]:
-        """What must stand in a note that matches ``exact``: FTS5 takes ``C++`` for ``c``, and so finds too much."""
-        return tuple(word for word in self.identifiers if not fts5.is_told_apart(word))
+        """What a note that matches ``exact`` must contain: FTS5 takes ``C++`` for ``c``."""
+        return tuple(word for word in self.identifiers if not fts5.survives_tokenizer(word))
 
-    def text_without(self, token: Token) -> str:
-        """The text without one of the things that were understood."""
-        before, after = self.text[: token.start].rstrip(), self.text[token.end :].lstrip()
+    def text_without(self, clause: Clause) -> str:
+        """Return the text without one of the clauses that were understood."""
+        before, after = self.text[: clause.start].rstrip(), self.text[clause.end :].lstrip()
         space = "" if before.endswith("(") or after.startswith(")") else " "
         return f"{before}{space}{after}".strip()
 
@@ -77,33 +73,34 @@ def parse(
     :param now: what "today" is reckoned from
     """
     text, notices = _cleaned(text)
-    scanned = scan(text)
-    if scanned.has_unpaired_quote:
+    tokens, has_unpaired_quote = tokenize(text)
+    if has_unpaired_quote:
         notices.append(
-            "A quotation mark has no partner, so the words after it were searched for one by one."
+            "The closing quotation mark is missing, so the words were searched for separately."
         )
-    # Who looks for text as it stands means AND and OR as they stand, too.
+    # Who looks for text as it is written means AND and OR as they are written, too.
     has_boolean = mode != "like"
-    reading = read_pieces(scanned.pieces, has_boolean=has_boolean, now=now)
-    boolean = read_boolean(reading.pieces) if has_boolean else None
+    reading = parser.read(tokens, has_boolean=has_boolean, now=now)
+    boolean = parser.read_boolean(reading.tokens) if has_boolean else None
     if boolean:
-        leaves = boolean.wanted
+        terms = boolean.wanted
     else:
-        leaves = tuple(piece for piece in reading.pieces if piece.kind in ("word", "phrase"))
-    if len(leaves) > MAX_WORDS:
-        leaves, boolean = leaves[:MAX_WORDS], None
+        terms = tuple(token for token in reading.tokens if token.kind in ("word", "phrase"))
+    if len(terms) > MAX_WORDS:
+        terms, boolean = terms[:MAX_WORDS], None
         notices.append(f"Only the first {MAX_WORDS} words were searched for.")
-    understood = reading.tokens
+    understood = reading.clauses
     if boolean:
-        understood = _with_boolean(text, reading.pieces, boolean, understood)
-    if boolean and boolean.ignores_or:
+        understood = _with_boolean(text, reading.tokens, boolean, understood)
+        if boolean.ignores_or:
+            notices.append(
+                "OR can't be combined with filters (tag:) or exclusions (-); "
+                "those apply to every result."
+            )
+    elif has_boolean and parser.seems_boolean(reading.tokens):
         notices.append(
-            "OR can't stand beside an operator such as tag: or a minus; those hold for every result."
-        )
-    if not boolean and has_boolean and seems_meant(reading.pieces):
-        notices.append(
-            "AND, OR, NOT and NEAR were searched for as words, because the parentheses or what is in them "
-            "is not complete."
+            "AND, OR, NOT and NEAR were searched for as words, because the parentheses "
+            "or what is in them is not complete."
         )
     query = Query(
         text=text,
@@ -114,38 +111,39 @@ def parse(
         match=boolean.match if boolean else None,
         filters=(filters or Filters()) & reading.filters,
         notices=(*notices, *reading.notices),
-        understood=tuple(sorted(understood, key=lambda token: token.start)),
+        understood=tuple(sorted(understood, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
     )
-    return _with_expressions(_with_leaves(query, leaves))
+    return _with_expressions(_with_terms(query, terms))
 
 
 def literal(query: Query) -> Query:
-    """The same search with its whole text taken as words, whatever looks like syntax in it."""
+    """Return the same search with its whole text as words, whatever looks like syntax in it."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
-    pieces = [Piece("word", word, 0, 0) for word in words]
     plain = Query(
         text=query.text,
         mode=query.mode,
         filters=query.filters_beside,
         filters_beside=query.filters_beside,
     )
-    return _with_expressions(_with_leaves(plain, pieces[:MAX_WORDS]))
+    return _with_expressions(
+        _with_terms(plain, [Token("word", word, 0, 0) for word in words[:MAX_WORDS]])
+    )
 
 
 def relaxed(query: Query) -> Query:
-    """The same search with nothing required: phrases and boolean syntax are loose words. Filters and exclusions hold."""
+    """Return the same search with phrases and boolean syntax as loose words; filters hold."""
     words = [*query.words, *(word for phrase in query.phrases for word in fts5.tokens(phrase))]
     return _with_expressions(replace(query, words=_unique(words), phrases=(), is_boolean=False))
 
 
 def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
-    """The same search for other words: each for the one that it is mapped to, ``roo*`` for words that begin so.
+    """Return the same search with words replaced, also by prefixes such as ``roo*``.
 
-    A word that is mapped to None is left out of what is looked for, though not of the meaning.
+    A word that is mapped to None is no longer looked for, but stays in the meaning.
     """
     words = [replacements.get(word, word) for word in query.words]
-    beginnings = [word[:-1] for word in words if word and word.endswith("*")]
+    prefixes = [word[:-1] for word in words if word and word.endswith("*")]
     meaning = query.meaning
     for word, other in replacements.items():
         if other and not other.endswith("*"):
@@ -156,13 +154,13 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
             query,
             meaning=meaning,
             words=_unique(word for word in words if word and not word.endswith("*")),
-            prefixes=_unique([*query.prefixes, *beginnings]),
+            prefixes=_unique([*query.prefixes, *prefixes]),
         )
     )
 
 
 def completed(query: Query, completions: Iterable[str]) -> Query:
-    """The same search, in which the prefixes stand for these words, too."""
+    """Return the same search, in which the prefixes stand for these words, too."""
     return _with_expressions(replace(query, completions=_unique(completions)))
 
 
@@ -176,49 +174,55 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
 
 
 def _with_boolean(
-    text: str, pieces: Sequence[Piece], boolean: Boolean, tokens: Sequence[Token]
-) -> list[Token]:
-    """The tokens, with one for the boolean syntax; AND and OR beside an operator go when the operator goes."""
-    joints = [piece for piece in pieces if is_operator(piece)]
-    ends = {joint.end: joint.start for joint in joints}
-    starts = {joint.start: joint.end for joint in joints}
+    text: str, tokens: Sequence[Token], boolean: Boolean, clauses: Sequence[Clause]
+) -> list[Clause]:
+    """Return the clauses with one for the boolean syntax instead of those for its phrases.
+
+    AND and OR beside a filter go when the filter goes.
+    """
+    joints = [token for token in tokens if parser.is_operator(token)]
+    starts = {joint.end + 1: joint.start for joint in joints}
+    ends = {joint.start - 1: joint.end for joint in joints}
     widened = []
-    for token in tokens:
-        if token.kind == "phrase":
+    for clause in clauses:
+        if clause.kind == "phrase":
             continue  # a part of the boolean syntax
-        if token.start - 1 in ends:
-            token = token._replace(start=ends[token.start - 1])
-        elif token.end + 1 in starts:
-            token = token._replace(end=starts[token.end + 1])
-        widened.append(token)
+        if clause.start in starts:
+            clause = clause._replace(start=starts[clause.start])
+        elif clause.end in ends:
+            clause = clause._replace(end=ends[clause.end])
+        widened.append(clause)
     if boolean.match:
-        own = [piece for piece in pieces if piece.kind != "operator"]
-        terms = [piece for piece in own if not is_operator(piece)]
+        own = [token for token in tokens if token.kind != "filter"]
+        terms = [token for token in own if not parser.is_operator(token)]
         value = text[terms[0].start : terms[-1].end]
-        widened.append(Token("boolean", value, f"boolean: {value}", own[0].start, own[-1].end))
+        widened.append(Clause("boolean", value, f"boolean: {value}", own[0].start, own[-1].end))
     return widened
 
 
-def _with_leaves(query: Query, leaves: Sequence[Piece]) -> Query:
-    """The query with what it looks for, each in the group to which it belongs."""
-    phrases, prefixes, identifiers, words, signs, meaning = [], [], [], [], [], []
-    for piece in leaves:
-        meaning.append(piece.text.strip("*"))
-        if piece.is_sign:
-            signs.append(piece.text)
-        elif piece.beginning:
-            prefixes.append(piece.beginning)
-        elif _names_something(piece):
-            identifiers.append(piece.bare)
-        elif piece.kind == "phrase" and len(fts5.tokens(piece.text)) > (len(leaves) > 1):
+def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
+    """Return the query with what it looks for, each term in the group to which it belongs."""
+    phrases, prefixes, identifiers, words, punctuation, meaning = [], [], [], [], [], []
+    for term in terms:
+        meaning.append(term.text.strip("*"))
+        if term.is_punctuation:
+            punctuation.append(term.text)
+        elif term.prefix:
+            prefixes.append(term.prefix)
+        elif fts5.is_identifier(term.bare) and (
+            # In quotation marks only if FTS5 can't find it as a phrase.
+            term.kind == "word" or not fts5.survives_tokenizer(term.bare)
+        ):
+            identifiers.append(term.bare)
+        elif term.kind == "phrase" and len(fts5.tokens(term.text)) > (len(terms) > 1):
             # One word in quotation marks among others is that word.
-            phrases.append(piece.text)
-        elif piece.bare:
-            words.append(piece.bare)
-    if len(words) == len(leaves) == 1 and is_compound(words[0]):
+            phrases.append(term.text)
+        elif term.bare:
+            words.append(term.bare)
+    if len(words) == len(terms) == 1 and fts5.is_compound(words[0]):
         identifiers, words = words, []
-    if not (query.understood or len(signs) < len(leaves)):
-        words = signs  # who types nothing else means the signs themselves
+    if not query.understood and len(punctuation) == len(terms):
+        words = punctuation  # who types nothing else means just that
     return replace(
         query,
         meaning=" ".join(filter(None, meaning)),
@@ -229,17 +233,10 @@ def _with_leaves(query: Query, leaves: Sequence[Piece]) -> Query:
     )
 
 
-def _names_something(piece: Piece) -> bool:
-    """Whether a piece is an identifier. In quotation marks it is one if FTS5 can't find it as a phrase."""
-    if not is_identifier(piece.bare):
-        return False
-    return piece.kind == "word" or not fts5.is_told_apart(piece.bare)
-
-
 def _with_expressions(query: Query) -> Query:
-    """The query with the FTS5 expressions that follow from the rest of it."""
+    """Return the query with the FTS5 expressions that follow from the rest of it."""
     if query.is_boolean:
-        # What it demands, whatever is found by meaning must fulfil, too.
+        # What it demands, results by meaning must fulfil, too.
         match, exact, required = query.match, None, query.match
     else:
         match, required = _match(query), None
@@ -250,26 +247,26 @@ def _with_expressions(query: Query) -> Query:
         query.filters,
         excluded=query.excluded,
         required=required,
-        # Parts of words, too, as everywhere; but they know no AND and OR.
+        # Parts of words, too, as everywhere; but those know no AND and OR.
         required_in_title=query.substrings if query.in_title and not query.is_boolean else (),
     )
     return replace(query, match=match, exact=exact, filters=filters)
 
 
 def _match(query: Query) -> str | None:
-    """Every phrase, and of the words as many as there are: BM25 ranks a note that has more of them higher."""
+    """Return the expression for all phrases and any words: BM25 ranks more of them higher."""
     loose = []
     for word in (*query.identifiers, *query.words):
         tokens = fts5.tokens(word)
         # The s of Anna's, the letters of V(D)J and the single digits of an ISBN say nothing by themselves.
-        telling = [token for token in tokens if len(token) > 1 or not token.isascii()]
-        # foo-bar as it stands counts more than foo and bar; but in a sentence it would count twice.
-        as_it_stands = word in query.identifiers or len(query.words) <= 2 or not telling
-        if len(tokens) > 1 and len(telling) != 1 and as_it_stands:
+        parts = [token for token in tokens if len(token) > 1 or not token.isascii()]
+        # foo-bar as a whole counts more than foo and bar; but in a sentence it would count twice.
+        counts_whole = word in query.identifiers or len(query.words) <= 2 or not parts
+        if len(tokens) > 1 and len(parts) != 1 and counts_whole:
             loose.append(fts5.quoted(word))
-        loose.extend(map(fts5.quoted, telling if len(tokens) > 1 else tokens))
+        loose.extend(map(fts5.quoted, parts if len(tokens) > 1 else tokens))
     loose.extend(map(fts5.starting_with, query.prefixes))
-    # The word index has stems, which needn't begin so: running is found by run, not by runn*.
+    # The word index has stems, which needn't begin so: run finds running, runn* doesn't.
     loose.extend(map(fts5.quoted, query.completions))
     required = [fts5.quoted(phrase) for phrase in query.phrases]
     if not required:

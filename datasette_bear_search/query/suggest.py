@@ -14,7 +14,7 @@ from itertools import islice
 from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
 from .filters import FILTERS, Filters, operators, read_operator
-from .lexer import QUOTES, Piece, scan
+from .lexer import QUOTES, tokenize
 from .query import MAX_CHARACTERS
 
 MAX_VALUES = 8
@@ -100,10 +100,10 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
     # The quotation mark that is still to come.
     closed = before + '"' * (before.count('"') % 2)
-    pieces = scan(closed).pieces
-    if not pieces or pieces[-1].end < len(before):
+    tokens = tokenize(closed).tokens
+    if not tokens or tokens[-1].end < len(before):
         return Typed("", cursor, cursor)
-    start = pieces[-1].start
+    start = tokens[-1].start
     start += before.startswith("-", start)
     typed, rest = before[start:], text[cursor:]
     rest_of_word = len(re.match(r'"|[^\s()"]*', rest)[0])
@@ -113,7 +113,7 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     if colon and name.lower() in operators():
         value = value.removeprefix('"')
         return Typed(value, start, cursor + rest_of_word, name.lower())
-    if pieces[-1].kind != "word" or rest_of_word:
+    if tokens[-1].kind != "word" or rest_of_word:
         return None
     return Typed(typed, start, cursor)
 
@@ -284,14 +284,11 @@ def _form(typed: Typed, value: str) -> str | None:
     if typed.is_hash:
         forms = [f"#{value}", f"#{value}#", *forms]
     for form in forms:
-        pieces = scan(form).pieces
-        if len(pieces) == 1 and _reads_as(pieces[0], typed.name, value):
+        tokens = tokenize(form).tokens
+        read = [(token.kind, token.name, token.text) for token in tokens]
+        if read == [("filter", typed.name, value)]:
             return form
     return None
-
-
-def _reads_as(piece: Piece, name: str, value: str) -> bool:
-    return (piece.kind, piece.name, piece.text) == ("operator", name, value)
 
 
 # Titles
@@ -299,10 +296,10 @@ def _reads_as(piece: Piece, name: str, value: str) -> bool:
 
 def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
     """Notes with all of these words in their titles, if the text is nothing but words."""
-    pieces = scan(" ".join(text.split())).pieces
-    if not all(piece.kind == "word" and not piece.minus for piece in pieces):
+    tokens = tokenize(" ".join(text.split())).tokens
+    if not all(token.kind == "word" and not token.minus for token in tokens):
         return []
-    words = [piece.bare for piece in pieces if piece.bare]
+    words = [token.bare for token in tokens if token.bare]
     letters = "".join(words)
     if len(letters) < SHORTEST_WORD and letters.isascii():
         return []

@@ -112,7 +112,7 @@ def test_operators_beside_or_hold_for_every_result_and_it_is_said_so():
     query = parse("apple OR tag:fruit")
     assert query.filters.values["tag"] == ("fruit",)
     assert query.words == ("apple",)
-    assert "OR can't stand beside an operator" in query.notices[0]
+    assert "OR can't be combined with filters" in query.notices[0]
 
 
 @pytest.mark.parametrize("text", ["tag:a AND tag:b", "apple AND tag:b", "-fig AND NOT plum"])

@@ -132,7 +132,7 @@ def test_what_is_embedded_has_no_syntax(text, meaning):
 def test_an_unpaired_quotation_mark_is_said_so():
     query = parse('prune "apple tree')
     assert query.words == ("prune", "apple", "tree")
-    assert "no partner" in query.notices[0]
+    assert "closing quotation mark is missing" in query.notices[0]
 
 
 def test_a_pasted_page_is_cut_and_said_so():
