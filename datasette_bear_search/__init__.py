@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from click import Group
     from datasette.app import Datasette
 
-    from .embeddings.rerankers import Factory
+    from .embeddings.rerankers import RerankerFactory
     from .sqlite import sqlite3
 
 Actor = dict[str, Any] | None
@@ -110,7 +110,7 @@ def get_metadata(datasette: Datasette, key: str | None) -> dict[str, Any]:
 
 
 @hookimpl
-def register_rerankers() -> Mapping[str, Factory]:
+def register_rerankers() -> Mapping[str, RerankerFactory]:
     from .embeddings import rerankers
 
     return rerankers.built_in_rerankers()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pluggy import HookRelay
 
     from .embeddings.base import Embedder
-    from .embeddings.rerankers import Factory
+    from .embeddings.rerankers import RerankerFactory
     from .sources import Source
 
 hookspec = HookspecMarker("datasette")
@@ -31,7 +31,7 @@ def register_embedders() -> Mapping[str, Callable[[], Embedder]]:  # type: ignor
 
 
 @hookspec
-def register_rerankers() -> Mapping[str, Factory]:  # type: ignore[empty-body]
+def register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
     """Return rerankers by name; each is made once, from the index's embedder or None."""
 
 

@@ -1,4 +1,4 @@
-"""What all models share: they are loaded once, by whoever needs them first or in the background, or can't be had."""
+"""What every model shares: it is loaded once, when needed or ahead of it, and may be missing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-# Seconds for which a model that could not be loaded isn't tried again, so that not every search waits for it.
+T = TypeVar("T")
+
+# Seconds until a model that failed to load is tried again, so that not every search waits for it.
 RETRY_AFTER = 60.0
+
+# Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
+QUERY_CHARACTERS = 2000
+
+# Query vectors kept: typing, paging and going back ask for the same ones again and again.
+QUERY_CACHE = 1024
 
 
 class ModelUnavailable(Exception):
@@ -22,12 +30,12 @@ class ModelUnavailable(Exception):
 
 
 class Model(ABC):
-    """Something slow to load that may be missing or broken; any thread may ask for it.
+    """Something slow to load that may be missing or broken. Any thread may use it.
 
-    Another kind of model is a subclass with :meth:`prepare`.
+    A subclass implements :meth:`prepare`.
     """
 
-    advice = "Try again, or choose another one with --model."  # after a failure that nobody foresaw
+    advice = "Try again, or choose another one with --model."  # after an unforeseen failure
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -40,13 +48,13 @@ class Model(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Do all that has to be done once. Never called by two threads at once.
+        """Load what is slow to load. Called once, by one thread.
 
-        :raises ModelUnavailable: with a message for people; other exceptions are put into such words
+        :raises ModelUnavailable: with a message for people; other exceptions are turned into one
         """
 
     def load(self) -> None:
-        """Load the model if it isn't loaded; the first caller does it, the others wait.
+        """Load the model unless it is loaded; the first caller does it, the others wait.
 
         :raises ModelUnavailable: also for a while after a failed attempt, without a new one
         """
@@ -66,7 +74,7 @@ class Model(ABC):
             self.ready, self.failure = True, None
 
     def warm_up(self) -> None:
-        """Begin to load the model in the background, unless that is done or under way."""
+        """Start loading the model in the background, unless that is done or under way."""
         with self._warm_up_lock:
             under_way = self._warm_up_thread and self._warm_up_thread.is_alive()
             if self.ready or under_way:
@@ -78,72 +86,36 @@ class Model(ABC):
             self._warm_up_thread.start()
 
     def wait_until_loaded(self, seconds: float | None) -> bool:
-        """Whether the model is loaded after so much time at most, None is any; if not, it goes on in the background."""
+        """Return whether the model is loaded within that time, None for any; if not, it goes on."""
         self.warm_up()
         if not self.ready and (thread := self._warm_up_thread):
             thread.join(seconds)
         return self.ready
 
     def error_message(self, error: Exception, what_happened: str) -> str:
-        """The message of a ModelUnavailable; of any other exception, what it means for people."""
+        """Return a ModelUnavailable's message; for another exception one that says what to do."""
         if isinstance(error, ModelUnavailable):
             return str(error)
         return f"{what_happened} ({first_line(error)}). {self.advice}"
 
     def _load_quietly(self) -> None:
-        with suppress(ModelUnavailable):  # ``failure`` has it
+        with suppress(ModelUnavailable):  # it is kept in ``failure``
             self.load()
-
-
-def without_surrogates(text: str) -> str:
-    """The text without halves of surrogate pairs: broken exports have them, and they would stop the tokenizer."""
-    return text.encode(errors="replace").decode()
-
-
-def first_line(error: Exception) -> str:
-    """What an exception says, short enough for a sentence."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(".")
-
-
-@contextmanager
-def silent_libraries() -> Iterator[None]:
-    """While a model is loaded from disk, no progress bars and no notes for developers."""
-    from transformers.utils import logging as transformers_logging
-
-    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers")]
-    levels = [logger.level for logger in loggers]
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels):
-            logger.setLevel(level)
-        if bars:
-            transformers_logging.enable_progress_bar()
-
-
-# A query is what a person types; a book that is pasted into the box must not keep the model busy.
-QUERY_CHARACTERS = 2000
-# Query vectors that are kept: typing, paging and going back ask for the same ones again and again.
-QUERY_CACHE = 1024
 
 
 class ModelFacts(NamedTuple):
     """What a model says about itself once it is loaded."""
 
-    max_tokens: int  # what it reads of a text
+    max_tokens: int  # that it reads of a text
     settings: Mapping[str, Any]  # whatever else its vectors depend on, such as prompts
 
 
 class Embedder(Model):
-    """A model that turns texts into vectors; any thread may use it.
+    """A model that turns texts into vectors. Any thread may use it.
 
-    Another kind of model is a subclass with :meth:`open_model` and :meth:`encode`. This class loads it once,
-    remembers failures and queries, and checks its answers.
+    A subclass implements :meth:`open_model` and :meth:`encode`; this class loads it once, remembers
+    failures and query vectors, and checks what it returns. Vectors are bytes: float32,
+    little-endian, of unit length, as sqlite-vec reads them.
     """
 
     def __init__(self, name: str) -> None:
@@ -155,57 +127,62 @@ class Embedder(Model):
         self._encode_lock = threading.Lock()
         self._query_vector = lru_cache(QUERY_CACHE)(self._new_query_vector)
 
-    def truncate(self, dimensions: int) -> None:
-        """Keep only the first numbers of each vector, before the model is loaded.
-
-        For models trained for that: Kusupati et al., "Matryoshka Representation Learning", NeurIPS 2022.
-        In here and not by the library's truncate_dim, so that every backend has it.
-        """
-        self.truncate_dim = dimensions
-        self.name = f"{self.name}@{dimensions}"
+    # --- What a subclass implements; never called by two threads at once
 
     @abstractmethod
     def open_model(self) -> ModelFacts:
-        """Load the model. Called once, by one thread.
+        """Load the model.
 
-        :raises ModelUnavailable: with a message for people; other exceptions are put into such words
+        :raises ModelUnavailable: with a message for people; other exceptions are turned into one
         """
 
     @abstractmethod
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        """One vector a text, as an array or as lists of numbers of any length. Never called by two threads at once."""
+        """Return texts x dimension numbers, as an array or lists, of any length."""
+
+    def measure(self, texts: list[str]) -> list[int]:
+        """Return how much of each text the model reads, in any unit."""
+        return [len(text) for text in texts]
 
     def prepare_for_batch(self, documents: int) -> None:
-        """Be told that vectors of so many documents will be asked for, to make them in the fastest way."""
+        """Get ready to embed so many documents in the fastest way."""
 
     def needs_onnx_export(self) -> bool:
-        """Whether :meth:`export_onnx` would make the next process's start quicker. Loads nothing."""
+        """Return whether :meth:`export_onnx` would make the next start faster. Loads nothing."""
         return False
 
     def export_onnx(self) -> bool:
-        """Keep what the next process needs to start within a second; whether that worked. Takes some seconds.
+        """Keep an ONNX export, with which the next process starts within a second. Takes seconds.
 
+        :return: whether there is one now
         :raises ModelUnavailable: if the model can't be loaded
         """
         return False
 
-    def measure(self, texts: list[str]) -> list[int]:
-        """How much of each text the model reads, in any unit. Never called by two threads at once."""
-        return [len(text) for text in texts]
-
     def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
-        """The numbers of each text's word pieces in the model's table of them. Never called by two threads at once.
+        """Return the numbers of each text's word pieces in the model's table of them.
 
         :raises ModelUnavailable: if the model has none
         """
         raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
 
     def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        """The rows of these pieces in the table: an array of pieces x numbers.
+        """Return the rows of these pieces in the table: pieces x numbers.
 
         :raises ModelUnavailable: if the model has none
         """
         raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
+
+    # --- What others call
+
+    def truncate(self, dimensions: int) -> None:
+        """Keep only the first numbers of each vector; to be called before the model is loaded.
+
+        For models trained for it: Kusupati et al., "Matryoshka Representation Learning", NeurIPS
+        2022. It is done here and not by the library's truncate_dim so that every backend has it.
+        """
+        self.truncate_dim = dimensions
+        self.name = f"{self.name}@{dimensions}"
 
     @property
     def dimension(self) -> int:
@@ -214,54 +191,36 @@ class Embedder(Model):
         return self._dimension
 
     @property
-    def facts(self) -> ModelFacts:
-        """What the model says about itself. Loads the model."""
-        self.load()
-        return self._facts
-
-    @property
     def max_tokens(self) -> int:
-        """What the model reads of a text; it ignores what follows. Loads the model."""
+        """Tokens that the model reads of a text; it ignores the rest. Loads the model."""
         self.load()
         return self._facts.max_tokens
 
     @property
     def fingerprint(self) -> str:
-        """Two models with the same fingerprint make vectors that can be compared. Loads the model."""
+        """Equal for two models whose vectors can be compared. Loads the model."""
         self.load()
         facts = [self.name, self._dimension, *self._facts]
         return hashlib.blake2b(
             json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=8
         ).hexdigest()
 
-    def prepare(self) -> None:
-        self._facts = self.open_model()
-        # The first vector takes ten times as long as those that follow: nobody should wait for it.
-        whole = len(self.encode(["warm up"], is_query=True)[0])
-        if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
-            raise ModelUnavailable(
-                f"The vectors of the model {self.name.rpartition('@')[0]} have {whole} numbers: "
-                f"--dimensions {self.truncate_dim:,} can't be made of them. "
-                f"Choose one from 1 to {whole}."
-            )
-        self._dimension = self.truncate_dim or whole
-
     def embed_query(self, text: str) -> bytes:
-        """The vector of a query: float32, little-endian, of unit length, as sqlite-vec reads it.
+        """Return the vector of a query's first QUERY_CHARACTERS.
 
-        :raises ModelUnavailable: if the model can't be loaded or gives no usable vector
+        :raises ModelUnavailable: if the model can't be loaded, fails, or makes no usable vector
         """
         return self._query_vector(text[:QUERY_CHARACTERS])
 
     def embed_queries(self, texts: Sequence[str]) -> list[bytes | None]:
-        """The vectors of several queries at once; None as in :meth:`embed_documents`.
+        """Return the vectors of several queries; None as in :meth:`embed_documents`.
 
         :raises ModelUnavailable: if the model can't be loaded or fails
         """
         return self._vectors(texts, is_query=True)
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
-        """The vectors of texts; None where the model answered with something that is no direction.
+        """Return the vectors of texts; None where the model returned zeros or no numbers.
 
         A query has to wait until all of them are done.
 
@@ -270,23 +229,23 @@ class Embedder(Model):
         return self._vectors(texts, is_query=False) if texts else []
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """How long the model works on each text, to compare: those of one length are best embedded together.
+        """Return the model's own length of each text: those of one length are best embedded together.
 
         :raises ModelUnavailable: if the model can't be loaded or fails
         """
         return self._run(texts, self.measure)
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """The word pieces of each text, as numbers for :meth:`piece_similarities`. Takes little time.
+        """Return the word pieces of each text, as numbers for :meth:`piece_similarities`.
 
-        :raises ModelUnavailable: if the model can't be loaded, fails or has no vectors of word pieces
+        :raises ModelUnavailable: if the model can't be loaded, fails or has none
         """
         return self._run(texts, self.split_into_pieces)
 
     def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:
-        """The cosine similarity of each word piece that is asked for with each of the others: asked x pieces.
+        """Return the cosine similarity of word pieces asked for with others: asked x pieces.
 
-        Their vectors say what a word is like, as the model knows it before it reads a text, not what it means in its sentence.
+        Their vectors say what a word is like before a text is read, not what it means there.
 
         :raises ModelUnavailable: if the model has no vectors of word pieces
         """
@@ -298,6 +257,18 @@ class Embedder(Model):
         products = numpy.einsum("qn,pn->qp", _unit_rows(self.rows_of_pieces(asked)), rows)
         return products / numpy.maximum(lengths, 1e-12)
 
+    def prepare(self) -> None:
+        self._facts = self.open_model()
+        # The first vector takes ten times as long as the next: nobody should wait for it.
+        whole = len(self.encode(["warm up"], is_query=True)[0])
+        if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
+            raise ModelUnavailable(
+                f"The vectors of the model {self.name.rpartition('@')[0]} have {whole} numbers: "
+                f"--dimensions {self.truncate_dim:,} can't be made of them. "
+                f"Choose one from 1 to {whole}."
+            )
+        self._dimension = self.truncate_dim or whole
+
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
         if vector is None:
@@ -307,12 +278,12 @@ class Embedder(Model):
         return vector
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
-        return self._run(
-            texts,
-            lambda texts: _unit_vectors(self.encode(texts, is_query=is_query), self.truncate_dim),
-        )
+        def encode(texts: list[str]) -> list[bytes | None]:
+            return _unit_vectors(self.encode(texts, is_query=is_query), self.truncate_dim)
 
-    def _run(self, texts: Sequence[str], encode: Callable[[list[str]], list[Any]]) -> list[Any]:
+        return self._run(texts, encode)
+
+    def _run(self, texts: Sequence[str], encode: Callable[[list[str]], list[T]]) -> list[T]:
         self.load()
         with self._encode_lock:
             try:
@@ -322,8 +293,40 @@ class Embedder(Model):
                 raise ModelUnavailable(message) from error
 
 
+def without_surrogates(text: str) -> str:
+    """Replace halves of surrogate pairs: broken exports have them, and tokenizers refuse them."""
+    return text.encode(errors="replace").decode()
+
+
+def first_line(error: Exception) -> str:
+    """Return what an exception says, short enough for a sentence."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200].rstrip(".")
+
+
+@contextmanager
+def silent_libraries() -> Iterator[None]:
+    """Suppress progress bars and developers' notes while a model is loaded from disk."""
+    from transformers.utils import logging as transformers_logging
+
+    library: Any = transformers_logging  # not all of it is typed
+    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers")]
+    levels = [logger.level for logger in loggers]
+    bars = library.is_progress_bar_enabled()
+    library.disable_progress_bar()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
+        if bars:
+            library.enable_progress_bar()
+
+
 def _unit_vectors(rows: Any, dimensions: int | None) -> list[bytes | None]:
-    """Each row scaled to length 1, as bytes; None for one that is zero or isn't finite."""
+    """Return each row, cut and scaled to length 1, as bytes; None for zeros and infinities."""
     import numpy
 
     matrix = numpy.asarray(rows, dtype="float64")[:, :dimensions]

@@ -1,14 +1,13 @@
-"""Rerankers: models that read the query and a passage together, and say how well one answers the other.
+"""Rerankers: models that read query and passage together and score how well one answers the other.
 
-Too slow for every note, so that they only put the first results in a better order. Other plugins add theirs with the
-hook ``register_rerankers``.
+Too slow for every note, they only reorder the first results. Other plugins add theirs with the hook
+``register_rerankers``.
 """
 
-# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette command imports
-# this module: so only the functions that need them do.
+# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette
+# command imports this module: only the functions that need them do.
 from __future__ import annotations
 
-import re
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -25,12 +24,13 @@ from .base import (
     silent_libraries,
     without_surrogates,
 )
+from .files import is_hub_name
 
 CROSS_ENCODER = "BAAI/bge-reranker-v2-m3"
 
 
 class Reranker(Model):
-    """Scores passages for a query; a subclass with :meth:`score` is all there is to write."""
+    """Scores passages for a query. A subclass only has to implement :meth:`score`."""
 
     advice = "Search without rerank, or choose another reranker."
 
@@ -39,19 +39,19 @@ class Reranker(Model):
 
     @abstractmethod
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """A number for each passage: the higher, the better it answers. Any scale will do.
+        """Return a number for each passage, on any scale: the higher, the better it answers.
 
         :raises ModelUnavailable: with a message for people
         """
 
 
-Factory = Callable[[Embedder | None], Reranker]
+RerankerFactory = Callable[[Embedder | None], Reranker]
 
 
 class CrossEncoderReranker(Reranker):
-    """A CrossEncoder of sentence-transformers: from a folder, or one of the hub that was downloaded before.
+    """A CrossEncoder of sentence-transformers, from a folder or the hub's cache.
 
-    Nothing is downloaded here: they have up to some gigabytes, and a search isn't the time for that.
+    It is never downloaded here: that is up to gigabytes, and a search isn't the time for it.
     """
 
     def __init__(self, model: str = CROSS_ENCODER) -> None:
@@ -67,16 +67,23 @@ class CrossEncoderReranker(Reranker):
             from sentence_transformers import CrossEncoder
         except ImportError as error:
             raise ModelUnavailable(
-                "A cross-encoder needs the Python package sentence-transformers, which can't be imported here "
-                f"({first_line(error)}). Install it: pip install sentence-transformers."
+                "A cross-encoder needs the Python package sentence-transformers, which can't be "
+                f"imported here ({first_line(error)}). Install it: "
+                "pip install sentence-transformers."
             ) from error
         folder = Path(self.name).expanduser()
         if not folder.is_dir():
+            if not is_hub_name(self.name):
+                raise ModelUnavailable(
+                    f"There is no folder {self.name} with a cross-encoder in it. Give the path of "
+                    "one, or the name of a model on the Hugging Face hub."
+                )
             try:
-                folder = Path(snapshot_download(_hub_name(self.name), local_files_only=True))
+                folder = Path(snapshot_download(self.name, local_files_only=True))
             except LocalEntryNotFoundError as error:
                 raise ModelUnavailable(
-                    f"The cross-encoder {self.name} isn't on this machine. Get it: hf download {self.name}"
+                    f"The cross-encoder {self.name} isn't on this machine. "
+                    f"Get it: hf download {self.name}"
                 ) from error
         with silent_libraries():
             self._model = CrossEncoder(str(folder), local_files_only=True)
@@ -92,20 +99,22 @@ class CrossEncoderReranker(Reranker):
         return [float(score) for score in scores]
 
 
-def built_in_rerankers() -> dict[str, Factory]:
-    """Those that come with us, for the hook."""
+def built_in_rerankers() -> dict[str, RerankerFactory]:
+    """Return the rerankers of this package, for the hook."""
     return {"cross-encoder": lambda embedder: CrossEncoderReranker()}
 
 
 def names() -> list[str]:
-    """What a person may ask for who isn't at this machine: no folders, and no model that isn't there already."""
+    """Return the names that a visitor may choose: no folders, and no other models of the hub."""
     return sorted(_factories())
 
 
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
-    """The reranker of this name for an index with this embedder, one in the whole process. Nothing is loaded yet.
+    """Return the process's one reranker of this name for an index with this embedder.
 
-    :param name: as registered by a plugin, or ``cross-encoder:MODEL`` with a model of the hub or a folder
+    It isn't loaded yet.
+
+    :param name: as a plugin registered it, or ``cross-encoder:MODEL`` with a folder or a hub's name
     :raises ValueError: if there is none, with a message for people
     """
     factories = _factories()
@@ -122,10 +131,22 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
         if reranker is None or made_for is not embedder:
             try:
                 reranker = factory(embedder)
-            except Exception as error:  # a plugin's; what it raises costs nobody the results
+            except Exception as error:  # a plugin's; it costs nobody the results
                 reranker = _BrokenReranker(name, error)
             _rerankers[name] = (embedder, reranker)
         return reranker
+
+
+_registry_lock = threading.Lock()
+_rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
+
+
+def _factories() -> dict[str, RerankerFactory]:
+    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
+    found: dict[str, RerankerFactory] = {}
+    for factories in reversed(hooks().register_rerankers()):
+        found.update(factories)
+    return found
 
 
 class _BrokenReranker(Reranker):
@@ -139,26 +160,4 @@ class _BrokenReranker(Reranker):
         raise self._error
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        self.load()
-        return []
-
-
-_registry_lock = threading.Lock()
-_rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
-
-
-def _factories() -> dict[str, Factory]:
-    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
-    found: dict[str, Factory] = {}
-    for factories in reversed(hooks().register_rerankers()):
-        found.update(factories)
-    return found
-
-
-def _hub_name(name: str) -> str:
-    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
-        raise ModelUnavailable(
-            f"There is no folder {name} with a cross-encoder in it. Give the path of one, or the name of a model on "
-            "the Hugging Face hub."
-        )
-    return name
+        raise self._error

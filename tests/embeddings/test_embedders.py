@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from datasette_bear_search.embeddings import base as models
-from datasette_bear_search.embeddings import registry, sentence_transformers
+from datasette_bear_search.embeddings import base, registry, sentence_transformers
 from datasette_bear_search.embeddings.base import QUERY_CHARACTERS, ModelFacts, ModelUnavailable
 from datasette_bear_search.embeddings.files import BUNDLED
 from datasette_bear_search.embeddings.registry import (
@@ -116,7 +115,7 @@ def test_importing_the_module_imports_nothing_heavy():
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy})); "
         "from datasette_bear_search.embeddings import registry, rerankers; registry.default_model(); "
-        "rerankers.get_reranker('cross-encoder', registry.get_embedder('a/b')).ready"
+        "rerankers.get_reranker('cross-encoder', registry.get_embedder(registry.BUNDLED)).ready"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
@@ -175,7 +174,7 @@ def test_a_failure_is_remembered_so_that_the_next_search_does_not_wait_for_it():
 
 
 def test_a_failed_model_is_tried_again_after_a_while(monkeypatch):
-    monkeypatch.setattr(models, "RETRY_AFTER", 0.0)
+    monkeypatch.setattr(base, "RETRY_AFTER", 0.0)
     embedder = BrokenEmbedder(ModelUnavailable("The cable is out."))
     with pytest.raises(ModelUnavailable):
         embedder.load()
@@ -398,25 +397,25 @@ class FakeSentenceTransformer:
 
     def __init__(self, path: str, **options: Any) -> None:
         self.path, self.options = path, options
-        self.calls: list[tuple[str, str | None]] = []
+        self.calls: list[tuple[str, str]] = []
 
     def __iter__(self):
         return iter([SimpleNamespace(pooling_mode="mean"), SimpleNamespace()])
 
-    def _encode(self, method: str, texts: list[str], prompt_name: str | None) -> list[list[float]]:
-        self.calls.append((method, prompt_name))
+    def _encode(self, method: str, texts: list[str], prompt: str) -> list[list[float]]:
+        self.calls.append((method, prompt))
         return [[1.0, 0.0] for _ in texts]
 
-    def encode(self, texts, *, prompt_name=None, **options):
-        return self._encode("encode", texts, prompt_name)
+    def encode(self, texts, *, prompt, **options):
+        return self._encode("encode", texts, prompt)
 
 
 class FakeVersion5(FakeSentenceTransformer):
-    def encode_query(self, texts, *, prompt_name=None, **options):
-        return self._encode("encode_query", texts, prompt_name)
+    def encode_query(self, texts, *, prompt, **options):
+        return self._encode("encode_query", texts, prompt)
 
-    def encode_document(self, texts, *, prompt_name=None, **options):
-        return self._encode("encode_document", texts, prompt_name)
+    def encode_document(self, texts, *, prompt, **options):
+        return self._encode("encode_document", texts, prompt)
 
 
 @pytest.fixture
@@ -439,19 +438,19 @@ def load_fake(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("library", "prompts", "query_call", "document_call"),
     [
-        (FakeVersion5, {}, ("encode_query", None), ("encode_document", None)),
+        (FakeVersion5, {}, ("encode_query", ""), ("encode_document", "")),
         (
             FakeVersion5,
             {"query": "query: ", "document": "", "passage": "passage: "},
-            ("encode_query", "query"),
-            ("encode_document", "passage"),
+            ("encode_query", "query: "),
+            ("encode_document", "passage: "),
         ),
-        (FakeSentenceTransformer, {}, ("encode", None), ("encode", None)),
+        (FakeSentenceTransformer, {}, ("encode", ""), ("encode", "")),
         (
             FakeSentenceTransformer,
             {"query": "query: ", "document": "text: "},
-            ("encode", "query"),
-            ("encode", "document"),
+            ("encode", "query: "),
+            ("encode", "text: "),
         ),
     ],
 )

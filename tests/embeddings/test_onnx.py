@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from struct import unpack
 
 import numpy
 import pytest
@@ -20,6 +21,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
 from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.search.snippets import closest_sentences
 from tests.embeddings.test_minilm import KINDS_OF_TEXT
@@ -210,10 +212,17 @@ def test_a_model_that_is_made_otherwise_stays_with_the_library_and_is_not_tried_
 
 
 def test_one_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
-    monkeypatch.setattr(
-        "datasette_bear_search.embeddings.onnx._prompt", lambda model, kind: "apple "
-    )
+    monkeypatch.setattr(onnx, "MIN_COSINE", 1.1)
     assert not SentenceTransformerEmbedder(str(own_model)).export_onnx()
+
+
+def test_an_export_serves_truncated_vectors_too(library_and_onnx, models):
+    library, _ = library_and_onnx(models["mean"])
+    truncated = get_embedder(f"{models['mean']}@16")
+    assert not truncated.needs_onnx_export()
+    ours = unpack("<16f", truncated.embed_query("roof"))
+    theirs = numpy.array(unpack("<32f", library.embed_query("roof"))[:16])
+    assert ours == pytest.approx(theirs / numpy.linalg.norm(theirs), abs=1e-6)
 
 
 def test_without_the_extra_nothing_is_kept_or_used(library_and_onnx, own_model, monkeypatch):
@@ -240,9 +249,7 @@ def test_many_documents_are_left_to_the_library_where_it_is_faster(
     library_and_onnx, models, monkeypatch
 ):
     library, light = library_and_onnx(models["mean"])
-    monkeypatch.setattr(
-        "datasette_bear_search.embeddings.sentence_transformers._computes_bfloat16", lambda: True
-    )
+    monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: True)
     light.prepare_for_batch(10)
     light.embed_documents(TEXTS)
     assert light._model is None
