@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pluggy import HookspecMarker
@@ -12,7 +12,7 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:
     from pluggy import HookRelay
 
-    from .embeddings.base import Embedder
+    from .embeddings.registry import EmbedderFactory
     from .embeddings.rerankers import RerankerFactory
     from .sources import Source
 
@@ -26,13 +26,23 @@ def register_note_sources() -> Mapping[str, type[Source]]:  # type: ignore[empty
 
 
 @hookspec
-def register_embedders() -> Mapping[str, Callable[[], Embedder]]:  # type: ignore[empty-body]
-    """Return embedding models by name, as ``--model`` has it; each is made by a function."""
+def register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty-body]
+    """Return embedding models by name, for ``bear-index --model NAME``.
+
+    Each is made at most once, by calling its factory without arguments, and loaded when the first
+    vector is needed: ``{"my-model": lambda: MyEmbedder("my-model")}`` with a subclass of
+    :class:`~datasette_bear_search.embeddings.base.Embedder`. The name of a model on this machine
+    keeps meaning that model.
+    """
 
 
 @hookspec
 def register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
-    """Return rerankers by name; each is made once, from the index's embedder or None."""
+    """Return rerankers by name, for ``rerank=NAME``.
+
+    Each is made at most once for an index, by calling its factory with the index's embedder, or
+    with None if the index has no vectors.
+    """
 
 
 def hooks() -> HookRelay:

@@ -1,43 +1,28 @@
-"""Text → vectors: which model, when it is loaded, and what to say when it can't be.
+"""A model's name → its one embedder in this process, not loaded yet."""
 
-A model may be slow to load, missing or broken. Whoever holds an :class:`Embedder` can ask which (``ready``,
-``failure``) without waiting for it, and pays for loading only with the first vector.
-"""
-
-# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette command
-# imports this module: so only the functions that need them do.
+# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette
+# command imports this module: only the functions that need them do.
 from __future__ import annotations
 
 import re
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
-from . import files as model_files
-from .base import Embedder
+from ..hookspecs import hooks
+from . import files
+from .base import Embedder, ModelFacts
 from .files import BUNDLED, BUNDLED_PACKAGE
 
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
 
+EmbedderFactory = Callable[[], Embedder]
+
 
 def default_model() -> str:
-    """The model for a new index, by what is installed: never by the state of the network."""
+    """Return the model for a new index, by what is installed: never by the state of the network."""
     return BUNDLED if find_spec(BUNDLED_PACKAGE) else HUB_DEFAULT
-
-
-def is_here(model: str) -> bool:
-    """Whether a model can be loaded without the network. Neither loads it nor asks anybody.
-
-    :raises ModelUnavailable: if the name can't be one
-    """
-    name, _ = _split(model)
-    bundled = name == BUNDLED and find_spec(BUNDLED_PACKAGE)
-    return bool(
-        name in _factories
-        or bundled
-        or model_files.local_folder(name)
-        or model_files.cached_folder(name)
-    )
 
 
 def get_embedder(model: str) -> Embedder:
@@ -45,46 +30,89 @@ def get_embedder(model: str) -> Embedder:
 
     :param model: a name, or ``NAME@256`` for the first 256 numbers of its vectors
     """
-    from .sentence_transformers import (
-        SentenceTransformerEmbedder,  # which needs this module's files
-    )
+    from .sentence_transformers import SentenceTransformerEmbedder
 
-    name, dimensions = _split(model)
     with _registry_lock:
-        embedder = _embedders.get((name, dimensions))
-        if embedder is None:
-            factory = _factories.get(name)
-            embedder = factory() if factory else SentenceTransformerEmbedder(name)
+        if model in _embedders:
+            return _embedders[model]
+    name, dimensions, factory = _resolve(model)
+    with _registry_lock:
+        key = name if dimensions is None else f"{name}@{dimensions}"
+        if key not in _embedders:
+            try:
+                embedder = factory() if factory else SentenceTransformerEmbedder(name)
+            except Exception as error:  # a plugin's; it costs nobody the results
+                embedder = _BrokenEmbedder(name, error)
+            embedder.name = name  # by which the index finds it again
             if dimensions is not None:
                 embedder.truncate(dimensions)
-            _embedders[name, dimensions] = embedder
-        return embedder
+            _embedders[key] = embedder
+        return _embedders[key]
 
 
 def with_dimensions(model: str, dimensions: int) -> str:
     """Return the name for the first ``dimensions`` numbers of a model's vectors."""
-    return f"{_split(model)[0]}@{dimensions}"
+    return f"{_resolve(model)[0]}@{dimensions}"
 
 
-def register(name: str, factory: Callable[[], Embedder]) -> None:
-    """Make ``get_embedder(name)`` give what ``factory`` makes, whatever else has that name."""
+def is_here(model: str) -> bool:
+    """Return whether a model can be loaded without the network. Loads nothing and asks nobody.
+
+    :raises ModelUnavailable: if there can't be a model of this name
+    """
+    name, _, factory = _resolve(model)
+    if factory:
+        return True
+    files.check_name(name)
+    return files.model_folder(name) is not None
+
+
+def register(name: str, factory: EmbedderFactory) -> None:
+    """Make ``get_embedder(name)`` return what ``factory`` makes, whatever else has that name."""
     with _registry_lock:
         _factories[name] = factory
-        for key in [key for key in _embedders if key[0] == name]:
+        for key in [key for key in _embedders if key == name or key.startswith(f"{name}@")]:
             del _embedders[key]
 
 
 _registry_lock = threading.Lock()
-_factories: dict[str, Callable[[], Embedder]] = {}
-_embedders: dict[tuple[str, int | None], Embedder] = {}  # by name and dimensions
+_factories: dict[str, EmbedderFactory] = {}
+_embedders: dict[str, Embedder] = {}
 
 
-def _split(model: str) -> tuple[str, int | None]:
-    """Return a model's full name, and how many numbers of its vectors are wanted, None for all."""
+def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
+    """Return a model's full name, how many numbers of its vectors are wanted, and what makes it.
+
+    None stands for all numbers, and for sentence-transformers.
+    """
     name, dimensions = model, None
-    # A folder or a registered name may look like one with dimensions.
-    if model not in _factories and not model_files.local_folder(model):
+    # A registered name or a folder may look like one with dimensions.
+    if model not in _factories and not files.local_folder(model):
         match = re.fullmatch(r"(.+)@(\d+)", model)
         if match:
             name, dimensions = match[1], int(match[2])
-    return (name if name in _factories else model_files.full_name(name)), dimensions
+    full_name = files.full_name(name)
+    if name in _factories:
+        return name, dimensions, _factories[name]
+    # A model on this machine is never another one, and plugins needn't be loaded for it.
+    if full_name not in (BUNDLED, HUB_DEFAULT) and files.model_folder(full_name) is None:
+        plugins: dict[str, EmbedderFactory] = {}
+        for factories in reversed(hooks().register_embedders()):
+            plugins.update(factories)
+        if name in plugins:
+            return name, dimensions, plugins[name]
+    return full_name, dimensions, None
+
+
+class _BrokenEmbedder(Embedder):
+    """Stands for one that could not even be made, and says so when it is loaded."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(name)
+        self._error = error
+
+    def open_model(self) -> ModelFacts:
+        raise self._error
+
+    def encode(self, texts: list[str], *, is_query: bool) -> Any:
+        raise self._error

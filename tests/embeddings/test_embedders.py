@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from datasette import hookimpl
+from datasette.plugins import pm
 
 from datasette_bear_search.embeddings import base, registry, sentence_transformers
 from datasette_bear_search.embeddings.base import QUERY_CHARACTERS, ModelFacts, ModelUnavailable
@@ -19,6 +21,7 @@ from datasette_bear_search.embeddings.registry import (
     HUB_DEFAULT,
     default_model,
     get_embedder,
+    is_here,
     register,
 )
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
@@ -97,6 +100,47 @@ def test_registering_a_name_again_replaces_its_embedder():
 
 def test_a_name_that_nobody_registered_is_one_of_sentence_transformers():
     assert isinstance(get_embedder("someone/some-model"), SentenceTransformerEmbedder)
+
+
+class Plugin:
+    """A plugin of somebody else's, with an embedding model that works and one that doesn't."""
+
+    __name__ = "Plugin"
+
+    @hookimpl
+    def register_embedders(self):
+        return {
+            "counting": CountingEmbedder,
+            "folder": CountingEmbedder,
+            "broken": lambda: {}["no such key"],
+        }
+
+
+@pytest.fixture
+def plugin():
+    pm.register(Plugin(), name="of-somebody-else")
+    yield
+    pm.unregister(name="of-somebody-else")
+
+
+def test_another_plugins_embedder_is_used_by_its_name(plugin):
+    embedder = get_embedder("counting")
+    assert isinstance(embedder, CountingEmbedder)
+    assert get_embedder("counting") is embedder
+    assert embedder.name == "counting"
+    assert len(get_embedder("counting@16").embed_query("apple")) == 16 * 4
+    assert is_here("counting")
+
+
+def test_another_plugins_embedder_that_cant_be_made_is_unavailable(plugin):
+    with pytest.raises(ModelUnavailable, match=r"The model broken can't be loaded .*no such key"):
+        get_embedder("broken").load()
+
+
+def test_a_model_on_this_machine_is_never_a_plugins(plugin, tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(get_embedder("folder"), SentenceTransformerEmbedder)
 
 
 def test_short_and_full_name_are_the_same_embedder():
