@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import lzma
 import math
 import os
 import re
 import stat
-import struct
 import unicodedata
 import zipfile
-import zlib
+from abc import ABC, abstractmethod
 from calendar import timegm
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO, NamedTuple
 
 from . import SourceError, Unreadable
+from .markdown_metadata import suffix
 from .text import decode, parse_timestamp, storable
 
 MEGABYTE = 1024 * 1024
@@ -68,7 +66,7 @@ class File(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        return _suffix(self.key)
+        return suffix(self.key)
 
     @property
     def day(self) -> str | None:
@@ -102,30 +100,111 @@ class FileSource:
 # --- Folders
 
 
-@dataclass
 class Listing:
-    """What is in a folder and below."""
+    """The files in a folder and below. None of them is opened."""
 
-    files: dict[str, File] = field(default_factory=dict)  # by key, sorted folder by folder
-    closed: list[str] = field(default_factory=list)  # folders that can't be listed: "work/"
-    skipped: list[str] = field(default_factory=list)  # what was left out, a line each
+    def __init__(
+        self,
+        root: str,
+        suffixes: Collection[str] | None = None,
+        *,
+        excludes: Callable[[str], bool] = lambda key: False,
+        hidden: Collection[str] = (),
+    ) -> None:
+        """
+        :param suffixes: only files with one of these, in lower case
+        :param excludes: whether to leave out a key, which is a folder's with "/" at its end
+        :param hidden: folders to look into although their names begin with a dot
+        :raises SourceError: if the folder can't be listed
+        """
+        self.files: dict[str, File] = {}  # by key, sorted folder by folder
+        self.closed: list[str] = []  # folders that can't be listed: "work/"
+        self.skipped: list[str] = []  # what was left out, a line each
+        self._root = root
+        self._suffixes = suffixes
+        self._excludes = excludes
+        self._hidden = hidden
+        self._waiting: list[tuple[str, str]] = []  # folders: the prefix of their keys, their path
+        try:
+            entries = _entries(root)
+        except OSError as error:
+            raise explained(root, error) from error
+        if not entries:
+            raise SourceError(
+                f"{root} is empty. If it is on a drive or in a cloud that isn't connected, connect"
+                " that."
+            )
+        self._add_entries("", entries)
+        while self._waiting:
+            self._add_folder(*self._waiting.pop())
 
+    def _add_folder(self, prefix: str, path: str) -> None:
+        try:
+            self._add_entries(prefix, _entries(path))
+        except FileNotFoundError:
+            pass  # gone, with all that was in it
+        except OSError as error:
+            self.closed.append(prefix)
+            self.skipped.append(f"{prefix}: {_unreadable(error)}")
 
-def list_files(
-    root: str,
-    suffixes: Collection[str] | None = None,
-    *,
-    excludes: Callable[[str], bool] | None = None,
-    hidden: Collection[str] = (),
-) -> Listing:
-    """Return the files in the folder and below; open none of them.
+    def _add_entries(self, prefix: str, entries: list[os.DirEntry[str]]) -> None:
+        folders = []
+        for entry in entries:
+            name = entry.name
+            key = prefix + (name if name.isascii() else _storable(name))
+            if name[0] == "." and name not in self._hidden:
+                self._report_icloud(prefix, name)
+            elif entry.is_symlink():
+                self._report_link(key, entry)
+            elif entry.is_dir(follow_symlinks=False):
+                if name not in _SOFTWARE and not self._excludes(key + "/"):
+                    folders.append((key + "/", entry.path))
+            elif self._is_wanted(name) and not self._excludes(key):
+                self._add_file(key, entry)
+        self._waiting += reversed(folders)
 
-    :param suffixes: only files with one of these, in lower case
-    :param excludes: whether to leave out a key, which is a folder's with "/" at its end
-    :param hidden: folders to look into although their names begin with a dot
-    :raises SourceError: if the folder can't be listed
-    """
-    return _Walk(root, suffixes, excludes, hidden).run()
+    def _add_file(self, key: str, entry: os.DirEntry[str]) -> None:
+        if not entry.is_file(follow_symlinks=False):
+            self.skipped.append(f"{key}: not a file but a pipe or a device")
+            return
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except OSError:
+            return  # gone again
+        # The change time reveals what sets the others back, and permission that was given.
+        stamp = f"{found.st_ino:x}/{found.st_mtime_ns:x}/{found.st_ctime_ns:x}/{found.st_size:x}"
+        created = getattr(found, "st_birthtime", None)
+        file = File(key, entry.path, stamp, found.st_size, found.st_mtime, created)
+        self.files.setdefault(key, file)
+
+    def _is_wanted(self, name: str) -> bool:
+        return self._suffixes is None or suffix(name) in self._suffixes
+
+    def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
+        """Say why a link isn't followed: it leads out, in circles, or to what is read anyway."""
+        try:
+            if not entry.is_dir() and not self._is_wanted(entry.name):
+                return
+            target = os.path.realpath(entry.path, strict=True)
+        except OSError as error:
+            self.skipped.append(f"{key}: a link that leads nowhere ({error.strerror})")
+            return
+        if self._excludes(key + "/" if os.path.isdir(target) else key):
+            return
+        root = os.path.realpath(self._root)
+        if target == root or target.startswith(os.path.join(root, "")):
+            reason = "a link to what is in this folder anyway"
+        else:
+            reason = "a link out of this folder; what it leads to can be a source of its own"
+        self.skipped.append(f"{key}: {reason}")
+
+    def _report_icloud(self, prefix: str, name: str) -> None:
+        if name.endswith(_ICLOUD) and self._is_wanted(name[: -len(_ICLOUD)]):
+            note = _storable(name[1 : -len(_ICLOUD)])
+            self.skipped.append(
+                f"{prefix}{note}: only in iCloud; download it in Finder, and it is read the next"
+                " time"
+            )
 
 
 def read_text(file: File, encoding: str = "") -> str:
@@ -166,106 +245,6 @@ _OPEN_FLAGS = (
 )
 
 
-class _Walk:
-    def __init__(
-        self,
-        root: str,
-        suffixes: Collection[str] | None,
-        excludes: Callable[[str], bool] | None,
-        hidden: Collection[str],
-    ) -> None:
-        self._listing = Listing()
-        self._waiting: list[tuple[str, str]] = []  # folders: the prefix of their keys, their path
-        self._root = root
-        self._suffixes = suffixes
-        self._excludes = excludes
-        self._hidden = hidden
-
-    def run(self) -> Listing:
-        try:
-            entries = _entries(self._root)
-        except OSError as error:
-            raise explained(self._root, error) from error
-        if not entries:
-            raise SourceError(
-                f"{self._root} is empty. If it is on a drive or in a cloud that isn't connected,"
-                " connect that."
-            )
-        self._add_entries("", entries)
-        while self._waiting:
-            prefix, path = self._waiting.pop()
-            try:
-                self._add_entries(prefix, _entries(path))
-            except FileNotFoundError:
-                continue  # with all that was in it
-            except OSError as error:
-                self._listing.closed.append(prefix)
-                self._listing.skipped.append(f"{prefix}: {_unreadable(error)}")
-        return self._listing
-
-    def _add_entries(self, prefix: str, entries: list[os.DirEntry[str]]) -> None:
-        folders = []
-        for entry in entries:
-            name = entry.name
-            key = prefix + (name if name.isascii() else _storable(name))
-            if name[0] == "." and name not in self._hidden:
-                self._report_icloud(prefix, name)
-            elif entry.is_symlink():
-                self._report_link(key, entry)
-            elif entry.is_dir(follow_symlinks=False):
-                if name not in _SOFTWARE and not self._is_excluded(key + "/"):
-                    folders.append((key + "/", entry.path))
-            elif self._is_wanted(name) and not self._is_excluded(key):
-                self._add_file(key, entry)
-        self._waiting += reversed(folders)
-
-    def _add_file(self, key: str, entry: os.DirEntry[str]) -> None:
-        if not entry.is_file(follow_symlinks=False):
-            self._listing.skipped.append(f"{key}: not a file but a pipe or a device")
-            return
-        try:
-            found = entry.stat(follow_symlinks=False)
-        except OSError:
-            return  # gone again
-        # The change time reveals what sets the others back, and permission that was given.
-        stamp = f"{found.st_ino:x}/{found.st_mtime_ns:x}/{found.st_ctime_ns:x}/{found.st_size:x}"
-        created = getattr(found, "st_birthtime", None)
-        file = File(key, entry.path, stamp, found.st_size, found.st_mtime, created)
-        self._listing.files.setdefault(key, file)
-
-    def _is_wanted(self, name: str) -> bool:
-        return self._suffixes is None or _suffix(name) in self._suffixes
-
-    def _is_excluded(self, key: str) -> bool:
-        return self._excludes is not None and self._excludes(key)
-
-    def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
-        """Say why a link isn't followed: it leads out, in circles, or to what is read anyway."""
-        try:
-            if not entry.is_dir() and not self._is_wanted(entry.name):
-                return
-            target = os.path.realpath(entry.path, strict=True)
-        except OSError as error:
-            self._listing.skipped.append(f"{key}: a link that leads nowhere ({error.strerror})")
-            return
-        if self._is_excluded(key + "/" if os.path.isdir(target) else key):
-            return
-        root = os.path.realpath(self._root)
-        if target == root or target.startswith(os.path.join(root, "")):
-            reason = "a link to what is in this folder anyway"
-        else:
-            reason = "a link out of this folder; what it leads to can be a source of its own"
-        self._listing.skipped.append(f"{key}: {reason}")
-
-    def _report_icloud(self, prefix: str, name: str) -> None:
-        if name.endswith(_ICLOUD) and self._is_wanted(name[: -len(_ICLOUD)]):
-            note = _storable(name[1 : -len(_ICLOUD)])
-            self._listing.skipped.append(
-                f"{prefix}{note}: only in iCloud; download it in Finder, and it is read the next"
-                " time"
-            )
-
-
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
@@ -274,23 +253,25 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 # --- Zip archives, and folders in place of one
 
 
-class Archive(Protocol):
+class Archive(ABC):
     """A zip archive, or a folder in place of one."""
 
     files: dict[str, File]  # by key
     skipped: list[str]  # what is there but not in ``files``, a line each, for people
 
     def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
-        """Return a file's content, at most ``largest`` bytes.
+        """Return a file's content, if it is at most ``largest`` bytes.
 
         :raises Unreadable: if this file can't be read
         :raises SourceError: if there is no point in reading on
         """
-        ...
+        if self.files[key].size > largest:
+            raise _too_large(largest)
+        return _at_most(largest, self.head(key, largest + 1))
 
+    @abstractmethod
     def head(self, key: str, size: int) -> bytes:
         """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
-        ...
 
 
 @contextmanager
@@ -313,7 +294,7 @@ def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
     """Open the archive in an open file. Raises SourceError."""
     try:
         zip_file = zipfile.ZipFile(stream)
-    except _ZIP_ERRORS as error:
+    except Exception as error:  # in as many ways as an archive can be damaged
         raise SourceError(
             f"{name} is not a zip archive, or only a part of one. Export or download it again."
         ) from error
@@ -324,21 +305,15 @@ def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
 
 
 def is_zip(path: Path) -> bool:
-    """Return whether a zip archive is there, by its first bytes."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return False
-        with open(path, "rb") as stream:
-            return stream.read(4) in (b"PK\3\4", b"PK\5\6")
-    except OSError:
-        return False
+    """Return whether a zip archive is there."""
+    return os.path.isfile(path) and zipfile.is_zipfile(path)
 
 
-class Folder:
+class Folder(Archive):
     """The files in a folder and below."""
 
     def __init__(self, root: Path) -> None:
-        listing = list_files(str(root))
+        listing = Listing(str(root))
         if listing.closed:  # what is in there would seem to be gone
             raise SourceError(
                 f"You may not read {root}/{listing.closed[0]}. Change its permissions, or move it"
@@ -346,9 +321,6 @@ class Folder:
             )
         self.files = listing.files
         self.skipped = listing.skipped
-
-    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
-        return _at_most(largest, self.head(key, largest + 1))
 
     def head(self, key: str, size: int) -> bytes:
         try:
@@ -358,23 +330,11 @@ class Folder:
             raise _unreadable(error) from None
 
 
-# What reading a file out of a damaged or hostile archive raises.
-_ZIP_ERRORS = (
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    lzma.LZMAError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800
 
 
-class Zip:
+class Zip(Archive):
     """The files in an open zip archive."""
 
     def __init__(self, zip_file: zipfile.ZipFile, location: str) -> None:
@@ -387,11 +347,6 @@ class Zip:
         for entry in zip_file.filelist:
             self._add(_path(entry), entry)
 
-    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
-        if self.files[key].size > largest:
-            raise _too_large(largest)
-        return _at_most(largest, self.head(key, largest + 1))
-
     def head(self, key: str, size: int) -> bytes:
         entry = self._entries[key]
         if entry.flag_bits & _ENCRYPTED:
@@ -399,7 +354,7 @@ class Zip:
         try:
             with self._zip_file.open(entry) as stream:
                 content = stream.read(size)
-        except _ZIP_ERRORS as error:
+        except Exception as error:  # in as many ways as an archive can be damaged
             raise Unreadable(f"damaged ({error or type(error).__name__})") from error
         self._unpacked += len(content)
         if self._unpacked > LARGEST_ARCHIVE:
@@ -528,10 +483,6 @@ def _at_most(largest: int, content: bytes) -> bytes:
 
 def _too_large(largest: int) -> Unreadable:
     return Unreadable(f"larger than {largest / MEGABYTE:g} MB")
-
-
-def _suffix(name: str) -> str:
-    return os.path.splitext(name)[1].lower()
 
 
 def _storable(name: str) -> str:

@@ -132,7 +132,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(
     tmp_path: Path, monkeypatch
 ) -> None:
     write_files(tmp_path, {"log.md": "one\n"})
-    [listed] = files.list_files(str(tmp_path), [".md"]).files.values()
+    [listed] = files.Listing(str(tmp_path), [".md"]).files.values()
     write_files(tmp_path, {"log.md": "one\ntwo\nthree\n"})
     assert files.read_bytes(listed) == b"one\ntwo\nthree\n"
     monkeypatch.setattr(files, "LARGEST_NOTE", 10)

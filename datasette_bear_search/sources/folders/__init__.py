@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
 from .. import SourceError, Unchanged, Unreadable
-from ..files import File, Listing, list_files, read_text
+from ..files import File, Listing, composed, read_text
 from ..markdown_metadata import Metadata, extract_metadata, suffix
 from ..text import timestamp_from_seconds
 from . import front_matter
@@ -174,7 +173,7 @@ class NoteFolder(ABC):
         )
 
     def _list(self, *, include_trashed: bool) -> Listing:
-        return list_files(
+        return Listing(
             self.root,
             self.suffixes,
             excludes=lambda key: self._excludes(key, include_trashed),
@@ -292,9 +291,7 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
 
 def _folded(name: str) -> str:
     """Return a name as links may write it: in any case, with accents as one character or as two."""
-    if not name.isascii():
-        name = unicodedata.normalize("NFC", name)
-    return name.lower()
+    return composed(name).lower()
 
 
 def _name_hash(name: str) -> str:
