@@ -207,9 +207,9 @@ class _Document(_Item):
 
     @property
     def info(self) -> File | None:
-        without_suffix = self.file.key.removesuffix(self.file.suffix)
-        files = self.archive.files
-        return files.get(self.file.key + _INFO) or files.get(without_suffix + _INFO)
+        """The file with what Google knows of the document."""
+        files, key = self.archive.files, self.file.key
+        return files.get(key + _INFO) or files.get(key.removesuffix(self.file.suffix) + _INFO)
 
     @property
     def stamp(self) -> str:

@@ -65,13 +65,13 @@ class BearBackup(FileSource):
         self.skipped = []
         # Twice through, because a link may lead to a note that comes later. Only one note at a
         # time is in memory.
-        listed = self._list()
-        if not listed:
+        infos = self._newest()
+        if not infos:
             raise self._nothing()
-        keys = {found.title: key for key, found in listed.items()} | {key: key for key in listed}
-        infos = {found.place: found.info for found in listed.values()}
+        keys = {info.title: key for key, info in infos.items()} | {key: key for key in infos}
+        by_place = {info.place: info for info in infos.values()}
         for bundle in self._bundles():
-            info = infos.get(bundle.place)
+            info = by_place.get(bundle.place)
             if info is None or (info.trashed and not include_trashed):
                 continue
             try:
@@ -79,23 +79,22 @@ class BearBackup(FileSource):
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
 
-    def _list(self) -> dict[str, _Listed]:
-        """Return the notes by their keys; of a note that is there twice, the newer one."""
-        listed: dict[str, _Listed] = {}
+    def _newest(self) -> dict[str, _Info]:
+        """Return what is said of each note, by key; of one that is there twice, the newer one."""
+        infos: dict[str, _Info] = {}
         for bundle in self._bundles():
             try:
-                info = _info(bundle)
-                title = bundle.name if info.encrypted else first_line(bundle.head())
+                newer = _info(bundle)
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
                 continue
-            newer, older = _Listed(info, bundle.place, title), listed.get(info.key)
-            if older and older.age > newer.age:
+            older = infos.get(newer.key)
+            if older and older.version > newer.version:
                 newer, older = older, newer
-            listed[info.key] = newer
+            infos[newer.key] = newer
             if older:
                 self.skipped.append(f"{older.place}: an older version of {newer.place}")
-        return listed
+        return infos
 
     def _bundles(self) -> Iterator[_Bundle]:
         """Yield all bundles, in the same order each time. Raises SourceError."""
@@ -148,21 +147,22 @@ class _Bundle:
     def modified(self) -> float:
         return self.archive.files[self.text_key].modified
 
-    def info(self) -> Any:
-        """Return what info.json says; None if it isn't there. Raises Unreadable."""
+    def info(self) -> dict[str, Any]:
+        """Return what Bear knows of the note. Raises Unreadable."""
         key = self.folder + _INFO
-        return load_json(self.archive.read(key)) if key in self.archive.files else None
+        info = load_json(self.archive.read(key)) if key in self.archive.files else {}
+        return as_dict(as_dict(info).get(BEAR))
 
     def text(self) -> str:
         """Return the note's text. Raises Unreadable."""
         return decode(self.archive.read(self.text_key, largest=LARGEST_NOTE))
 
-    def head(self) -> str:
-        """Return the first lines of the text. Raises Unreadable."""
+    def first_line(self) -> str:
+        """Return the first line of the text. Raises Unreadable."""
         data = self.archive.head(self.text_key, _HEAD)
         if len(data) == _HEAD:  # not half a character
             data = data[: data.rfind(b"\n")]
-        return decode(data)
+        return first_line(decode(data))
 
 
 def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bundle]:
@@ -213,6 +213,8 @@ class _Info(NamedTuple):
     """What a bundle says of its note, other than the text."""
 
     key: str
+    place: str
+    title: str
     url: str | None
     created: str | None
     modified: str | None
@@ -222,36 +224,31 @@ class _Info(NamedTuple):
     trashed: bool
     encrypted: bool
 
-
-class _Listed(NamedTuple):
-    info: _Info
-    place: str
-    title: str
-
     @property
-    def age(self) -> tuple[str, bool]:
-        """Larger of the newer version of a note. Encrypting it doesn't change its date."""
-        return self.info.modified or "", self.info.encrypted
+    def version(self) -> tuple[str, bool]:
+        """Larger for a newer version of the note. Encrypting it doesn't change its date."""
+        return self.modified or "", self.encrypted
 
 
 def _info(bundle: _Bundle) -> _Info:
     """Return what a bundle says of its note. Raises Unreadable."""
-    info = as_dict(as_dict(bundle.info()).get(BEAR))
+    info = bundle.info()
     identifier = as_text(info.get("uniqueIdentifier")).strip()
     pinned_in = info.get("pinnedInTagTitles")
+    encrypted = _flag(info.get("encrypted"))
     return _Info(
         key=identifier or bundle.place,
+        place=bundle.place,
+        title=bundle.name if encrypted else bundle.first_line(),
         url=NOTE_URL + quote(identifier, safe="") if identifier else None,
         created=parse_timestamp(info.get("creationDate")),
         modified=parse_timestamp(info.get("modificationDate"))
         or timestamp_from_seconds(bundle.modified),
         pinned=_flag(info.get("pinned")),
-        pinned_in=tuple(
-            filter(None, map(as_text, pinned_in if isinstance(pinned_in, list) else ()))
-        ),
+        pinned_in=tuple(map(as_text, pinned_in if isinstance(pinned_in, list) else ())),
         archived=_flag(info.get("archived")),
         trashed=_flag(info.get("trashed")),
-        encrypted=_flag(info.get("encrypted")),
+        encrypted=encrypted,
     )
 
 
