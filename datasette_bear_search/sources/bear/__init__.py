@@ -244,32 +244,11 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
     """Return what a join table says of notes and of the entity ``other``; [] if there is none.
 
     ``left`` and ``right`` are the names of its columns, and ``right`` its own, less the numbers.
+    The whole name has to match: Z_5PINNEDINTAGS ends like Z_5TAGS, but is another relation. Of
+    several, Core Data's register of numbers decides, or else how many rows fit.
     """
     if not _columns(db, f"Z{other.upper()}"):
         return []
-    join = _numbered_join(db, left, right, other) or _likely_join(db, left, right, other)
-    if join is None:
-        return []
-    return db.execute(f"select {join.left}, {join.right} from {join.table}").fetchall()
-
-
-def _numbered_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _Join | None:
-    """Return the join table by the numbers that Core Data has given to the two entities."""
-    if not {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
-        return None
-    numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY").fetchall())
-    note_number, other_number = numbers.get("SFNote"), numbers.get(other)
-    if not (isinstance(note_number, int) and isinstance(other_number, int)):
-        return None
-    join = _Join(f"Z_{note_number}{right}", f"Z_{note_number}{left}", f"Z_{other_number}{right}")
-    return join if {join.left, join.right} <= _columns(db, join.table) else None
-
-
-def _likely_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _Join | None:
-    """Return the join table by its name and columns; of several, the one whose rows fit best.
-
-    The whole name has to match: Z_5PINNEDINTAGS ends like Z_5TAGS, but is another relation.
-    """
     joins = []
     for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
         if not re.fullmatch(f"Z_[0-9]+{right}", table):
@@ -279,17 +258,28 @@ def _likely_join(db: sqlite3.Connection, left: str, right: str, other: str) -> _
         rights = [name for name in columns if re.fullmatch(f"Z_[0-9]+{right}", name)]
         if len(lefts) == len(rights) == 1:
             joins.append(_Join(table, lefts[0], rights[0]))
+    if not joins:
+        return []
 
-    def matching_rows(join: _Join) -> int:
+    numbers = {}
+    if {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
+        numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY").fetchall())
+    note_number, other_number = numbers.get("SFNote"), numbers.get(other)
+    registered = _Join(
+        f"Z_{note_number}{right}", f"Z_{note_number}{left}", f"Z_{other_number}{right}"
+    )
+
+    def fit(join: _Join) -> tuple[bool, int]:
         sql = f"""
         select count(*)
         from {join.table}
         where {join.left} in (select Z_PK from ZSFNOTE)
         and {join.right} in (select Z_PK from Z{other.upper()})
         """
-        return db.execute(sql).fetchone()[0]
+        return join == registered, db.execute(sql).fetchone()[0]
 
-    return max(joins, key=matching_rows, default=None)
+    join = max(joins, key=fit) if len(joins) > 1 else joins[0]
+    return db.execute(f"select {join.left}, {join.right} from {join.table}").fetchall()
 
 
 # --- Rows → notes
