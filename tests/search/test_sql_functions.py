@@ -79,7 +79,7 @@ def test_mean_vector_is_the_weighted_mean(rows, mean):
 
 def scores_around(rows):
     db = sqlite3.connect(":memory:")
-    db.create_aggregate("scores_around", 3, functions.ScoresAround)
+    db.create_aggregate("scores_around", 3, functions.NeighborScores)
     db.execute("create table scored (id, vector, score)")
     blobs = [(i, v if v is None else numpy.array(v, "<f4").tobytes(), s) for i, v, s in rows]
     db.executemany("insert into scored values (?, ?, ?)", blobs)
@@ -87,7 +87,7 @@ def scores_around(rows):
     return answer if answer is None else json.loads(answer)
 
 
-def test_the_scores_of_those_most_like_a_row_are_told():
+def test_the_mean_score_of_a_row_s_neighbors_is_weighted_by_likeness():
     # The first two point the same way, the third is at 45 degrees: its squared cosine is one half.
     rows = [(7, [1, 0], 0.9), (8, [2, 0], 0.3), (9, [1, 1], 0.6)]
     around = scores_around(rows)
@@ -98,7 +98,7 @@ def test_the_scores_of_those_most_like_a_row_are_told():
     }
 
 
-def test_only_the_nearest_five_are_asked():
+def test_only_the_nearest_five_count():
     others = [(number, [1, number / 100], 0.0) for number in range(1, 6)]
     around = scores_around([(0, [1, 0], 0.5), *others, (6, [0.1, 1], 1.0)])
     assert around["0"] == 0
@@ -112,14 +112,14 @@ def test_only_the_nearest_five_are_asked():
         [(1, [1, 0], 0.5)],
         [(1, [1, 0], 0.5), (2, None, 0.5), (3, [1, 0], None)],
         [(1, [1, 0], 0.5), (2, [1], 0.5)],
-        [(number, [1, 0], 0.5) for number in range(functions.COMPARED_AT_MOST + 1)],
+        [(number, [1, 0], 0.5) for number in range(functions.MAX_COMPARED + 1)],
     ],
     ids=["none", "one", "unknown", "two sizes", "too many"],
 )
-def test_what_can_not_be_compared_has_nothing_around(rows):
+def test_what_can_not_be_compared_has_no_neighbors(rows):
     assert scores_around(rows) is None
 
 
-def test_who_stands_at_a_right_angle_to_all_has_nothing_around():
+def test_a_vector_at_a_right_angle_to_all_has_no_neighbors():
     rows = [(1, [1, 0, 0], 0.5), (2, [1, 0, 0], 0.7), (3, [0, 0, 1], 0.9), (4, [0, 0, 0], 0.9)]
     assert scores_around(rows) == {"1": pytest.approx(0.7), "2": pytest.approx(0.5)}
