@@ -1,12 +1,12 @@
-"""What a search can be narrowed by: tags, months, sources, states, each with how many notes that leaves.
+"""What a search can be narrowed by: tags, months, sources, states, each with its number of notes.
 
-The counts are over the notes that the search finds: those that have its words, those whose title it is, and those that
-are close in meaning (at least as close as the floor that was measured on the library). Whether a note is found depends
-on that note alone and not on the others, so that a value's count is what the search narrowed by it has ``found``. What
-is only nearest in meaning is listed, but not counted.
+The counts are over the notes that the search finds: notes that have its words, whose title it is, or
+that are at least as close in meaning as the threshold that was measured on the library. Whether a
+note is found depends on that note alone, so a value's count is what the search narrowed by it has
+``found``. What is only nearest in meaning is listed, but not counted.
 
-One limit: meaning looks at the nearest passages only. Where all of them are close, every count is a lower bound, and
-says so.
+One limit: only the nearest passages are compared by meaning. Where all of them are close, every count
+is a lower bound, and says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..sqlite import execute, sqlite3
 from .planner import Plan
 from .sql import IS_CLOSE, NEAREST_PASSAGES, matches_statement
 
-# The states that are worth a line of their own: a parameter of the page, its value, and the condition behind it.
+# States that are worth a line: a parameter of the page, its value, and the condition behind it.
 KINDS = (
     ("pinned", "1", "pinned"),
     ("archived", "1", "archived"),
@@ -29,10 +29,14 @@ KINDS = (
     ("untagged", "1", FILTERS["untagged"].condition),
 )
 
+# Up to so many notes, each is looked up. Of more, the index notes_counts is read from end to end,
+# and no note itself.
+MAX_LOOKUPS = 2000
+
 
 @dataclass(frozen=True)
 class TagCount:
-    """A tag with those that are nested in it."""
+    """A tag with the tags nested in it."""
 
     path: str  # as the library writes it: Work/Projects
     folded: str
@@ -63,16 +67,13 @@ class Facets:
 
 def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[str]) -> Facets:
     """Count what the notes have that a search finds with these retrievers."""
-    # Who asks for a source is shown its copies of notes that other sources have, too, so that they count there.
+    # A search for a source shows its copies of other sources' notes, too, so they count there.
     filters = planned.query.filters
-    unfolded = replace(filters, deduplicated=False)
-    is_folded = unfolded.conditions() != filters.conditions()
-    told = COUNTED.format(
-        copies=COPIES if is_folded else "0", no_copies=NO_COPIES if is_folded else ""
-    )
-    select = SELECT.format(close=COUNTED_CLOSE if "semantic" in retrievers else "")
-    planned = replace(planned, query=replace(planned.query, filters=unfolded))
-    statement = matches_statement(planned, retrievers, [told], select)
+    with_copies = replace(filters, deduplicated=False)
+    has_copies = with_copies.conditions() != filters.conditions()
+    planned = replace(planned, query=replace(planned.query, filters=with_copies))
+    select = _SELECT + (_CLOSE if "semantic" in retrievers else "")
+    statement = matches_statement(planned, retrievers, _counted(has_copies) + select)
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
         if notes:
@@ -92,8 +93,7 @@ def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[st
 
 
 def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
-    """Tags from (folded, path, notes), each below the one that it is nested in, those of most notes first."""
-    # What isn't the same when it is folded again can't be asked for by an address: "a " of the tag "a /b".
+    # What isn't the same when it is folded again can't be in a URL: "a " of the tag "a /b".
     known = {folded: (path, notes) for folded, path, notes in counts if fold_tag(folded) == folded}
     below: dict[str, list[str]] = {}
     for folded in known:
@@ -103,86 +103,85 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
         below.setdefault(above, []).append(folded)
 
     def tags(above: str) -> tuple[TagCount, ...]:
-        found = (
-            TagCount(path if fold_tag(path) == folded else folded, folded, notes, tags(folded))
-            for folded, (path, notes) in (
-                (folded, known[folded]) for folded in below.get(above, [])
-            )
-        )
-        return tuple(sorted(found, key=lambda tag: (-tag.notes, tag.folded)))
+        nested = []
+        for folded in below.get(above, []):
+            path, notes = known[folded]
+            path = path if fold_tag(path) == folded else folded
+            nested.append(TagCount(path, folded, notes, tags(folded)))
+        return tuple(sorted(nested, key=lambda tag: (-tag.notes, tag.folded)))
 
     return tags("")
 
 
-# Of so many notes each is looked up. Of more, the index notes_counts is read from end to end, and no note itself.
-FEW = 2000
+# --- The statement, beside the matches
 
-# Nowhere is it another month on these days, and to ask for local time takes long.
+# Nowhere is it another month on these days, and local time takes long.
 _MONTH = """case
         when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
         else strftime('%Y-%m', modified, 'localtime')
-      end"""
+      end as month"""
+_KINDS = "".join(f',\n      ({condition}) as "{name}={value}"' for name, value, condition in KINDS)
+_SUMS = "".join(f',\n    sum("{name}={value}") as "{name}={value}"' for name, value, _ in KINDS)
 
-_COLUMNS = ",\n      ".join(
-    ["source", "{copies} as is_copy", f"{_MONTH} as month"]
-    + [f'({condition}) as "{name}={value}"' for name, value, condition in KINDS]
-)
 
-# A tag counts for every tag above it, whether or not its source has those as tags, too: the filter does the same. Notes with
-# the same tags are counted together, as most have one or two of a few.
-COUNTED = f"""
+def _counted(has_copies: bool) -> str:
+    columns = f"source, {'copy_of is not null' if has_copies else 0} as is_copy, {_MONTH}{_KINDS}"
+    no_copies = " and note_id not in (select id from notes where copy_of is not null)"
+    return f"""
 -- once more as a set of bytes, 1 for a note that is in it
-found_notes as materialized (
+match_set as materialized (
   select note_set(group_concat(note_id)) as ids
   from matches
 ),
-few as materialized (
+are_few as materialized (
   select 1
-  where (select count(*) from (select 1 from matches limit {FEW + 1})) <= {FEW}
+  where (select count(*) from (select 1 from matches limit {MAX_LOOKUPS + 1})) <= {MAX_LOOKUPS}
 ),
 counted as materialized (
-  select
-    source, is_copy, month, count(*) as notes,
-    {", ".join(f'sum("{name}={value}") as "{name}={value}"' for name, value, _ in KINDS)}
+  select source, is_copy, month, count(*) as notes{_SUMS}
   from (
     select
-      {_COLUMNS}
-    from few
+      {columns}
+    from are_few
     cross join notes
     where id in (select note_id from matches)
     union all
     select
-      {_COLUMNS}
-    from (select 1 where not exists (select 1 from few))
+      {columns}
+    from (select 1 where not exists (select 1 from are_few))
     cross join notes
-    where substr((select ids from found_notes), id, 1) = x'01'
+    where substr((select ids from match_set), id, 1) = x'01'
   )
   group by source, is_copy, month
 ),
+-- most notes have one or two of a few tags: notes with the same tags are counted together
 tag_sets as materialized (
   select tag_ids, count(*) as notes
   from (
     select group_concat(tag_id) as tag_ids
     from note_tags
-    where note_id in (select note_id from matches){{no_copies}}
+    where note_id in (select note_id from matches){no_copies if has_copies else ""}
     group by note_id
   )
   group by tag_ids
 ),
--- each tag and those above it
+-- each tag and those above it, whether or not its source has those as tags: the filter does the same
 tag_paths as (
   select id as tag_id, trim(name, '#/') as path, folded
   from tags
   union
   select
-    tag_id, rtrim(rtrim(path, replace(path, '/', '')), '/'), rtrim(rtrim(folded, replace(folded, '/', '')), '/')
+    tag_id, rtrim(rtrim(path, replace(path, '/', '')), '/'),
+    rtrim(rtrim(folded, replace(folded, '/', '')), '/')
   from tag_paths
   where instr(folded, '/') > 0
 )"""
-SELECT = """
+
+
+_SELECT = """
 select 'found' as facet, '' as value, '' as label, sum(notes) as notes
 from counted
-where not is_copy{close}
+where not is_copy
 union all
 select 'tag', folded, min(path), sum(notes)
 from (
@@ -210,10 +209,7 @@ where not is_copy"""
     for name, value, _ in KINDS
 )
 
-COPIES = "copy_of is not null"
-NO_COPIES = " and note_id not in (select id from notes where copy_of is not null)"
-
-COUNTED_CLOSE = f"""
+_CLOSE = f"""
 union all
 select 'close', '', '', count(*)
 from nearest

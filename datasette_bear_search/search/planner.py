@@ -201,35 +201,23 @@ def _replacements(
         # Of waste-to-energy, only a part may be common.
         is_one = len(counts(word)) == 1
         if notes and is_one:
-            known.append((notes, word))
+            is_common = all_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * all_notes
+            (common if is_common else known).append(word)
         elif notes:
             has_rare = True
         elif is_one and (other := _near_word(connection, word, correct)):
             replacements[word] = other
             has_rare = True
-    hits = 0
-    for notes, word in sorted(known):
-        hits += notes
-        is_common = all_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * all_notes
-        if is_common or (has_rare and hits > MAX_HITS):
-            common.append(word)
-        else:
-            has_rare = True
-    if not has_rare:
+    if not known and not has_rare:
         # Common words are all there is to go by in "to be or not to be".
-        common = _most_common(common, counts)
-    return replacements | dict.fromkeys(common)
-
-
-def _most_common(words: Sequence[str], counts: _Counts) -> list[str]:
-    # The words that are one too many: among few notes none, at most all but the rarest.
-    by_notes = sorted((max(counts(word).values(), default=0), word) for word in words)
-    hits, too_many = 0, []
-    for notes, word in by_notes:
+        known, common = common, []
+    hits = 0
+    for notes, word in sorted((max(counts(word).values(), default=0), word) for word in known):
         hits += notes
-        if hits > MAX_HITS and word != by_notes[0][1]:
-            too_many.append(word)
-    return too_many
+        if hits > MAX_HITS and has_rare:
+            common.append(word)
+        has_rare = True
+    return replacements | dict.fromkeys(common)
 
 
 def _near_word(connection: sqlite3.Connection, word: str, correct: bool) -> str | None:

@@ -205,19 +205,13 @@ def note_fields(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
 
     :param heading: where the note's url leads
     """
+    columns = ("id", "source", "key", "title", "app", "created", "modified")
+    flags = ("pinned", "archived", "encrypted")
     return {
-        "id": row["id"],
-        "source": row["source"],
-        "key": row["key"],
-        "title": row["title"],
+        **{name: row[name] for name in columns},
+        **{name: bool(row[name]) for name in flags},
         "url": url_at_heading(row["url"], row["heading_link"], heading),
-        "app": row["app"],
         "tags": tuple(json.loads(row["tags"])),
-        "created": row["created"],
-        "modified": row["modified"],
-        "pinned": bool(row["pinned"]),
-        "archived": bool(row["archived"]),
-        "encrypted": bool(row["encrypted"]),
     }
 
 

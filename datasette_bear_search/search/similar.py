@@ -1,80 +1,72 @@
-"""A note → the notes most like it, each with its reasons. One statement, which needs no model: the vectors are there.
+"""A note → the notes most like it, each with its reasons.
 
-What counts, and how much, stands at the top; the statement adds it up.
+One statement, which needs no model: the vectors are there. What counts, and how much, is at the top.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from ..index import database
 from ..index.schema import VECTORS
 from ..sqlite import sqlite3
-from .results import MatchedPassage, fetch_rows, note_fields
-from .sql import Statement
+from .results import ListedNote, MatchedPassage, fetch_rows, note_fields, passage_of
+from .sql import NOTE_COLUMNS, PASSAGE_COLUMNS, Statement, statement_sql
 
 SIZE = 10
 
-# The score is the sum of four numbers from 0 to 1, each times its weight. Measured by how well the sample notes' links
-# can be guessed without seeing them (39 notes): MRR .67 by closeness alone, .83 with tags; from .2 to .4 tags do
-# about the same. The closest two passages do as well as the mean of the three closest, and better than mean vectors.
-CLOSENESS = 1.0
+# The score is the sum of four numbers from 0 to 1, each times its weight. Measured by how well the
+# sample notes' links can be guessed without seeing them (39 notes): MRR .67 by similarity alone, .83
+# with tags; tags of .2 to .4 do about the same. The most similar two passages do as well as the mean
+# of the three best, and better than mean vectors.
+SIMILARITY = 1.0
 TAGS = 0.25
 LINK = 0.25
 TIME = 0.05
 
-# How close in meaning a note must be, above what any two notes are, to be shown for that alone.
-CLOSE = 0.25
+# Similarity, above that of any two notes, that shows a note for that alone.
+THRESHOLD = 0.25
 
 # Created within so many days of each other. A nudge: it makes no note similar by itself.
 DAYS = 7
 
-# Passages of the note that are compared, evenly spread over a long note. Each costs a scan of the vector index.
+# Passages of the note that are compared, evenly spread over a long note. Each costs a scan of the
+# vector index.
 OWN_PASSAGES = 6
 
-# Nearest passages to each of those, and notes of either kind (near, related) that are scored by everything.
+# Nearest passages to each of those, and notes of either kind (nearest, related) that are scored.
 NEAREST_PASSAGES = 100
 CANDIDATES = 100
 
-# Passages that tell how close any two notes are, which differs from model to model and from note to note.
+# Passages that show how similar any two notes are, which differs by model and by note.
 SAMPLE = 200
 
-# With few passages their mean says little: it is reckoned as if so many more were not close at all.
+# The mean of few passages says little: it is taken as if so many more were not similar at all.
 UNSEEN = 10
 
 _ONLY = "Notes are compared by tags and links only."
 NO_VECTORS = f"{_ONLY} To compare them by meaning, too, run: datasette bear-index"
 NO_EXTENSION = (
-    f"{_ONLY} This Python can't load sqlite-vec; pip install pysqlite3 mends that on most machines."
+    f"{_ONLY} This Python can't load sqlite-vec; pip install pysqlite3 fixes that on most machines."
 )
 
 
 @dataclass(frozen=True)
-class SimilarNote:
+class SimilarNote(ListedNote):
     """A note that is like another, and why."""
 
-    id: int
-    source: str
-    key: str
-    title: str
-    url: str | None  # opens the note, at the passage's heading where it has one
-    app: str  # what that opens; "" if it has no name
-    tags: tuple[str, ...]
-    created: str | None
-    modified: str | None
-    pinned: bool
-    archived: bool
-    encrypted: bool
-    similarity: float | None  # cosine of the closest two passages, -1 to 1
+    similarity: float | None  # cosine of the most similar two passages, -1 to 1
     score: float  # what the order follows
     reasons: tuple[str, ...]  # for people
-    passage: MatchedPassage | None  # the closest; None if it isn't close, or the note is encrypted
+    # The most similar; None if it is below the threshold, or the note is encrypted.
+    passage: MatchedPassage | None
 
 
 @dataclass(frozen=True)
 class SimilarNotes:
-    """The notes most like one note, the most similar first."""
+    """The notes most like one note, most similar first."""
 
     id: int
     title: str
@@ -86,37 +78,69 @@ class SimilarNotes:
 def find_similar(
     connection: sqlite3.Connection, note_id: int, *, size: int = SIZE
 ) -> SimilarNotes | None:
-    """The notes most like the note with that id; None if there is no such note."""
+    """Return the notes most like the note with that id; None if there is no such note."""
     found = connection.execute("select title from notes where id = ?", [note_id]).fetchone()
     if found is None:
         return None
     obstacle = _obstacle(connection, note_id)
-    sql = statement_sql(by_meaning=obstacle is None)
-    statement = Statement(sql, {"note": note_id, "size": size})
-    rows = fetch_rows(connection, statement)
+    parts = [RELATED, SIMILAR if obstacle is None else NO_SIMILAR, SCORED]
+    statement = Statement(statement_sql(parts, ROWS), {"note": note_id, "size": size})
     return SimilarNotes(
         id=note_id,
         title=found[0],
-        notes=tuple(_note(row) for row in rows),
+        notes=tuple(_note(row) for row in fetch_rows(connection, statement)),
         notices=(obstacle,) if obstacle else (),
         statement=statement,
     )
 
 
-def statement_sql(*, by_meaning: bool) -> str:
-    """The statement's text. ``:note`` is the note's id, ``:size`` how many are wanted.
+def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
+    # What keeps the note from being compared by meaning.
+    [waits] = connection.execute(
+        "select exists (select 1 from passages where note_id = ? and not embedded)", [note_id]
+    ).fetchone()
+    if waits or not database.read_state(connection).has_vectors:
+        return NO_VECTORS
+    return None if database.has_vector_extension(connection) else NO_EXTENSION
 
-    :param by_meaning: whether vectors are compared, too
-    """
-    parts = [RELATED, MEANING if by_meaning else NO_MEANING, SCORED]
-    return "with\n" + ",\n".join(part.strip("\n") for part in parts) + ROWS
 
+def _note(row: dict[str, Any]) -> SimilarNote:
+    passage = passage_of(row) if row["is_close"] and not row["encrypted"] else None
+    heading = passage.heading if passage else None
+    return SimilarNote(
+        **note_fields(row, heading),
+        similarity=row["similarity"],
+        score=row["score"],
+        reasons=tuple(_reasons(row, heading)),
+        passage=passage,
+    )
+
+
+def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
+    reasons = []
+    if row["is_close"]:
+        place = f": {heading}" if heading else ""
+        reasons.append(f"close in meaning ({row['similarity']:.2f}){place}")
+    if row["shared_tags"] and (tags := sorted(json.loads(row["shared_tags"]))):
+        reasons.append("both tagged " + ", ".join(f"#{tag}" for _, tag in tags))
+    if row["links_here"]:
+        reasons.append("links here")
+    if row["linked_from_here"]:
+        reasons.append("linked from here")
+    if row["same_week"]:
+        reasons.append("written the same week")
+    return reasons
+
+
+# --- The statement: :note is the note's id, :size how many are wanted
 
 RELATED = f"""
--- the note's tags. One that two notes of many have counts nearly 1, one that all have nothing; halfway is a tag on
--- ten notes and a hundredth of all
+-- the note's tags. One that two notes of many have counts nearly 1, one that all have nothing;
+-- halfway is a tag on ten notes and a hundredth of all
 own_tags as materialized (
-  select folded, name, (1 - notes / total) * (10 + total / 100) / (10 + total / 100 + notes) as rarity
+  select
+    folded, name,
+    (1 - notes / total) * (10 + total / 100) / (10 + total / 100 + notes) as rarity
   from (
     select
       mine.folded, min(mine.name) as name, count(distinct theirs.note_id) * 1.0 as notes,
@@ -153,16 +177,19 @@ relations as materialized (
 ),
 related as materialized (
   select
-    note_id, min(1, sum(rarity)) as tags, max(links_here) as links_here, max(linked_from_here) as linked_from_here,
+    note_id, min(1, sum(rarity)) as tags, max(links_here) as links_here,
+    max(linked_from_here) as linked_from_here,
     json_group_array(json_array(-rarity, tag)) filter (where tag is not null) as shared_tags
   from relations
   where note_id != :note
   group by note_id
-  order by {TAGS} * min(1, sum(rarity)) + {LINK} * max(max(links_here), max(linked_from_here)) desc, note_id
+  order by
+    {TAGS} * min(1, sum(rarity)) + {LINK} * max(max(links_here), max(linked_from_here)) desc,
+    note_id
   limit {CANDIDATES}
 )"""
 
-MEANING = f"""
+SIMILAR = f"""
 -- the note's passages
 own_passages as materialized (
   select {VECTORS}.vector
@@ -172,26 +199,28 @@ own_passages as materialized (
     and position % (1 + (select count(*) - 1 from passages where note_id = :note) / {OWN_PASSAGES}) = 0
 ),
 -- the passages nearest to each of them; the note's own are among them
-near as materialized (
+nearest as materialized (
   select passages.note_id
   from own_passages
   cross join json_each(
     nearest_passages(
-      own_passages.vector, {NEAREST_PASSAGES} + (select count(*) from passages where note_id = :note)
+      own_passages.vector,
+      {NEAREST_PASSAGES} + (select count(*) from passages where note_id = :note)
     )
-  ) as nearest
-  join passages on passages.id = nearest.key + 0
+  ) as near
+  join passages on passages.id = near.key + 0
   where passages.note_id != :note
   group by passages.note_id
-  order by max(nearest.value) desc, passages.note_id
+  order by max(near.value) desc, passages.note_id
   limit {CANDIDATES}
 ),
 candidates as materialized (
-  select note_id from near
+  select note_id from nearest
   union
   select note_id from related
 ),
--- the closest two passages stand for the notes; beside max(), SQLite takes the other columns from the same row
+-- the most similar two passages stand for the notes; beside max(), SQLite takes the other columns
+-- from the same row
 similarities as materialized (
   select
     passages.note_id, passages.id as passage_id,
@@ -202,7 +231,7 @@ similarities as materialized (
   cross join own_passages
   group by passages.note_id
 ),
--- how close a passage of any note is to this note
+-- how similar a passage of any note is to this note
 usual as materialized (
   select sum(similarity) / (count(*) + {UNSEEN}) as similarity
   from (
@@ -216,7 +245,7 @@ usual as materialized (
   )
 )"""
 
-NO_MEANING = """
+NO_SIMILAR = """
 candidates as (
   select note_id from related
 ),
@@ -233,10 +262,13 @@ SCORED = f"""
 scored as materialized (
   select
     candidates.note_id, similarities.passage_id, similarities.similarity,
-    max(0, coalesce((similarities.similarity - usual.similarity) / (1 - usual.similarity), 0)) as closeness,
+    max(0, coalesce((similarities.similarity - usual.similarity) / (1 - usual.similarity), 0))
+      as closeness,
     coalesce(related.tags, 0) as tags, related.shared_tags,
-    coalesce(related.links_here, 0) as links_here, coalesce(related.linked_from_here, 0) as linked_from_here,
-    max(0, coalesce(1 - abs(julianday(theirs.created) - julianday(mine.created)) / {DAYS}, 0)) as nearness
+    coalesce(related.links_here, 0) as links_here,
+    coalesce(related.linked_from_here, 0) as linked_from_here,
+    max(0, coalesce(1 - abs(julianday(theirs.created) - julianday(mine.created)) / {DAYS}, 0))
+      as nearness
   from candidates
   cross join usual
   join notes as mine on mine.id = :note
@@ -248,64 +280,20 @@ scored as materialized (
 ROWS = f"""
 select
   notes.id, notes.title, scored.shared_tags, scored.links_here, scored.linked_from_here,
-  scored.nearness > 0 as same_week, scored.closeness >= {CLOSE} as is_close,
+  scored.nearness > 0 as same_week, scored.closeness >= {THRESHOLD} as is_close,
   round(scored.similarity, 4) as similarity, round(
-    {CLOSENESS} * closeness + {TAGS} * scored.tags + {LINK} * max(links_here, linked_from_here) + {TIME} * nearness, 4
+    {SIMILARITY} * closeness + {TAGS} * scored.tags
+      + {LINK} * max(links_here, linked_from_here) + {TIME} * nearness, 4
   ) as score,
-  case when passages.length > 0 then substr(notes.body, passages.start + 1, passages.length) end as passage,
-  passages.heading, passages.start, passages.length,
-  notes.tags, notes.created, notes.modified, notes.pinned, notes.archived, notes.encrypted,
-  notes.source, notes.key, notes.url, sources.app, sources.heading_link
+  {PASSAGE_COLUMNS}, {NOTE_COLUMNS}
 from scored
 join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source
 left join passages on passages.id = scored.passage_id
-where (scored.closeness >= {CLOSE} or scored.tags > 0 or links_here or linked_from_here)
+where (scored.closeness >= {THRESHOLD} or scored.tags > 0 or links_here or linked_from_here)
   -- the same note from another source is no other note
   and notes.copy_of is null
   and notes.id is not (select copy_of from notes where id = :note)
 order by score desc, notes.id
 limit :size
 """
-
-
-def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
-    """What keeps the note from being compared by meaning; None if nothing does."""
-    [waits] = connection.execute(
-        "select exists (select 1 from passages where note_id = ? and not embedded)", [note_id]
-    ).fetchone()
-    if waits or not database.read_state(connection).has_vectors:
-        return NO_VECTORS
-    return None if database.has_vector_extension(connection) else NO_EXTENSION
-
-
-def _note(row: dict) -> SimilarNote:
-    passage = None
-    if row["is_close"] and row["start"] is not None and not row["encrypted"]:
-        start, end = row["start"], row["start"] + row["length"]
-        passage = MatchedPassage(row["passage"] or row["title"], row["heading"] or None, start, end)
-    heading = passage.heading if passage else None
-    return SimilarNote(
-        **note_fields(row, heading),
-        similarity=row["similarity"],
-        score=row["score"],
-        reasons=tuple(_reasons(row, heading)),
-        passage=passage,
-    )
-
-
-def _reasons(row: dict, heading: str | None) -> list[str]:
-    """Why a note is there, in plain words."""
-    reasons = []
-    if row["is_close"]:
-        place = f": {heading}" if heading else ""
-        reasons.append(f"close in meaning ({row['similarity']:.2f}){place}")
-    if row["shared_tags"] and (tags := sorted(json.loads(row["shared_tags"]))):
-        reasons.append("both tagged " + ", ".join(f"#{tag}" for _, tag in tags))
-    if row["links_here"]:
-        reasons.append("links here")
-    if row["linked_from_here"]:
-        reasons.append("linked from here")
-    if row["same_week"]:
-        reasons.append("written the same week")
-    return reasons

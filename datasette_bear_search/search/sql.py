@@ -147,9 +147,7 @@ def search_statement(
     return Statement(statement_sql(parts, f"{ROWS}\norder by {order}\n"), parameters)
 
 
-def matches_statement(
-    planned: Plan, retrievers: Sequence[str], parts: Sequence[str], select: str
-) -> Statement:
+def matches_statement(planned: Plan, retrievers: Sequence[str], rest: str) -> Statement:
     """Return a statement about all notes that a search finds, in its table ``matches``.
 
     A note is found if it has one of the words, if its title is the query, or if it is close in
@@ -157,34 +155,35 @@ def matches_statement(
     very notes that the statement that ranks calls ``is_found``; it lists the nearest in meaning,
     too, however far they are.
 
-    :param parts: further ones, which may read ``matches`` (some notes are in it more than once)
+    :param rest: parts that may read ``matches`` (some notes are in it more than once), and a select
     """
     conditions, parameters = planned.query.filters.conditions()
     is_filtered = bool(conditions)
-    found = [_filtered(conditions)] if conditions else []
-    if not retrievers:
-        found.append(_matches([f"notes{_where_allowed(is_filtered)}"], "id as note_id"))
-        return Statement(statement_sql([*found, *parts], select), parameters)
-    parameters |= _parameters(planned, retrievers)
-    has_words, anywhere = "keyword" in retrievers, "anywhere" in parameters
-    tables = []
-    if has_words:
-        found.append(_words(is_filtered, anywhere, has_scores=False))
-        tables.append("words")
-    if has_words or "like" in retrievers:
-        found.append(_substrings(is_filtered, has_words, anywhere))
-        tables.append("substrings")
-    if "semantic" in retrievers:
-        found.append(_dense(is_filtered))
-        tables.append(f"dense where {IS_CLOSE}")
-    found.append(_exact(is_filtered, "exact" in parameters))
-    found.append(_matches([*tables, "exact"]))
-    return Statement(statement_sql([*found, *parts], select), parameters)
+    parts = [_filtered(conditions)] if conditions else []
+    matches = []
+    if retrievers:
+        parameters |= _parameters(planned, retrievers)
+        has_words, anywhere = "keyword" in retrievers, "anywhere" in parameters
+        if has_words:
+            parts.append(_words(is_filtered, anywhere, has_scores=False))
+            matches.append("note_id from words")
+        if has_words or "like" in retrievers:
+            parts.append(_substrings(is_filtered, has_words, anywhere))
+            matches.append("note_id from substrings")
+        if "semantic" in retrievers:
+            parts.append(_dense(is_filtered))
+            matches.append(f"note_id from dense where {IS_CLOSE}")
+        parts.append(_exact(is_filtered, "exact" in parameters))
+        matches.append("note_id from exact")
+    else:
+        matches.append(f"id as note_id from notes{_where_allowed(is_filtered)}")
+    parts.append(_matches(matches))
+    return Statement(statement_sql(parts, f",{rest}"), parameters)
 
 
-def statement_sql(parts: Sequence[str], select: str) -> str:
+def statement_sql(parts: Sequence[str], rest: str) -> str:
     """Return the text of a whole statement."""
-    return f"with{','.join(parts)}{select}"
+    return f"with{','.join(parts)}{rest}"
 
 
 def _parameters(planned: Plan, retrievers: Sequence[str]) -> dict[str, str | int | float]:
@@ -240,7 +239,7 @@ def _where_allowed(is_filtered: bool) -> str:
     return "\n  where notes.id in (select id from filtered)" if is_filtered else ""
 
 
-def _empty(name: str, *columns: str) -> str:
+def empty_cte(name: str, *columns: str) -> str:
     nulls = ", ".join(f"null as {column}" for column in columns)
     return f"""
 {name} as (
@@ -282,7 +281,7 @@ dense as materialized (
 )"""
 
 
-NO_DENSE = _empty("dense", "note_id", "passage_id", "similarity", "rank")
+NO_DENSE = empty_cte("dense", "note_id", "passage_id", "similarity", "rank")
 
 
 # --- What comes first
@@ -407,7 +406,10 @@ lexical_ranks as materialized (
 
 
 NO_LEXICAL = ",".join(
-    [_empty("lexical", "note_id", "found_by", "bm25"), _empty("lexical_ranks", "note_id", "rank")]
+    [
+        empty_cte("lexical", "note_id", "found_by", "bm25"),
+        empty_cte("lexical_ranks", "note_id", "rank"),
+    ]
 )
 
 # --- Both scores of every candidate
@@ -444,7 +446,7 @@ dense_scores as materialized (
   group by candidates.note_id
 )"""
 
-NO_DENSE_SCORES = _empty("dense_scores", "note_id", "passage_id", "similarity", "rank")
+NO_DENSE_SCORES = empty_cte("dense_scores", "note_id", "passage_id", "similarity", "rank")
 
 BLEND = ":balance * coalesce(meaning_share, 0) + (1 - :balance) * coalesce(words_share, 0)"
 
@@ -643,11 +645,12 @@ def _order(sort: str, page: str = "", notes: str = "") -> str:
     return f"{by[sort]}{page}note_id"
 
 
-def _matches(tables: Sequence[str], columns: str = "note_id") -> str:
-    union = "\n  union all".join(f"\n  select {columns} from {table}" for table in tables)
+def _matches(matches: Sequence[str]) -> str:
+    union = "\n  union all\n  select ".join(matches)
     return f"""
 -- some of them more than once: to remove these would take longer than all that is counted
-matches as materialized ({union}
+matches as materialized (
+  select {union}
 )"""
 
 
@@ -666,7 +669,7 @@ snippets as materialized (
     and +rowid in (select note_id from page)
 )"""
 
-NO_SNIPPETS = _empty("snippets", "note_id", "snippet")
+NO_SNIPPETS = empty_cte("snippets", "note_id", "snippet")
 
 # Shared with the statement for similar notes.
 PASSAGE_COLUMNS = """case when passages.length > 0 then
