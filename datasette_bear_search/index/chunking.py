@@ -1,14 +1,14 @@
-"""Cuts a note into passages: the stretches of about a hundred words that are embedded and shown.
+"""A note → passages: the stretches of about a hundred words that are embedded and shown.
 
 A passage knows where it stands in the note's body, and has the text that is embedded for it: the
 title and the headings above it, then its own words without Markdown. Every word of the body is in
 exactly one passage.
 
-There is no Markdown library here. Text has to be indexed at more than 3,000 notes a second, where
-markdown-it-py alone takes two and a half times as long as all of this, and then knows no offsets
-within a line. Markup is only ever *blanked*, character by character, so that offsets in the blanked
-text are offsets in the body. And no regular expression below can match the same characters in two
-ways, so that none takes long, whatever its input.
+No Markdown library: text has to be indexed at more than 3,000 notes a second, where markdown-it-py
+alone takes two and a half times as long as all of this, and then knows no offsets within a line.
+Markup is only ever *blanked*, character by character, so that offsets in the blanked text are
+offsets in the body. And no regular expression here can match the same characters in two ways, so
+that none takes long, whatever its input.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Passage:
 
     @property
     def content_hash(self) -> str:
-        """A hash of ``text``: as long as it stays the same, so does the vector."""
+        """A hash of ``text``: while it stays the same, so does the vector."""
         return hashlib.blake2b(self.text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Passage]:
-    """A note's passages in order; if the body has no words, one with the title alone.
+    """Return a note's passages in order; if the body has no words, one with the title alone.
 
-    ``max_tokens`` is what the embedding model reads of a text, 32 or more.
+    :param max_tokens: what the embedding model reads of a text, 32 or more
     """
     title = " ".join(title.split())
     found: list[Passage] = []
@@ -76,17 +76,17 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
             found.append(Passage(len(found), section.headings, start, end, text))
             start = group[-1].end
     if not found and title:
-        found.append(Passage(0, (), 0, 0, _shortened(title, max_tokens - SPECIAL_TOKENS)))
+        found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
     return found
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many WordPiece tokens a text has, rather too many than too few.
+    """Estimate how many WordPiece tokens a text has, rather too many than too few.
 
     A run of letters counts one, one more for each four letters and another for each seven; every
-    digit, mark and character beyond ASCII counts one; a Korean syllable three, as the tokenizer takes
-    it apart into letters. That fits languages such as Polish; English has little more than half of it.
-    Only random letters and lists of abbreviations have more.
+    digit, mark and character beyond ASCII counts one; a Korean syllable three, as the tokenizer
+    takes it apart into letters. That fits languages such as Polish; English has little more than
+    half of it. Only random letters and lists of abbreviations have more.
     """
     plain = text.encode("ascii", "replace")  # what isn't ASCII becomes a mark
     letters = plain.translate(_LETTERS_AS_A)
@@ -101,7 +101,7 @@ _LETTERS_AS_A = bytes(ord("a" if code in _LETTERS else " ") for code in range(25
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
-# Sections: the text between two headings.
+# --- sections: the text between two headings
 
 _Kind = Literal["heading", "text", "code"]
 
@@ -182,7 +182,7 @@ class _Outline:
 
 
 def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
-    """Headings, code fences and runs of paragraphs in order, each with its offsets in the body."""
+    """Yield headings, code fences and runs of paragraphs in order, with their offsets in the body."""
     front_matter = _FRONT_MATTER.match(body)
     start = position = front_matter.end() if front_matter else 0
     fence = ""  # the marks that end the code we are in
@@ -223,17 +223,17 @@ def _heading_text(text: str) -> str:
 
 
 def _prefix(titles: tuple[str, ...], max_tokens: int) -> tuple[str, int]:
-    """The line above a passage's own words, and its tokens."""
+    """Return the line above a passage's own words, and its tokens."""
     titles = tuple(filter(None, titles))
     prefix = " › ".join(titles)
     tokens = estimated_tokens(prefix)
     if tokens > max_tokens:
-        prefix = " › ".join(_shortened(text, max_tokens // len(titles)) for text in titles)
+        prefix = " › ".join(_truncated(text, max_tokens // len(titles)) for text in titles)
         tokens = estimated_tokens(prefix)
     return prefix, tokens
 
 
-def _shortened(text: str, max_tokens: int) -> str:
+def _truncated(text: str, max_tokens: int) -> str:
     tokens = estimated_tokens(text)
     if tokens <= max_tokens:
         return text
@@ -243,7 +243,7 @@ def _shortened(text: str, max_tokens: int) -> str:
     return text.rstrip() + "…"
 
 
-# Pieces: blocks, cut where it hurts least until each has room in a passage.
+# --- pieces: blocks, cut where it hurts least until each has room in a passage
 
 
 class _Piece(NamedTuple):
@@ -291,7 +291,7 @@ def _cut(
 def _first_cuts(
     raw: str, places: tuple[re.Pattern[str], ...]
 ) -> tuple[list[int], tuple[re.Pattern[str], ...]]:
-    """Where to cut, at the first kind of place that there is, and the kinds that are left then."""
+    """Return where to cut, at the first kind of place that there is, and the kinds left then."""
     for tried, place in enumerate(places, start=1):
         cuts = [0]
         for match in place.finditer(raw):
@@ -303,7 +303,7 @@ def _first_cuts(
 
 
 def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:
-    """Neighboring pieces together, as near to the target as they come."""
+    """Join neighboring pieces to groups, as near to TARGET_WORDS as they come."""
     groups: list[list[_Piece]] = []
     words = tokens = 0.0
     for piece in pieces:

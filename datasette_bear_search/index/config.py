@@ -1,6 +1,7 @@
-"""``bear-search.yaml``: which sources there are, how each is read, and which tags are never indexed.
+"""Which sources a run of ``bear-index`` reads: by ``bear-search.yaml``, command line and index.
 
-The same settings may stand in Datasette's own configuration file, under ``plugins: datasette-bear-search:``.
+The file says what sources there are, how each is read, and which tags are never indexed. The same
+settings may stand in Datasette's own configuration file, under ``plugins: datasette-bear-search:``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,12 +31,12 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 
 class ConfigurationError(Exception):
-    """The configuration can't be used; the message names the place and says what would be right."""
+    """The configuration can't be used; the message says where, and what would be right."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a configuration file says."""
+    """The content of a configuration file."""
 
     path: Path
     sources: tuple[SourceConfig, ...] | None  # None if it names none and so leaves them to others
@@ -42,7 +44,7 @@ class Configuration:
 
 
 def find_configuration(given: Path | None) -> Path | None:
-    """The configuration file: the given one, that of the environment, or the one in its usual place if it is there."""
+    """Return the given configuration file, that of the environment, or the default if it exists."""
     if given is not None:
         return given
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
@@ -52,21 +54,19 @@ def find_configuration(given: Path | None) -> Path | None:
 
 
 def default_path() -> Path:
-    """Where the configuration file is when nobody says otherwise."""
+    """Return where the configuration file is unless something else is said."""
     from platformdirs import user_config_path
 
     return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
 
 
 def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:
-    """What a configuration file says.
+    """Read a configuration file.
 
-    :param known: sources that the sidecar has; what the file leaves open stays as it was with these
+    :param known: the sources in the index; what the file leaves open stays as it is with these
     :raises ConfigurationError: if it can't be read, or says something that can't be meant
     """
-    settings, is_datasettes = _settings(path)
-    if not is_datasettes:
-        _check_keys(settings, SETTINGS, str(path))
+    settings = _settings(path)
     never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
     entries = settings.get("sources")
     if entries is None:
@@ -88,7 +88,7 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A question that names the closest of the words, or all of them if none is close."""
+    """Return a question that names the closest of the words, or all words if none is close."""
     from rapidfuzz import process
 
     words = list(words)
@@ -96,15 +96,15 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     return f"Did you mean {close[0]}?" if close else f"There are: {', '.join(words)}."
 
 
-def _settings(path: Path) -> tuple[Mapping[str, Any], bool]:
-    """The mapping with our settings, and whether it stands in a file of Datasette's."""
+def _settings(path: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigurationError(
-            f"There is no configuration file at {path}. Check --config, or the environment variable {ENVIRONMENT_VARIABLE}."
+            f"There is no configuration file at {path}. Check --config, or the environment "
+            f"variable {ENVIRONMENT_VARIABLE}."
         ) from None
     except OSError as error:
         raise ConfigurationError(
@@ -119,17 +119,20 @@ def _settings(path: Path) -> tuple[Mapping[str, Any], bool]:
         place = f"{path}, line {mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or error
         raise ConfigurationError(
-            f"{place}: this is not YAML ({problem}). Check the indentation, colons and quotation marks there."
+            f"{place}: this is not YAML ({problem}). Check the indentation, colons and quotation "
+            "marks there."
         ) from None
     content = {} if content is None else content
     if not isinstance(content, Mapping):
         raise ConfigurationError(
-            f"{path}: lines are missing that begin with {': or '.join(SETTINGS)}:, and below them what belongs to them."
+            f"{path}: it has to begin with {': or '.join(SETTINGS)}:, and have below it what "
+            "belongs to it."
         )
-    if "plugins" in content:
+    if "plugins" in content:  # a file of Datasette's
         ours = (content["plugins"] or {}).get(PLUGIN)
-        return ours if isinstance(ours, Mapping) else {}, True
-    return content, False
+        return ours if isinstance(ours, Mapping) else {}
+    _check_keys(content, SETTINGS, str(path))
+    return content
 
 
 def _source(
@@ -153,7 +156,7 @@ def _source(
         name=name or new_name(kind, location, taken),
         kind=kind,
         location=location,
-        # As the sidecar keeps them, so that they can be compared: a YAML date is a string.
+        # As the index keeps them, so that they can be compared: a YAML date is a string.
         options=json.loads(json.dumps(options, default=str)),
         never=tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")])),
         include_trashed=_flag(entry.get("include_trashed", False), f"{place}: include_trashed"),
@@ -165,18 +168,20 @@ def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
     kind, location = entry.get("kind"), entry.get("location")
     if kind is not None and kind not in names():
         raise ConfigurationError(
-            f"{place}: there is no kind of source called {kind!r}. {did_you_mean(str(kind), names())}"
+            f"{place}: there is no kind of source called {kind!r}. "
+            f"{did_you_mean(str(kind), names())}"
         )
     if location is not None:
         return absolute(str(location), path.resolve().parent)
-    try:
-        return str(get_kind(kind).default_location())  # type: ignore[union-attr]
-    except (AttributeError, SourceError):
-        raise ConfigurationError(f'{place}: it needs a "location".') from None
+    default_location = getattr(get_kind(kind), "default_location", None) if kind else None
+    if default_location is not None:
+        with suppress(SourceError):
+            return str(default_location())
+    raise ConfigurationError(f'{place}: it needs a "location".')
 
 
 def _recognized(location: str) -> str:
-    """The kind that reads a location; "" if none does now: it may lie on a drive that isn't there today."""
+    """Return the kind that reads a location; "" if it isn't there, as on an unplugged drive."""
     try:
         return kind_of(location)
     except SourceError:
@@ -195,7 +200,7 @@ def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
 
 
 def _options(kind: type) -> tuple[list[str] | None, list[str]]:
-    """The options that a kind takes, None for any, and those that it can't do without."""
+    """Return the options that a kind takes, None for any, and those that it requires."""
     options: dict[str, inspect.Parameter] = {}
     for cls in kind.__mro__:
         if cls is object or "__init__" not in vars(cls):
@@ -204,7 +209,7 @@ def _options(kind: type) -> tuple[list[str] | None, list[str]]:
         parameters = list(inspect.signature(vars(cls)["__init__"]).parameters.values())[2:]
         options = {parameter.name: parameter for parameter in parameters} | options
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            break  # what the class doesn't take, it doesn't hand on to the one that it is made from
+            break  # a class without **options hands none on to its base
     else:
         return None, []
     named = [
@@ -224,7 +229,8 @@ def _name(name: Any, place: str, taken: set[str]) -> str | None:
     name = str(name)
     if not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{place}: a name is made of letters, digits, '-', '_' and '.', so that it can be typed after source:"
+            f"{place}: a name is made of letters, digits, '-', '_' and '.', so that it can be "
+            "typed after source:"
         )
     if name.lower() in {other.lower() for other in taken}:
         raise ConfigurationError(f"{place}: there is another source with this name above.")
@@ -235,8 +241,8 @@ def _tags(value: Any, place: str) -> tuple[str, ...]:
     value = [] if value is None else value
     if not isinstance(value, list) or not all(isinstance(tag, str) and tag for tag in value):
         raise ConfigurationError(
-            f'{place} has to be a list of tags, such as ["#private"]. In YAML, a # outside quotation marks begins a '
-            "comment."
+            f'{place} has to be a list of tags, such as ["#private"]. In YAML, a # outside '
+            "quotation marks begins a comment."
         )
     return tuple(value)
 
@@ -257,15 +263,15 @@ def _check_keys(
             raise ConfigurationError(f"{place}: there is no setting {key!r} here. {question}")
 
 
-# Which sources a run of ``bear-index`` reads, and which leave the index: by command line, configuration and index.
+# --- selection
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What a run does."""
+    """The sources that a run reads, and the names of those that it removes."""
 
     read: tuple[SourceConfig, ...]
-    remove: tuple[str, ...] = ()  # names
+    remove: tuple[str, ...] = ()
 
 
 def select(
@@ -276,10 +282,10 @@ def select(
     only: Sequence[str] = (),
     everything: bool = False,
 ) -> Selection:
-    """The sources to read: those at ``paths`` or called as in ``only``, else all that are configured or known.
+    """Select the sources at ``paths`` or named in ``only``, else all that are configured or known.
 
-    :param known: the sources that the sidecar has
-    :param everything: read the others, too, even if there are paths
+    :param known: the sources in the index
+    :param everything: read all others, too, even if there are paths
     :raises ConfigurationError: if there is no source of a name
     :raises SourceError: if nothing reads a path
     """
@@ -287,7 +293,7 @@ def select(
     gone = _no_longer_configured(known, configuration)
     taken = {source.name.lower() for source in configured}
     others = [
-        _as_asked_now(source, configuration)
+        _not_configured(source, configuration)
         for source in known
         if source.name.lower() not in taken and source.name not in gone
     ]
@@ -305,12 +311,12 @@ def select(
         return Selection(_unique(given))
     read = _unique([*sources, *given])
     if not read and not gone:
-        read = (_bears_own(configuration),)
+        read = (_bear_default(configuration),)
     return Selection(read, gone)
 
 
 def find(names: Sequence[str], sources: Sequence[SourceConfig]) -> tuple[str, ...]:
-    """The names of sources as the sidecar writes them.
+    """Return the names of sources as the index writes them.
 
     :raises ConfigurationError: if there is no source of a name
     """
@@ -320,7 +326,7 @@ def find(names: Sequence[str], sources: Sequence[SourceConfig]) -> tuple[str, ..
 def _no_longer_configured(
     known: Sequence[SourceConfig], configuration: Configuration | None
 ) -> tuple[str, ...]:
-    """Sources that came from this configuration file and aren't in it any more, or are under another name."""
+    """Return the sources that this file named and now doesn't, or by another name."""
     if configuration is None or configuration.sources is None:
         return ()
     file = str(configuration.path.resolve())
@@ -336,11 +342,10 @@ def _no_longer_configured(
     )
 
 
-def _as_asked_now(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
-    """A known source that this configuration doesn't name."""
+def _not_configured(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
     if source.config_file is not None:
-        return source  # another file does
-    # What was asked for on the command line holds for one run.
+        return source  # another file names it
+    # An option of the command line holds for one run.
     source = replace(source, include_trashed=False)
     return replace(source, never=configuration.never) if configuration else source
 
@@ -362,7 +367,7 @@ def _new(location: str, taken: set[str], configuration: Configuration | None) ->
     return SourceConfig(new_name(kind, location, taken), kind, location, never=never)
 
 
-def _bears_own(configuration: Configuration | None) -> SourceConfig:
+def _bear_default(configuration: Configuration | None) -> SourceConfig:
     from ..sources.bear import default_location
 
     never = configuration.never if configuration else ()

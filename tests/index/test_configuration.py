@@ -191,7 +191,7 @@ def test_options_are_given_to_the_source_and_secrets_are_not_kept(
     ("content", "message"),
     [
         ("sources: [", "this is not YAML"),
-        ("- a", "lines are missing that begin with sources:"),
+        ("- a", "it has to begin with sources:"),
         ("sauces: []", "there is no setting 'sauces' here. Did you mean sources?"),
         ("sources: til", "sources has to be a list"),
         ("sources: [til]", 'source 1: it has to say where the notes are: "location: PATH"'),
