@@ -210,7 +210,7 @@ def _rows(
         for row in rows:
             # The whole text, before lines are cut out of it: a cut could hide what a secret is.
             row |= {name: library.shown(row[name]) for name in ("title", "body", "attachments")}
-            row["url"] = redaction.address(row["url"])
+            row["url"] = redaction.masked_url(row["url"])
     return rows
 
 

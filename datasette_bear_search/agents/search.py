@@ -123,7 +123,7 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
         shown = tuple(note for note in found.notes if note.id in visible)[:limit]
         found = replace(found, notes=shown)
         if library.redact:
-            found = redaction.similar_notes(connection, found)
+            found = redaction.masked_similar(connection, found)
         lines = _passage_lines(connection, found.notes)
     notes = [_similar_note(note, lines.get(note.id)) for note in found.notes]
     heading = f"like “{found.title}” (id {note_id})"

@@ -241,7 +241,7 @@ def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, reda
             f"There is no note with the id {note_id}. Each search result shows its id."
         )
     if redact:
-        similar = redaction.similar_notes(connection, similar)
+        similar = redaction.masked_similar(connection, similar)
     body = {
         "ok": True,
         "note": {"id": similar.id, "title": similar.title},

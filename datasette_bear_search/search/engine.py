@@ -182,7 +182,7 @@ class Pipeline:
 
     def redact(self, connection: sqlite3.Connection) -> None:
         """Mask the secrets in the results."""
-        self.results = redaction.results(connection, self.results)
+        self.results = redaction.masked_results(connection, self.results)
         self.laps.end("redact")
 
     def response(self) -> SearchResponse:

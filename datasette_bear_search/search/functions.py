@@ -283,7 +283,7 @@ def similar_notes(
         return []
     found = similar.find_similar(connection, known_as, size=_size(size))
     if found and redact:
-        found = redaction.similar_notes(connection, found)
+        found = redaction.masked_similar(connection, found)
     rows: Rows = [
         {
             "id": note.id,

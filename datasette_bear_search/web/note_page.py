@@ -76,7 +76,7 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         raise PageError(NO_SUCH_NOTE, 404)
     whole, words = found
     if redacts(datasette):
-        whole = await asyncio.to_thread(redaction.whole_note, whole)
+        whole = await asyncio.to_thread(redaction.masked_record, whole)
     if is_json:
         return json_response(datasette, {"ok": True, "note": await _json_note(whole)})
     alike = () if whole.encrypted else await _notes_like(database, whole.id)
@@ -89,7 +89,7 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
             with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
                 found = similar.find_similar(connection, note_id, size=SIMILAR_SIZE)
             alike = found.notes if found else ()
-            return redaction.each_similar(connection, alike) if redacts(database.ds) else alike
+            return redaction.masked_notes(connection, alike) if redacts(database.ds) else alike
         except sqlite3.DatabaseError:
             return ()  # the page of similar notes takes its time, and says what is wrong
 
@@ -230,7 +230,7 @@ async def similar_notes(
             return None
         compared = similar.find_similar(connection, note_id, size=size)
         if compared and redacts(datasette):
-            return redaction.similar_notes(connection, compared)
+            return redaction.masked_similar(connection, compared)
         return compared
 
     found = await read_index(database, read, too_slow=SIMILAR_TOO_SLOW)

@@ -226,7 +226,7 @@ async def _surroundings(database: Database, request, response: SearchResponse) -
     )
     at_home = await _in_time(database, home) if is_home else None
     if at_home and redacts(database.ds):
-        at_home = redaction.home(at_home)
+        at_home = redaction.masked_record(at_home)
     return replace(beside, facets=counted, home=at_home)
 
 
@@ -239,7 +239,7 @@ async def _beside_the_hits(database: Database, response: SearchResponse) -> Surr
         if "semantic" in results.retrievers:
             more = more_passages(connection, results.plan, results.hits)
             if redacts(database.ds):
-                more = redaction.passages(connection, more)
+                more = redaction.masked_passages(connection, more)
         return Surroundings(
             response.state,
             has_several_sources=len(rows.read_sources(connection)) > 1,
