@@ -68,7 +68,7 @@ def homepage_actions(datasette: Datasette, actor: Actor) -> Any:
 
 @hookimpl
 def database_actions(datasette: Datasette, actor: Actor, database: str) -> Any:
-    return lambda: _datasette_ui().database_links(datasette, actor, database)
+    return lambda: _datasette_ui().menu_links(datasette, actor, database)
 
 
 @hookimpl

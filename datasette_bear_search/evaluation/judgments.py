@@ -17,7 +17,7 @@ NOT_IT = 0
 QUERY_CHARACTERS = 1000
 
 HOW_TO_JUDGE = (
-    "Open the search page with: datasette bear-serve. Search as you always do, and press “This was it” below the note "
+    "Open the search page with: datasette bear-serve. Search as you always do, and press “Right note” below the note "
     "that you were looking for."
 )
 

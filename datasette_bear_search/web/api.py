@@ -1,4 +1,4 @@
-"""The buttons below a result that say whether it is the note that was looked for: where they are, what they do.
+"""What the page's scripts and buttons call: suggestions for the box, judgments of results.
 
 Nothing else of ours writes while a Datasette serves.
 """
@@ -12,51 +12,91 @@ from datasette import Forbidden, NotFound, Response
 from datasette.utils.asgi import BadRequest
 
 from ..evaluation import judgments
-from ..index.database import require_current
-from ..query import suggest as suggestions
+from ..query.suggest import Suggestion
+from ..query.suggest import suggest as suggest_for
 from ..search import redaction
-from ..sqlite import sqlite3, time_limit
+from ..sqlite import sqlite3
+from .links import note_url
 from .site import (
-    NO_SIDECAR,
-    NOTE_PATH,
+    FORBIDDEN,
     SEARCH_PATH,
+    PageError,
     allowed,
-    json_error,
     json_response,
     judging_is_on,
+    read_index,
     redacts,
     sidecar_database,
-    unreadable,
+    view,
 )
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
 
-
+SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
 JUDGE_PATH = f"{SEARCH_PATH}/judge"
 
-BUTTONS = ((judgments.THIS_WAS_IT, "This was it"), (judgments.NOT_IT, "Not it"))
+BUTTONS = ((judgments.THIS_WAS_IT, "Right note"), (judgments.NOT_IT, "Wrong note"))
 
 # What a pressed button sends instead of its grade: pressing it again takes the judgment back.
 TAKE_BACK = "none"
 GRADES = {**{str(grade): grade for grade, _ in BUTTONS}, TAKE_BACK: None}
 
-OFF = "Results can't be judged here. They can where the setting judgments is on, and with: datasette bear-serve"
+OFF = (
+    "Results can't be judged here. They can with the setting judgments on, and with: "
+    "datasette bear-serve"
+)
 NO_QUERY = "There is no query for which this note could be judged. Search for something first."
 NOT_A_GRADE = f"grade must be one of {', '.join(GRADES)}"
-NOTE_IS_GONE = "This note is no longer in the index. Search again to see which notes are."
+NOTE_IS_GONE = "This note is no longer in the index."
 CROSS_ORIGIN = "This was sent from another website, so nothing was stored."
 NOT_STORED = (
-    "The judgment was not stored: the index can't be written just now. If datasette bear-index is at work, go back and "
-    "try again when it has finished."
+    "The judgment was not stored: the index can't be written right now. If datasette bear-index is "
+    "running, go back and try again when it has finished."
 )
+
+
+@view()
+async def suggest(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Respond with what completes the text ``q`` at the character ``cursor`` (default: its end)."""
+    text = request.args.get("q") or ""
+    cursor = request.args.get("cursor") or str(len(text))
+    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:12]) <= len(text)):
+        raise PageError(f"cursor must be a number from 0 to {len(text)}, not {cursor!r}", 400)
+    completed = await read_index(
+        database, lambda connection: suggest_for(connection, text, int(cursor))
+    )
+    found = completed.found
+    if redacts(datasette):
+        # What would be typed into the box can't be masked and still find anything.
+        found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
+    body = {
+        "ok": True,
+        "start": completed.start,
+        "end": completed.end,
+        "suggestions": [_suggestion(datasette, each) for each in found],
+    }
+    return json_response(datasette, body)
+
+
+def _suggestion(datasette: Datasette, each: Suggestion) -> dict[str, Any]:
+    return {
+        "kind": each.kind,
+        "label": redaction.masked(each.label) if redacts(datasette) else each.label,
+        "detail": each.detail,
+        "insert": each.insert,
+        "url": None if each.note_id is None else note_url(datasette, each.note_id),
+    }
+
+
+# --- judgments
 
 
 async def grades(
     datasette: Datasette, database: Database, query: str
 ) -> dict[tuple[str, str], int] | None:
-    """How the results of a query were judged: (source, key) → grade; None where they can't be judged."""
+    """Return how a query's results were judged: (source, key) → grade; None if they can't be."""
     if not judgments.normalized(query) or not judging_is_on(datasette, database):
         return None
     try:
@@ -71,13 +111,10 @@ async def judge(datasette: Datasette, request) -> Response:
     if database is None or not judging_is_on(datasette, database):
         raise NotFound(OFF)
     if not await allowed(datasette, request.actor, "view-database", database):
-        raise Forbidden("You do not have permission to search these notes")
+        raise Forbidden(FORBIDDEN)
     if request.method != "POST":
-        return Response.text(
-            "Only the buttons of the search page do something here.",
-            status=405,
-            headers={"allow": "POST"},
-        )
+        message = "Only the buttons of the search page do something here."
+        return Response.text(message, status=405, headers={"allow": "POST"})
     if _is_cross_origin(request):
         raise Forbidden(CROSS_ORIGIN)
     form = _pairs((await request.post_body()).decode(errors="replace"))
@@ -116,10 +153,10 @@ async def judge(datasette: Datasette, request) -> Response:
 
 
 def _is_cross_origin(request) -> bool:
-    """Whether a page of another site sent this.
+    """Return whether a page of another site sent this.
 
-    Datasette 1.0 refuses such requests itself. Datasette 0.65 does so only if the browser has cookies for it, and
-    where nobody logs in it may have none.
+    Datasette 1.0 refuses such requests itself. Datasette 0.65 does so only if the browser has
+    cookies for it, and where nobody logs in it may have none.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -129,63 +166,9 @@ def _is_cross_origin(request) -> bool:
 
 
 def _pairs(encoded: str) -> dict[str, str]:
-    """The first value of each parameter, which is the one that the search page reads."""
+    """Return the first value of each parameter, the one that the search page reads."""
     return dict(reversed(_all_pairs(encoded)))
 
 
 def _all_pairs(encoded: str) -> list[tuple[str, str]]:
     return parse_qsl(encoded, keep_blank_values=True)
-
-
-# Suggestions for the text of the search box, as JSON for the page's script.
-
-SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
-
-
-async def suggest(datasette: Datasette, request) -> Response:
-    """What completes the text ``q`` at the character ``cursor``, by default at its end."""
-    database = await sidecar_database(datasette)
-    if database is None:
-        return json_error(datasette, NO_SIDECAR, 404)
-    if not await allowed(datasette, request.actor, "view-database", database):
-        return json_error(datasette, "Permission denied", 403)
-    text = request.args.get("q") or ""
-    cursor = request.args.get("cursor") or str(len(text))
-    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:12]) <= len(text)):
-        message = f"cursor must be a number from 0 to {len(text)}, not {cursor!r}"
-        return json_error(datasette, message, 400)
-    limit_ms = datasette.setting("sql_time_limit_ms")
-
-    def run(connection: sqlite3.Connection) -> suggestions.Suggestions:
-        require_current(connection)
-        with time_limit(connection, limit_ms):
-            return suggestions.suggest(connection, text, int(cursor))
-
-    try:
-        suggested = await database.execute_fn(run)
-    except sqlite3.DatabaseError as error:
-        return json_error(datasette, unreadable(error), 503)
-    found = suggested.found
-    if redacts(datasette):
-        # What would be typed into the box can't be masked and still find anything.
-        found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
-    body = {
-        "ok": True,
-        "start": suggested.start,
-        "end": suggested.end,
-        "suggestions": [_row(datasette, suggestion) for suggestion in found],
-    }
-    return json_response(datasette, body)
-
-
-def _row(datasette: Datasette, suggestion: suggestions.Suggestion) -> dict[str, Any]:
-    url = None
-    if suggestion.note_id is not None:
-        url = datasette.urls.path(f"{NOTE_PATH}/{suggestion.note_id}")
-    return {
-        "kind": suggestion.kind,
-        "label": redaction.masked(suggestion.label) if redacts(datasette) else suggestion.label,
-        "detail": suggestion.detail,
-        "insert": suggestion.insert,
-        "url": url,
-    }

@@ -62,7 +62,11 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
         title=_marked(shown.title or hit.title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
         snippet=_marked(shown.snippet) if shown.snippet else None,
-        passage=_passage(urls, hit, hit.passage, shown.passage) if shown.passage else None,
+        passage=(
+            _passage(urls, hit, hit.passage, shown.passage)
+            if hit.passage and shown.passage
+            else None
+        ),
         more=tuple(
             _passage(urls, hit, passage, passage_text(passage, hit.title)) for passage in more
         ),
@@ -88,11 +92,7 @@ def open_link(url: str | None, app: str = "") -> Anchor | None:
     return Anchor(open_label(app or APPS.get(render.scheme_of(url) or "", "")), url)
 
 
-def _passage(
-    urls: Urls, hit: Hit, passage: MatchedPassage | None, text: str
-) -> ShownPassage | None:
-    if passage is None:
-        return None
+def _passage(urls: Urls, hit: Hit, passage: MatchedPassage, text: str) -> ShownPassage:
     return ShownPassage(
         # Only some lines are shown.
         _marked(starting_near_mark(text, BEFORE_MARK)),

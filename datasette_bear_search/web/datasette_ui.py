@@ -1,6 +1,6 @@
-"""How cells of the sidecar look in Datasette: links to our pages and to Bear, and not the whole of a long note.
+"""What Datasette's own pages get: routes, cells, menus, stored queries, table metadata.
 
-For people only: JSON and CSV have the values as they stand.
+For both versions of Datasette: 1.0 has hooks and methods that 0.65 lacks, and the other way round.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -20,6 +21,7 @@ from ..query import fts5
 from ..search import redaction
 from ..sqlite import like_literal
 from .cards import open_link
+from .links import note_url, tag_url
 from .site import (
     NOTE_PATH,
     PLUGIN,
@@ -38,6 +40,19 @@ if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
     from datasette.jump import JumpSQL
+
+# Characters that a cell shows of a long text: some lines. Datasette itself shows 2,048 in a table,
+# and on a row's page all.
+MAX_CELL = 250
+
+# Items of the jump menu: it has room for a hundred, of which most people look at the first five.
+MAX_JUMP_NOTES = 10
+# The menu opens while one types: notes that come later come too late. The first limit is that of
+# SQLite's work, the second includes the wait for an index that is being written.
+JUMP_MILLISECONDS = 200
+JUMP_SECONDS = 0.5
+# Shorter beginnings of words are in too many titles to look all of them up.
+MIN_BEGINNING = 3
 
 
 def routes() -> list[tuple[str, Any]]:
@@ -58,16 +73,17 @@ async def start(datasette: Datasette) -> None:
     require_redaction_if_configured(datasette)
     attach_sidecar(datasette)
     await warm_up_if_configured(datasette)
-    await apply(datasette)
+    await store_metadata(datasette)
     await store_queries(datasette)
 
 
-# Characters of a long text: some lines of a cell. Datasette itself shows 2,048 in a table, and on a row's page all.
-BEGINNING = 250
+# --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
+#
+# For people only: JSON and CSV have the values as they are.
 
 
 def css_urls(datasette: Datasette, database: str | None) -> list[str]:
-    """The style sheet for pages of the sidecar."""
+    """Return the style sheet for pages of the sidecar."""
     sidecar = known_sidecar(datasette)
     if sidecar is None or sidecar.name != database:
         return []
@@ -77,9 +93,9 @@ def css_urls(datasette: Datasette, database: str | None) -> list[str]:
 def render(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Markup | None:
-    """The HTML of a cell; None leaves it to Datasette. Called for each cell of each database.
+    """Return the HTML of a cell, for each cell of each database; None leaves it to Datasette.
 
-    :param table: None for the result of a query, in which ``note_id`` tells that a row is about a note
+    :param table: None for the result of a query, whose rows are about notes if they have ``note_id`
     """
     make = _CELLS.get((table, column))
     if make is None or not value:
@@ -87,54 +103,54 @@ def render(
     sidecar = known_sidecar(datasette)
     if sidecar is None or sidecar.name != database:
         return None
-    return make(datasette, database, value, row)
+    return make(datasette, value, row)
 
 
-def _title(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
+def _title_in_query(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     return _note_link(datasette, _column(row, "note_id"), value)
 
 
-def _title_of_note(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
+def _title(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     return _note_link(datasette, _column(row, "id"), value)
 
 
 def _note_link(datasette: Datasette, note: Any, text: Any) -> Markup | None:
     if not isinstance(note, int):
         return None
-    path = datasette.urls.path(f"{NOTE_PATH}/{note}")
-    return Markup('<a href="{}" dir="auto">{}</a>').format(path, text)
+    return Markup('<a href="{}" dir="auto">{}</a>').format(note_url(datasette, note), text)
 
 
-def _note_row(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
-    if not isinstance(value, int):
+def _note_row(datasette: Datasette, value: Any, row: Any) -> Markup | None:
+    sidecar = known_sidecar(datasette)
+    if not isinstance(value, int) or sidecar is None:
         return None
-    path = datasette.urls.row(database, "notes", str(value))
-    return Markup('<a href="{}">{}</a>').format(path, value)
+    url = datasette.urls.row(sidecar.name, "notes", str(value))
+    return Markup('<a href="{}">{}</a>').format(url, value)
 
 
-def _body(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
-    if not isinstance(value, str):
-        return None
-    beginning = _beginning(datasette, database, value, row)
+def _body(datasette: Datasette, value: Any, row: Any) -> Markup | None:
+    beginning = _beginning(datasette, value, row)
+    if beginning is None or len(value) <= MAX_CELL:
+        return beginning
     rest = _note_link(datasette, _column(row, "id"), f"all {len(value):,} characters")
-    return Markup("{} {}").format(beginning, rest) if rest and len(value) > BEGINNING else beginning
+    return Markup("{} {}").format(beginning, rest) if rest else beginning
 
 
-def _beginning(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
+def _beginning(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     if not isinstance(value, str):
         return None
     # On one line: Datasette's cells show each line break.
-    text = " ".join(value[:BEGINNING].split())
-    more = "…" if len(value) > BEGINNING else ""
+    text = " ".join(value[:MAX_CELL].split())
+    more = "…" if len(value) > MAX_CELL else ""
     return Markup('<span dir="auto">{}{}</span>').format(text, more)
 
 
 def _column(row: Any, name: str) -> Any:
-    # A sqlite3.Row, or what Datasette puts in its place, which don't say the same of what they lack.
+    # A sqlite3.Row, or what Datasette puts in its place; they raise different errors.
     return row[name] if name in row.keys() else None  # noqa: SIM118
 
 
-def _tags(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
+def _tags(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     try:
         tags = json.loads(value)
     except (TypeError, ValueError):
@@ -144,16 +160,15 @@ def _tags(datasette: Datasette, database: str, value: Any, row: Any) -> Markup |
     return Markup(" ").join(_tag_link(datasette, tag) for tag in tags) or Markup("&nbsp;")
 
 
-def _tag(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
+def _tag(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     return _tag_link(datasette, value) if isinstance(value, str) else None
 
 
-def _tag_link(datasette: Datasette, tag: str) -> Markup:
-    path = datasette.urls.path(f"{SEARCH_PATH}?{urlencode({'tag': tag})}")
-    return Markup('<a href="{}" dir="auto">#{}</a>').format(path, tag)
+def _tag_link(datasette: Datasette, value: str) -> Markup:
+    return Markup('<a href="{}" dir="auto">#{}</a>').format(tag_url(datasette, value), value)
 
 
-def _url(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | None:
+def _url(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     # Datasette itself makes links of web addresses.
     if not isinstance(value, str) or value.startswith(("http://", "https://")):
         return None
@@ -161,105 +176,81 @@ def _url(datasette: Datasette, database: str, value: Any, row: Any) -> Markup | 
     return Markup('<a href="{}">{}</a>').format(link.url, link.label) if link else None
 
 
-_CELLS = {
-    ("notes", "title"): _title_of_note,
+_CELLS: dict[tuple[str | None, str], Callable[[Datasette, Any, Any], Markup | None]] = {
+    ("notes", "title"): _title,
     ("notes", "body"): _body,
     ("notes", "attachments"): _beginning,
     ("notes", "tags"): _tags,
     ("notes", "url"): _url,
     ("tags", "name"): _tag,
-    (None, "title"): _title,
+    (None, "title"): _title_in_query,
     (None, "note_id"): _note_row,
     (None, "tags"): _tags,
     (None, "url"): _url,
 }
 
 
-# The ways into our pages from Datasette's menus, for those who may see the notes.
+# --- menus, for those who may see the notes
 
-Links = list[dict[str, str]]
-
-
-async def menu_links(datasette: Datasette, actor: dict | None) -> Links:
-    """The entry in the menu of every page."""
-    return [_search(datasette)] if await _may_search(datasette, actor) else []
+MenuItems = list[dict[str, str]]
 
 
-async def database_links(datasette: Datasette, actor: dict | None, database: str) -> Links:
-    """The entry in the menu of the sidecar's page."""
-    return [_search(datasette)] if await _may_search(datasette, actor, database) else []
+async def menu_links(
+    datasette: Datasette, actor: dict | None, database_name: str | None = None
+) -> MenuItems:
+    """Return the entry in the menu of every page, or in that of the sidecar's page."""
+    if not await _may_search(datasette, actor, database_name):
+        return []
+    item = _menu_item(datasette, SEARCH_PATH, "Search notes")
+    return [item | {"description": "Search by keyword and meaning"}]
 
 
-async def table_links(datasette: Datasette, actor: dict | None, database: str, table: str) -> Links:
-    """The entry in the menu of a table with notes, or what belongs to them."""
+async def table_links(
+    datasette: Datasette, actor: dict | None, database: str, table: str
+) -> MenuItems:
+    """Return the entry in the menu of a table with notes, or with what belongs to them."""
     if table not in ("notes", "tags", "note_tags", "passages", "links"):
         return []
-    return await database_links(datasette, actor, database)
+    return await menu_links(datasette, actor, database)
 
 
 async def row_links(
     datasette: Datasette, actor: dict | None, database: str, table: str, row: Any
-) -> Links:
-    """What can be done with a note, a passage or a tag; only Datasette 1.0 has a menu for it."""
-    make = {"notes": _note, "passages": _passage, "tags": _menu_tag}.get(table)
-    if make is None or not await _may_search(datasette, actor, database):
+) -> MenuItems:
+    """Return what can be done with a note, passage or tag; only Datasette 1.0 has a menu for it."""
+    if not await _may_search(datasette, actor, database):
         return []
-    return make(datasette, dict(row))
+    if table == "notes":
+        return [
+            _menu_item(datasette, f"{NOTE_PATH}/{row['id']}", "Read this note"),
+            _menu_item(datasette, f"{SIMILAR_PATH}/{row['id']}", "More like this"),
+        ]
+    if table == "passages":
+        return [_menu_item(datasette, f"{NOTE_PATH}/{row['note_id']}", "Read its note")]
+    if table == "tags":
+        path = f"{SEARCH_PATH}?{urlencode({'tag': row['name']})}"
+        return [_menu_item(datasette, path, "Notes with this tag")]
+    return []
+
+
+def _menu_item(datasette: Datasette, path: str, label: str) -> dict[str, str]:
+    return {"href": datasette.urls.path(path), "label": label}
 
 
 async def _may_search(
     datasette: Datasette, actor: dict | None, database_name: str | None = None
 ) -> bool:
-    """Whether notes are served, in the database of that name if one is given, and the actor may see them."""
+    """Return whether the actor may search notes, in the database of that name if one is given."""
     database = await sidecar_database(datasette)
     if database is None or database_name not in (None, database.name):
         return False
     return await allowed(datasette, actor, "view-database", database)
 
 
-def _search(datasette: Datasette) -> dict[str, str]:
-    return {
-        "href": datasette.urls.path(SEARCH_PATH),
-        "label": "Search notes",
-        "description": "By their words and by what they mean.",
-    }
-
-
-def _note(datasette: Datasette, row: dict[str, Any]) -> Links:
-    return [
-        _link(datasette, f"{NOTE_PATH}/{row['id']}", "Read this note"),
-        _link(datasette, f"{SIMILAR_PATH}/{row['id']}", "More like this"),
-    ]
-
-
-def _passage(datasette: Datasette, row: dict[str, Any]) -> Links:
-    return [_link(datasette, f"{NOTE_PATH}/{row['note_id']}", "Read its note")]
-
-
-def _menu_tag(datasette: Datasette, row: dict[str, Any]) -> Links:
-    path = f"{SEARCH_PATH}?{urlencode({'tag': row['name']})}"
-    return [_link(datasette, path, "Notes with this tag")]
-
-
-def _link(datasette: Datasette, path: str, label: str) -> dict[str, str]:
-    return {"href": datasette.urls.path(path), "label": label}
-
-
-# Datasette 1.0's jump menu, which ``/`` opens: notes by their titles.
+# --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
 #
-# One fragment that fails would take down the whole menu. So the sidecar is asked here, where a failure means no notes, and
-# what Datasette is given to run is a list of values, which can't fail.
-
-# The menu has place for a hundred items, of which most people look at the first five.
-NOTES = 10
-
-# The menu opens while one types: notes that come later come too late. The first limit is that of SQLite's work, the
-# second includes the wait for an index that is being written.
-MILLISECONDS = 200
-SECONDS = 0.5
-
-# Shorter beginnings of words are in too many titles to look all of them up.
-SHORTEST_BEGINNING = 3
+# A fragment of SQL that fails would take down the whole menu. So the sidecar is queried here, where
+# a failure means no notes, and Datasette is given a list of values to run, which can't fail.
 
 TITLED = """
 with titled as (
@@ -285,7 +276,7 @@ from json_each(:items)
 
 
 async def jump_items(datasette: Datasette, actor: dict | None, request) -> list[JumpSQL]:
-    """The search, and the notes whose titles have what is typed in them; nothing for those who may not see them."""
+    """Return the search, and the notes whose titles have what is typed, for who may see them."""
     from datasette.jump import JumpSQL
 
     database = await sidecar_database(datasette)
@@ -296,34 +287,34 @@ async def jump_items(datasette: Datasette, actor: dict | None, request) -> list[
     if typed:
         items += await _note_items(datasette, database, typed)
     for item in items:
-        # Datasette leaves out what has not all that is typed in here. What belongs to it was decided above.
+        # Datasette leaves out items without what is typed in here. Ours were chosen above.
         item["typed"] = typed or item["label"]
     return [JumpSQL(sql=ITEMS, params={"items": json.dumps(items)})]
 
 
 async def _note_items(datasette: Datasette, database: Database, typed: str) -> list[dict[str, Any]]:
-    """The notes that are meant; none if the sidecar can't tell in time."""
+    """Return the notes that are meant; none if the sidecar can't tell in time."""
     parameters = {
         "typed": typed,
         "part": f"%{like_literal(typed)}%",
         "beginning": f"{like_literal(typed)}%",
         "words": _words(typed),
-        "notes": NOTES,
+        "notes": MAX_JUMP_NOTES,
     }
     query = database.execute(
-        TITLED, parameters, custom_time_limit=MILLISECONDS, log_sql_errors=False
+        TITLED, parameters, custom_time_limit=JUMP_MILLISECONDS, log_sql_errors=False
     )
     try:
-        found = await asyncio.wait_for(query, SECONDS)
+        found = await asyncio.wait_for(query, JUMP_SECONDS)
         return [_note_item(datasette, row) for row in found.rows]
     except Exception:  # whatever it is: the menu is Datasette's, not ours to break
         return []
 
 
 def _words(typed: str) -> str:
-    """The FTS5 expression for titles with words that begin as those typed, in any order."""
+    """Return the FTS5 expression for titles with words that begin as those typed, in any order."""
     tokens = fts5.tokens(typed)
-    if not tokens or min(map(len, tokens)) < SHORTEST_BEGINNING:
+    if not tokens or min(map(len, tokens)) < MIN_BEGINNING:
         return fts5.quoted("")  # which nothing matches
     return f"{{title}} : ({' AND '.join(map(fts5.starting_with, tokens))})"
 
@@ -333,7 +324,7 @@ def _search_item(datasette: Datasette, typed: str) -> dict[str, Any]:
     return {
         "type": "search",
         "label": f"Search notes for {typed}" if typed else "Search notes",
-        "description": "By their words and by what they mean",
+        "description": "Search by keyword and meaning",
         "url": datasette.urls.path(SEARCH_PATH) + query,
     }
 
@@ -344,11 +335,11 @@ def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
         "type": "note",
         "label": redaction.masked(title) if redacts(datasette) else title,
         "description": local_day(row["modified"]),
-        "url": datasette.urls.path(f"{NOTE_PATH}/{row['id']}"),
+        "url": note_url(datasette, row["id"]),
     }
 
 
-# The stored queries ``bear_search`` and ``bear_similar``, which Datasette's own pages and JSON run.
+# --- the stored queries ``bear_search`` and ``bear_similar``, for Datasette's own pages and JSON
 
 SEARCH_SQL = """
 select
@@ -381,7 +372,7 @@ order by found.key
 
 @dataclass(frozen=True)
 class StoredQuery:
-    """A query in the words that both Datasette versions use for it."""
+    """A query, in the words that both versions of Datasette use."""
 
     sql: str
     title: str
@@ -392,7 +383,7 @@ STORED_QUERIES = {
     "bear_search": StoredQuery(
         SEARCH_SQL.strip(),
         "Search notes",
-        "By words and by meaning, with all that the search page understands: "
+        "By words and by meaning, with everything that the search page understands: "
         '"a phrase", -not, tag:work, modified:2024.',
     ),
     "bear_similar": StoredQuery(
@@ -404,7 +395,7 @@ STORED_QUERIES = {
 
 
 async def canned_queries(datasette: Datasette, database: str) -> dict[str, dict[str, Any]]:
-    """The queries of a database for Datasette before 1.0; queries of its owner with these names stay."""
+    """Return the queries for Datasette before 1.0; its owner's queries with these names stay."""
     served = await sidecar_database(datasette)
     if served is None or served.name != database:
         return {}
@@ -413,7 +404,7 @@ async def canned_queries(datasette: Datasette, database: str) -> dict[str, dict[
 
 
 async def store_queries(datasette: Datasette) -> None:
-    """Store the queries in Datasette 1.0; queries of its owner with these names stay."""
+    """Store the queries in Datasette 1.0; its owner's queries with these names stay."""
     database = await sidecar_database(datasette)
     if database is None or not hasattr(datasette, "add_query"):
         return
@@ -426,49 +417,49 @@ async def store_queries(datasette: Datasette) -> None:
             )
 
 
-# What Datasette says of the sidecar's tables: what they hold, the newest first, what to narrow by, what to hide.
+# --- table metadata: what tables hold, their order, what to narrow by, what to hide
 #
-# Whatever the owner's own metadata and configuration say comes first.
+# The owner's own metadata and configuration come first.
 
 # Only columns whose names leave something to say: Datasette lists them all above the rows.
 TABLES: dict[str, dict[str, Any]] = {
     "notes": {
-        "description": "The notes, as they were when they were last indexed.",
+        "description": "Your notes, as of the last index run.",
         "label_column": "title",
         "sort_desc": "modified",
         "facets": [{"array": "tags"}, "source", "pinned", "archived"],
         "columns": {
-            "encrypted": "1: only the title could be read",
+            "encrypted": "1 = encrypted, title only",
             "key": "The note's id in its source",
-            "fingerprint": "Changes with anything that the source says of the note",
+            "fingerprint": "Changes with anything that the source knows about the note",
             "attachments": "Names of files, and text that was recognized in images",
-            "copy_of": "The same note from another source, in whose place this one isn't shown",
+            "copy_of": "The note that this one duplicates; it is hidden from results",
         },
     },
     "tags": {
-        "description": "Each tag, and each that it is nested in.",
+        "description": "All tags, including parents.",
         "label_column": "name",
         "sort": "folded",
-        "columns": {"folded": "The form in which tags are compared"},
+        "columns": {"folded": "The tag in the form in which tags are compared"},
     },
     "note_tags": {
         "description": "Which note has which tag.",
-        "columns": {"pinned": "1: pinned to the top where the tag is shown"},
+        "columns": {"pinned": "1 = pinned within this tag"},
     },
     "links": {
         "description": "Links from note to note.",
         "columns": {
             "note_id": "The note that has the link",
-            "target_id": "The note that it leads to; empty if there is none",
+            "target_id": "The note that it leads to, if there is one",
             "title": "What the link calls it",
         },
     },
     "passages": {
-        "description": "The stretches of the notes that are compared by meaning.",
+        "description": "Passages used for semantic search.",
         "columns": {
             "heading": "The headings above it",
             "start": "Where in the note's body it begins, in characters",
-            "embedded": "0: it has no vector yet",
+            "embedded": "0 = no vector yet",
         },
     },
     "sources": {
@@ -476,18 +467,18 @@ TABLES: dict[str, dict[str, Any]] = {
         "columns": {
             "state": "Changes when the notes may have changed",
             "never": "Tags whose notes are left out",
-            "skipped": "What was left out the last time, and why",
+            "skipped": "What was left out last time, and why",
         },
     },
     schema.JUDGMENTS: {
-        "description": "What you said about results, for datasette bear-eval.",
-        "columns": {"grade": "1: this was it; 0: it was not"},
+        "description": "Your judgments of results, for datasette bear-eval.",
+        "columns": {"grade": "1 = right note, 0 = wrong note"},
     },
-    "meta": {"description": "What the index says of itself."},
+    "meta": {"description": "Index metadata."},
     **{table: {"hidden": True} for table in schema.HIDDEN_TABLES},
 }
 
-# What Datasette asks for several times a request.
+# Keys that Datasette asks for several times a request, and that we have nothing to say about.
 _NOT_OURS = ("plugins", "allow", "allow_sql", "queries")
 
 # What Datasette 1.0 takes for configuration, not metadata.
@@ -495,9 +486,9 @@ _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")
 
 
 def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
-    """All of it, for Datasette before 1.0. A new one each time: Datasette writes what its owner says into it.
+    """Return all of it, for Datasette before 1.0; new each time, as Datasette changes it.
 
-    :param key: what Datasette looks for; nothing is told of what we have nothing to say of
+    :param key: what Datasette looks for
     """
     database = known_sidecar(datasette)
     if database is None or key in _NOT_OURS:
@@ -511,8 +502,8 @@ def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
     return {"databases": {database.name: {"tables": tables}}}
 
 
-async def apply(datasette: Datasette) -> None:
-    """Tell it to Datasette 1.0, which has no hook for it, when it starts."""
+async def store_metadata(datasette: Datasette) -> None:
+    """Store it in Datasette 1.0, which has no hook for it."""
     database = await sidecar_database(datasette)
     if database is None or not hasattr(datasette, "set_resource_metadata"):
         return
@@ -530,7 +521,7 @@ async def apply(datasette: Datasette) -> None:
 def _configure(datasette: Datasette, name: str) -> None:
     config = copy.deepcopy(datasette.config or {})
     databases = config.setdefault("databases", {})
-    # 1.0a41 gives a database that is in its configuration none of the settings that plugins have for all databases.
+    # 1.0a41 gives a database that is in its configuration no settings that plugins have for all.
     database = databases.setdefault(name, {"plugins": copy.deepcopy(config.get("plugins") or {})})
     tables = database.setdefault("tables", {})
     for table, known in TABLES.items():
@@ -541,7 +532,7 @@ def _configure(datasette: Datasette, name: str) -> None:
 
 
 def _unsorted(known: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    """What we know of a table, without its order if there is one already: Datasette refuses two."""
+    """Return a table's metadata, without its order if the owner gave one: Datasette refuses two."""
     if "sort" not in said and "sort_desc" not in said:
         return known
     return {key: value for key, value in known.items() if key not in ("sort", "sort_desc")}

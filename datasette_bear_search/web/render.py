@@ -1,8 +1,8 @@
 """A note's Markdown → HTML that is safe to show, with its outline, its passage and words marked.
 
-Notes hold whatever people paste into them. Three walls stand between that and the browser: HTML in a
-note is shown as text, an address becomes a link only if its scheme is allowed, and the result is
-sanitized.
+Notes hold whatever people paste into them. Three walls stand between that and the browser: HTML
+in a note is shown as text, an address becomes a link only if its scheme is allowed, and the result
+is sanitized.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 # Characters. Of a longer note a part is shown: markdown-it reads about 300,000 a second.
 MAX_CHARACTERS = 200_000
 
-# A note with more markup than this is shown as plain text. Nobody writes one, but logs and broken exports
-# are pasted. Counted, not timed, so that the same note always looks the same. At each of these limits a
-# note takes .8 to 2 s of one core, as measured with tests/support/pathological_markdown.py; prose of
-# MAX_CHARACTERS takes .5 s.
+# A note with more markup than this is shown as plain text. Nobody writes one, but logs and broken
+# exports are pasted. Counted, not timed, so that the same note always looks the same. At each of
+# these limits a note takes .8 to 1.8 s of one core, as measured with the shapes in
+# tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
 MAX_BLOCKS = 75_000  # tokens of blocks, 20 µs each; a to-do is 5, so 15,000 to-dos
 MAX_CELLS = 20_000  # of tables, 70 µs each; short rows are filled up to the width of the first
 MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser reads ahead from each
@@ -127,7 +127,7 @@ def outline(body: str) -> tuple[Heading, ...]:
 
 
 def marked(text: str, words: frozenset[str]) -> str:
-    """Text as HTML, its marked words inside of ``<mark>``."""
+    """Return text as HTML, with these words inside of ``<mark>``."""
     if not words:
         return escape(text)
     pieces, position = [], 0
@@ -139,7 +139,7 @@ def marked(text: str, words: frozenset[str]) -> str:
 
 
 def heading_anchor(heading: str) -> str:
-    """The id of the first heading with that text."""
+    """Return the id of the first heading with that text."""
     slug = "-".join(_WORD.findall(heading.casefold()))
     return f"h-{slug or 'section'}"
 
@@ -153,7 +153,7 @@ def _line(text: str, offset: int) -> int:
 
 
 def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
-    """What is shown of a body: all of it, or a stretch of whole paragraphs with the passage in it."""
+    """Return what is shown of a body: all, or whole paragraphs with the passage in them."""
     if len(body) <= MAX_CHARACTERS:
         return 0, len(body)
     quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: some have none
@@ -181,7 +181,7 @@ def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) ->
 
 
 def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
-    """The headings among the tokens, which get ids, and levels below that of the title."""
+    """Return the headings among the tokens; give them ids, and levels below that of the title."""
     opening = [
         (token, tokens[index + 1], tokens[index + 2])
         for index, token in enumerate(tokens)
@@ -210,7 +210,7 @@ _LEAVES = frozenset(["paragraph_open", "heading_open", "fence", "code_block", "t
 
 
 def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Mark what stands on the lines from ``first`` to ``last``; whether there is anything."""
+    """Mark what is on the lines from ``first`` to ``last``; return whether there is anything."""
     found = False
     for index, token in enumerate(tokens):
         if (
@@ -236,17 +236,18 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
     return found
 
 
-# What may stand on a page that shows a note: tags, attributes, classes and addresses. Everything else is taken out.
+# --- what may be on a page that shows a note: everything else is taken out
 
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
-# Never allowed, whoever asks for them: they run what is in the address, or show it as a page of this site.
+# Never allowed: they run what is in the address, or show it as a page of this site.
 UNSAFE_SCHEMES = frozenset(
-    "javascript vbscript livescript mocha data blob file filesystem about view-source feed jar mhtml".split()
+    "javascript vbscript livescript mocha data blob file filesystem about view-source feed jar "
+    "mhtml".split()
 )
 
 _TAGS = frozenset(
-    "a blockquote br code div em h2 h3 h4 h5 h6 hr input li mark ol p pre s section span strong sup "
-    "table tbody td th thead tr u ul".split()
+    "a blockquote br code div em h2 h3 h4 h5 h6 hr input li mark ol p pre s section span strong "
+    "sup table tbody td th thead tr u ul".split()
 )
 _ATTRIBUTES = {
     "*": {"dir", "id"},
@@ -276,7 +277,7 @@ for _block in "p pre span tr h2 h3 h4 h5 h6".split():
 
 
 def sanitized(html: str, own_url: str | None) -> str:
-    """The HTML without anything that isn't allowed below; ``own_url`` is the note's own."""
+    """Return the HTML without anything that isn't allowed here; ``own_url`` is the note's."""
     return nh3.clean(
         html,
         tags=set(_TAGS),
@@ -289,19 +290,19 @@ def sanitized(html: str, own_url: str | None) -> str:
 
 
 def allowed_schemes(own_url: str | None) -> frozenset[str]:
-    """The schemes that links in a note may have: those that we know, and that of the note's own address."""
+    """Return the schemes that links in a note may have: known ones, and that of its own address."""
     scheme = scheme_of(own_url or "")
     return (SCHEMES | {scheme}) - UNSAFE_SCHEMES if scheme else SCHEMES
 
 
 def is_safe_to_open(url: str | None) -> bool:
-    """Whether an address that a source gives for a note can be a link. Notes of a folder may be files."""
+    """Return whether a note's own address can be a link; that of a note in a folder is a file."""
     scheme = scheme_of(url or "")
     return scheme is not None and scheme not in UNSAFE_SCHEMES - {"file"}
 
 
 def scheme_of(address: str) -> str | None:
-    """The scheme of an address, in lower case; None for one within this site, and for what browsers read otherwise."""
+    """Return the scheme of an address, in lower case; None for one within this site."""
     match = _SCHEME.match(address)
     return match[1].lower() if match else None
 
@@ -309,8 +310,8 @@ def scheme_of(address: str) -> str | None:
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 
-# --- Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear and
-# Obsidian add. Every rule of ours reads its input once, whatever the input; the parser's don't.
+# --- Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear
+# and Obsidian add. Every rule of ours reads its input once; the parser's don't.
 
 # Bear 1: [image:2F0C…/roof.png]
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
@@ -319,7 +320,7 @@ _OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
 _LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
-# ==highlight==, ::highlight:: and ~underline~. Bear 1 had /italic/, too, which nobody can tell from a path.
+# ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be told from a path.
 _PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
 
 # Stands for "|" inside of [[Title|label]] while a table is cut into cells.
@@ -329,15 +330,15 @@ _PIPE = "\x1f"
 def _parser() -> MarkdownIt:
     """Make a parser of this dialect, in a millisecond. It raises TooMuchMarkup.
 
-    ``env["tags"]`` has the note's tags, folded: only they are tags, whatever else begins with ``#``.
+    ``env["tags"]`` has the note's tags, folded: nothing else that begins with ``#`` is a tag.
     """
-    # A single line break is one, as in Bear and Obsidian. HTML is read only to be shown as what it is: text.
+    # A single line break is one, as in Bear and Obsidian. HTML is read to be shown as text.
     options = {"breaks": True, "html": True, "linkify": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough", "linkify"])
     # In Bear a line of dashes below a text is a rule, not a heading, and so it is for our passages.
     markdown.disable(["html_block", "lheading"])
-    # Which links are safe is decided where they are shown: a rejected image would be left as its source.
+    # Which links are safe is decided where they are shown: a rejected image would stay as source.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     assert markdown.linkify is not None
     markdown.linkify.set({"fuzzy_link": False})  # notes.md is a file, not a site
@@ -494,7 +495,8 @@ def _paired(state: StateInline) -> None:
                 (state.tokens[closing.token], -1),
             ):
                 token.type = f"{tag}_{'open' if nesting == 1 else 'close'}"
-                token.tag, token.nesting, token.content = tag, nesting, ""  # type: ignore[assignment]
+                token.tag, token.content = tag, ""
+                token.nesting = nesting  # type: ignore[assignment]
 
 
 def _tasks(state: StateCore) -> None:
@@ -512,7 +514,7 @@ def _tasks(state: StateCore) -> None:
 
 
 def _item_texts(tokens: list[Token]) -> Iterable[tuple[Token, Token]]:
-    """The list items that begin with a paragraph, with its text."""
+    """Yield the list items that begin with a paragraph, with its text."""
     for item, paragraph, inline in zip(tokens, tokens[1:], tokens[2:]):
         if item.type == "list_item_open" and paragraph.type == "paragraph_open":
             yield item, inline
@@ -523,14 +525,14 @@ def _item_texts(tokens: list[Token]) -> Iterable[tuple[Token, Token]]:
 
 @dataclass
 class _Page:
-    """What the rules below need to know, and what they keep in mind."""
+    """What the renderer needs to know, and what it remembers."""
 
     references: References
     words: frozenset[str]
     open_links: list[str] = field(default_factory=list)  # the tags that stand for them
 
     def address(self, target: str) -> str | None:
-        """Where a link leads that a note's author wrote; None if that is nowhere, or unsafe."""
+        """Return where a link of a note's author leads; None if that is nowhere, or unsafe."""
         scheme = scheme_of(target)
         if scheme is None:
             return None if target.startswith("//") else self.references.note(unquote(target))
@@ -656,7 +658,7 @@ _DIRECTED = frozenset(
 
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
-    """A link; inside of another one, which can't hold it, its label."""
+    """Return a link; inside of another one, which can't hold it, its label."""
     if "a" in page.open_links:
         return marked(label, page.words)
     attribute = f' class="{css_class}"' if css_class else ""
@@ -664,5 +666,5 @@ def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
 
 
 def _file(name: str) -> str:
-    """What stands for an image or file that only the note's own app can show."""
+    """Return what stands for an image or file that only the note's own app can show."""
     return f'<span class="bear-file">{escape(name)}</span>'

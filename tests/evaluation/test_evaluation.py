@@ -295,7 +295,7 @@ def test_with_nothing_judged_it_says_how_to_judge(write, bear_index, bear_eval, 
     bear_index()
     message = bear_eval("--sidecar", sidecar_path, fails=True).output
     assert "datasette bear-serve" in message
-    assert "“This was it”" in message
+    assert "“Right note”" in message
 
 
 def test_without_an_index_it_says_how_to_make_one(bear_eval, sidecar_path):

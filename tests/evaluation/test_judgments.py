@@ -107,40 +107,40 @@ def stored(path) -> list[tuple[str, str, str, int]]:
 async def test_a_press_stores_what_was_said_and_shows_it(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
     assert browser.pressed("CABIN") == []
-    await browser.press("CABIN", "This was it")
+    await browser.press("CABIN", "Right note")
     assert stored(indexed) == [("roof", "bear", "CABIN", 1)]
-    assert browser.pressed("CABIN") == ["This was it"]
+    assert browser.pressed("CABIN") == ["Right note"]
     assert browser.pressed("CHURCH") == []
 
 
 async def test_the_other_button_changes_it(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
-    await browser.press("CHURCH", "This was it")
-    await browser.press("CHURCH", "Not it")
+    await browser.press("CHURCH", "Right note")
+    await browser.press("CHURCH", "Wrong note")
     assert stored(indexed) == [("roof", "bear", "CHURCH", 0)]
-    assert browser.pressed("CHURCH") == ["Not it"]
+    assert browser.pressed("CHURCH") == ["Wrong note"]
 
 
 async def test_pressing_again_takes_it_back(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
-    await browser.press("CABIN", "Not it")
-    await browser.press("CABIN", "Not it")
+    await browser.press("CABIN", "Wrong note")
+    await browser.press("CABIN", "Wrong note")
     assert stored(indexed) == []
     assert browser.pressed("CABIN") == []
 
 
 async def test_a_judgment_is_of_one_query_however_it_is_spaced(browser):
     await browser.visit(f"{PAGE}?q=cabin+roof")
-    await browser.press("CABIN", "This was it")
+    await browser.press("CABIN", "Right note")
     await browser.visit(f"{PAGE}?q=+cabin++roof+&mode=keyword")
-    assert browser.pressed("CABIN") == ["This was it"]
+    assert browser.pressed("CABIN") == ["Right note"]
     await browser.visit(f"{PAGE}?q=roof")
     assert browser.pressed("CABIN") == []
 
 
 async def test_it_goes_back_to_the_same_results(browser):
     await browser.visit(f"{PAGE}?q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5")
-    await browser.press("CABIN", "This was it")
+    await browser.press("CABIN", "Right note")
     assert browser.url == f"{PAGE}?q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5"
 
 
@@ -310,8 +310,8 @@ async def test_any_query_can_be_judged(browser, query):
     url = f"{PAGE}?{urlencode({'q': f'roof {query}'})}"
     page = await browser.visit(url)
     assert "<script>alert" not in page
-    await browser.press("CABIN", "This was it")
-    assert browser.pressed("CABIN") == ["This was it"]
+    await browser.press("CABIN", "Right note")
+    assert browser.pressed("CABIN") == ["Right note"]
 
 
 async def test_an_index_that_cannot_be_written_is_said_to_be_so(browser, indexed):
@@ -339,21 +339,21 @@ async def test_judgments_outlive_a_rebuild_and_a_note_that_went(
     browser, indexed, bear_index, write
 ):
     await browser.visit(f"{PAGE}?q=roof")
-    await browser.press("CABIN", "This was it")
+    await browser.press("CABIN", "Right note")
     write(*NOTES[1:])
     bear_index("--rebuild")
     assert stored(indexed) == [("roof", "bear", "CABIN", 1)]
     write(*NOTES)
     bear_index("--rebuild")
     await browser.visit(f"{PAGE}?q=roof")
-    assert browser.pressed("CABIN") == ["This was it"]
+    assert browser.pressed("CABIN") == ["Right note"]
 
 
 async def test_what_is_taken_back_leaves_no_trace_in_the_file(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof+unmistakable")
-    await browser.press("CABIN", "This was it")
+    await browser.press("CABIN", "Right note")
     assert b"unmistakable" in indexed.read_bytes()
-    await browser.press("CABIN", "This was it")
+    await browser.press("CABIN", "Right note")
     assert b"unmistakable" not in indexed.read_bytes()
 
 

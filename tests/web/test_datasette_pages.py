@@ -133,7 +133,7 @@ async def test_a_row_of_notes_leads_to_our_pages_and_to_bear(datasette):
 @pytest.mark.parametrize("place", ["/notes/notes?id=1", "/notes/notes/1"])
 async def test_only_the_beginning_of_a_long_note_is_shown(datasette, place):
     html = await page(datasette, place)
-    assert len(cell(html, "body")) < 2 * datasette_ui.BEGINNING
+    assert len(cell(html, "body")) < 2 * datasette_ui.MAX_CELL
     assert "\n" not in cell(html, "body")
     [label] = links(cell(html, "body"))
     assert re.fullmatch(r"all 150,\d\d\d characters", label)
@@ -226,8 +226,8 @@ async def test_the_machinery_is_hidden(datasette):
 
 async def test_tables_and_columns_are_described(datasette):
     html = await page(datasette, "/notes/notes")
-    assert "The notes, as they were when they were last indexed." in html
-    assert 'data-column-description="1: only the title could be read"' in html
+    assert "Your notes, as of the last index run." in html
+    assert 'data-column-description="1 = encrypted, title only"' in html
 
 
 async def test_what_is_described_is_there(path):
@@ -258,7 +258,7 @@ async def test_the_owner_s_own_descriptions_come_first(path):
     html = await page(Datasette([str(path)], metadata=metadata), "/notes/notes")
     assert ">Mine<" in re.sub(r"\s+", "", html)
     assert 'data-column-description="My key"' in html
-    assert 'data-column-description="1: only the title could be read"' in html
+    assert 'data-column-description="1 = encrypted, title only"' in html
 
 
 async def test_settings_of_other_plugins_hold_for_the_index_too(path):

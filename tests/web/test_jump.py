@@ -94,7 +94,7 @@ async def test_a_large_library_leaves_room_for_the_rest_of_the_menu(
     write(*[BearNote(f"# Notes {number}") for number in range(50)])
     bear_index("--no-semantic")
     datasette = Datasette([str(sidecar_path)])
-    assert len(await matches(datasette, "notes")) == datasette_ui.NOTES
+    assert len(await matches(datasette, "notes")) == datasette_ui.MAX_JUMP_NOTES
     assert await matches(datasette, "notes", "table")
 
 
