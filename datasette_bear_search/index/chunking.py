@@ -144,7 +144,7 @@ def _sections(title: str, body: str) -> list[_Section]:
 
 
 class _Outline:
-    """Puts blocks into sections. A heading with nothing below it is text of the heading above it."""
+    """Puts blocks into sections. A heading with nothing below it is text of the one above."""
 
     def __init__(self, title: str) -> None:
         self.sections: list[_Section] = []
@@ -182,7 +182,7 @@ class _Outline:
 
 
 def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
-    """Yield headings, code fences and runs of paragraphs in order, with their offsets in the body."""
+    """Yield headings, code fences and runs of paragraphs, with their offsets in the body."""
     front_matter = _FRONT_MATTER.match(body)
     start = position = front_matter.end() if front_matter else 0
     fence = ""  # the marks that end the code we are in

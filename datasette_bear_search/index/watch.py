@@ -352,8 +352,8 @@ class Watcher:
             except Exception as error:
                 self._failed(
                     subject,
-                    f"{where.folder} can't be watched now ({error}). It is tried again; if it stays "
-                    "so, use --poll.",
+                    f"{where.folder} can't be watched now ({error}). It is tried again; if it "
+                    "stays so, use --poll.",
                 )
                 self._stop.wait(SECONDS_BETWEEN_TRIES)
 

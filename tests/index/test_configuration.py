@@ -1,4 +1,4 @@
-"""``bear-search.yaml``: the sources by file, what is never indexed, and errors that name the place."""
+"""``bear-search.yaml``: sources by file, what is never indexed, errors that name the place."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Killed runs, full disks, damaged and foreign files. What takes minutes is in tests/stress/kill.py, damage.py, searchers.py."""
+"""Killed runs, full disks, damaged and foreign files. What takes minutes is in tests/stress."""
 
 from contextlib import closing
 

@@ -17,7 +17,8 @@ from tests.support.bear_libraries import day, edit
 
 # Words that nothing else has.
 TITLE, BODY, HEADING, OCR, TAG, LINK, LONG_PART, QUERY = (
-    "wuqtitleplum kwzbodycrag jxvheadmoss pfgscanreed vrhtaglimes gnblinkfern hdxdistantoak mtqqueryash".split()
+    "wuqtitleplum kwzbodycrag jxvheadmoss pfgscanreed vrhtaglimes gnblinkfern hdxdistantoak"
+    " mtqqueryash".split()
 )
 
 SECRET = BearNote(

@@ -23,7 +23,8 @@ from tests.support.bear_libraries import day, edit, left_untouched
 from tests.support.tiny_embedder import TinyEmbedder
 
 GARDEN = BearNote(
-    "# Garden\n#home/garden\n\nPrune the old apple tree in February.\n\n## Tools\n\nSharpen the saw.",
+    "# Garden\n#home/garden\n\nPrune the old apple tree in February.\n\n"
+    "## Tools\n\nSharpen the saw.",
     tags=("home/garden",),
     created=day(1),
 )
@@ -36,7 +37,7 @@ def rows(path: Path, sql: str, *parameters) -> list[tuple]:
 
 
 def content(path: Path) -> dict[str, list[tuple]]:
-    """Everything in a sidecar that a search can see, without the ids, which depend on its history."""
+    """All in an index that a search can see, without the ids, which depend on its history."""
     return {
         name: sorted(rows(path, sql), key=repr)
         for name, sql in {
@@ -45,8 +46,9 @@ def content(path: Path) -> dict[str, list[tuple]]:
             " join notes on notes.id = note_id join tags on tags.id = tag_id",
             "links": "select notes.key, links.target_key, links.title, target.key from links"
             " join notes on notes.id = note_id left join notes as target on target.id = target_id",
-            "passages": "select notes.key, position, heading, start, length, content_hash, embedded, vector"
-            " from passages join notes on notes.id = note_id left join _vectors on passage_id = passages.id",
+            "passages": "select notes.key, position, heading, start, length, content_hash,"
+            " embedded, vector from passages"
+            " join notes on notes.id = note_id left join _vectors on passage_id = passages.id",
             "index": "select content_hash, embedding from _passage_index"
             " join passages on passages.id = _passage_index.rowid",
             "sources": "select name, location, heading_link, notes from sources",
@@ -60,7 +62,8 @@ def found(path: Path, words: str) -> list[str]:
         title
         for (title,) in rows(
             path,
-            "select title from notes where id in (select rowid from notes_fts where notes_fts match ?)",
+            "select title from notes"
+            " where id in (select rowid from notes_fts where notes_fts match ?)",
             words,
         )
     ]
@@ -83,7 +86,8 @@ def test_notes_are_stored_with_everything_that_bear_knows(write, bear_index, sid
     bear_index()
     assert rows(
         sidecar_path,
-        "select title, tags, created, modified, pinned, archived, encrypted, todos_open, todos_done,"
+        "select title, tags, created, modified, pinned, archived, encrypted, todos_open,"
+        " todos_done,"
         " has_image, has_code, attachments from notes where title = 'Soup'",
     ) == [
         (
@@ -102,7 +106,8 @@ def test_notes_are_stored_with_everything_that_bear_knows(write, bear_index, sid
     assert rows(
         sidecar_path,
         "select origin.title, target.title from links"
-        " join notes as origin on origin.id = note_id join notes as target on target.id = target_id",
+        " join notes as origin on origin.id = note_id"
+        " join notes as target on target.id = target_id",
     ) == [("Soup", "Garden")]
 
 
@@ -458,7 +463,7 @@ def test_tags_are_json_that_datasette_can_facet_by(write, bear_index, sidecar_pa
 
 
 def test_the_sidecar_keeps_its_file(write, bear_index, sidecar_path):
-    """A server that has it open must see the change: SQLite connections follow the file, not the name."""
+    """A server that has it open must see it: SQLite connections follow the file, not the name."""
     write(GARDEN)
     bear_index()
     with closing(database.connect(sidecar_path)) as server:

@@ -25,8 +25,11 @@ from tests.support.bear_libraries import bear_library, day, edit
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-source.md"
 
-GARDEN = BearNote("# Garden\n\nPrune the old apple tree.", id="A" * 8 + "-AAAA-4AAA-8AAA-" + "A" * 12,
-                  created=day(1))  # fmt: skip
+GARDEN = BearNote(
+    "# Garden\n\nPrune the old apple tree.",
+    id="AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA",
+    created=day(1),
+)
 
 
 class Journal:
@@ -107,7 +110,7 @@ def index(sidecar_path) -> Callable[..., Result]:
 
 @pytest.fixture
 def journal(tmp_path) -> Callable[..., Path]:
-    """Write a journal: ``journal("name", entry, …)``; an entry is a dictionary or a line as it stands."""
+    """Write a journal: ``journal("name", entry, …)``; an entry is a dict or a line as it stands."""
 
     def write(name: str, *entries: dict | str) -> Path:
         path = tmp_path / f"{name}.journal"
@@ -379,7 +382,8 @@ def test_the_copy_that_stands_for_all_is_the_newest(two_libraries, sidecar_path)
     two_libraries([GARDEN], [newer])
     assert rows(
         sidecar_path,
-        "select notes.source, original.source from notes join notes as original on original.id = notes.copy_of",
+        "select notes.source, original.source from notes"
+        " join notes as original on original.id = notes.copy_of",
     ) == [("bear", "bear-2")]
 
 

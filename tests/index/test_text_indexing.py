@@ -1,4 +1,4 @@
-"""Text into the index in batches: nothing is lost between them, whatever happens, and little is kept in memory."""
+"""Text into the index in batches: nothing is lost between them, whatever happens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def library(tmp_path):
         tmp_path / "library.sqlite",
         [
             BearNote(
-                f"# Note {number}\n\nWord{number} of [[Note {(number + 1) % NUMBER}]].\n\n## Part\n\nMore.",
+                f"# Note {number}\n\nWord{number} of [[Note {(number + 1) % NUMBER}]].\n\n"
+                "## Part\n\nMore.",
                 tags=("all/of them", f"only/{number}"),
                 created=day(number + 1),
             )
@@ -50,7 +51,8 @@ def contents(path):
         """,
         "links": """
             select origin.title, target.title, links.title
-            from links join notes as origin on origin.id = note_id join notes as target on target.id = target_id
+            from links join notes as origin on origin.id = note_id
+            join notes as target on target.id = target_id
             order by 1
         """,
         "passages": """

@@ -1,4 +1,4 @@
-"""Indexes of other versions: an older one is made anew and keeps what people said; a newer one stays."""
+"""Indexes of other versions: an older one is made anew, a newer one is left alone."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ def test_code_that_is_too_long_is_cut_between_lines():
         (r"\*no emphasis\* and \#no tag", "*no emphasis* and #no tag"),
         ("snake_case 2 * 3 a*b 2**8 x == y", "snake_case 2 * 3 a*b 2**8 x == y"),
         ("[text](https://x.org/a_(b)?c \"Title\")", "text"),
-        ("[see [1]](x) and [file.pdf](my%20file.pdf)<!-- {\"embed\":\"true\"} -->", "see [1] and file.pdf"),
+        ("[see [1]](x) and [a.pdf](my%20a.pdf)<!-- {\"embed\":\"true\"} -->", "see [1] and a.pdf"),
         ("![a cat](cat.png)<!-- {\"width\":388} --> sleeps", "a cat sleeps"),
         ("[![badge](b.svg)](https://ci.org) text", "badge text"),
         ("[[Soup]] or [[Soup/Cooking|how to cook]]", "Soup or how to cook"),
@@ -345,8 +345,10 @@ MARKDOWN = st.lists(
     st.sampled_from(
         [
             *" \n\t\0\u3000\ud83c#*_`|[]()=é漢한🍎。",
-            *["# ", "## ", "#tag", "\n\n", "\r\n", "- ", "- [ ] ", "> ", "```", "~~~", "**", "==", "---\n"],
-            *["](", "[[", "]]", "![", "<!--", "-->", "[^1]", "a: b\n", ". ", "word", "Sentence here. "],
+            *["# ", "## ", "#tag", "\n\n", "\r\n", "- ", "- [ ] ", "> ", "```", "~~~", "**", "=="],
+            *["---\n"],
+            *["](", "[[", "]]", "![", "<!--", "-->", "[^1]", "a: b\n", ". ", "word"],
+            *["Sentence here. "],
             *["word " * 40, "x" * 90, words(120), "0123456789" * 20],
         ]
     ),
@@ -394,9 +396,12 @@ def test_the_same_note_is_always_cut_in_the_same_way(title, body):
     "pattern",
     [
         *" \n\t\0\u3000x`*_=~[](-|>#。漢한🍎",
-        *["](", "<!--", "# ", "#a ", "[a", "[a](", "[a](b", "![a](b)", "[[a|", "[[a]", "[^a", "* ", "**a** "],
-        *["- a\n", "> a\n", "a\n", "a\n\n", "```\n", "```\na\n```\n", "a. ", ".)", "---\na: b\n", "---\n"],
-        *["| a ", "1. a\n", "[a [b] ", "[x](a(b)", "'\"", "# a ", "a*", "a**b ", "~a", "a~ ", "\\\\"],
+        *["](", "<!--", "# ", "#a ", "[a", "[a](", "[a](b", "![a](b)", "[[a|", "[[a]", "[^a", "* "],
+        *["**a** "],
+        *["- a\n", "> a\n", "a\n", "a\n\n", "```\n", "```\na\n```\n", "a. ", ".)", "---\na: b\n"],
+        *["---\n"],
+        *["| a ", "1. a\n", "[a [b] ", "[x](a(b)", "'\"", "# a ", "a*", "a**b ", "~a", "a~ "],
+        *["\\\\"],
     ],
 )  # fmt: skip
 def test_it_takes_no_longer_for_strange_notes(pattern):
