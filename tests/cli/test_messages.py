@@ -1,7 +1,7 @@
 """What goes wrong in ordinary life, through the commands: each fault ends with a message that says what to do.
 
 Damaged and foreign files, newer indexes, full disks and two runs at once are in test_crashes, Bear's own file in
-test_bear_library_errors, configuration files in test_configuration.
+test_readonly, configuration files in test_configuration.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
-"""Bear, as another program that writes all the time, never notices us. What takes minutes is in tests/stress/bear_writes.py."""
+"""Bear, as another program that writes all the time, never notices us.
+
+What takes minutes is in tests/stress/bear_writes.py.
+"""
 
 import pytest
 
 from tests.stress.bear_writes import COMMANDS, measure, traces
 
-# Of a few hundred writes, the third slowest: on a busy machine that says little, and so this is far above what holds.
+# Of a few hundred writes, the third slowest: on a busy machine that says little, and so this is far
+# above what holds.
 LARGEST_DELAY = 0.5
 
 

@@ -103,7 +103,8 @@ LOOK_ALIKE = "create table Z_11TAGS (Z_11NOTES integer, Z_99TAGS integer)"
         [LOOK_ALIKE],
         [
             LOOK_ALIKE,
-            "create table Z_7TAGS as select Z_5NOTES as Z_7NOTES, Z_13TAGS as Z_14TAGS from Z_5TAGS",
+            "create table Z_7TAGS as"
+            " select Z_5NOTES as Z_7NOTES, Z_13TAGS as Z_14TAGS from Z_5TAGS",
             "drop table Z_5TAGS",
         ],
     ],

@@ -47,7 +47,8 @@ icon:: x
     assert note.title == "The garden"
     assert note.body == (
         "- alias: balcony, yard\n\n"
-        "- Two by four feet, see [[Beans]]\n\t- TODO buy felt #roof\n\t- DOING dig #[[spring work]]\n\t- DONE measure\n"
+        "- Two by four feet, see [[Beans]]\n\t- TODO buy felt #roof\n"
+        "\t- DOING dig #[[spring work]]\n\t- DONE measure\n"
         "- ![bed](../assets/bed.png)\n- ((6630a1b2-0000-4000-8000-000000000000))\n- price:: 40\n"
     )
     assert tag_names(note) == ["home", "plants", "raised beds", "roof", "spring work"]
@@ -92,7 +93,8 @@ def test_journals_are_called_by_the_pattern_in_the_settings(tmp_path, pattern, t
     graph(
         tmp_path,
         {
-            "logseq/config.edn": f'{{;; :journal/page-title-format "no"\n :journal/page-title-format "{pattern}"}}',
+            "logseq/config.edn": '{;; :journal/page-title-format "no"\n'
+            f' :journal/page-title-format "{pattern}"}}',
             "journals/2024_05_01.md": "- woke",
             "pages/a.md": f"- [[{title}]]",
         },
@@ -103,7 +105,8 @@ def test_journals_are_called_by_the_pattern_in_the_settings(tmp_path, pattern, t
 
 
 @pytest.mark.parametrize(
-    ("day", "written"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"),
+    ("day", "written"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"),
                          (21, "21st"), (22, "22nd"), (23, "23rd"), (31, "31st")],
 )  # fmt: skip
 def test_days_are_numbered_as_in_english(day: int, written: str) -> None:

@@ -180,7 +180,7 @@ def test_to_dos_are_counted(tmp_path: Path, text: str, counts: tuple[int, int]) 
         ("```\ncode\n```", "code"),
         ("- ~~~python\n  code\n  ~~~", "code"),
         (
-            "`code`, [page](https://example.com/a.pdf), [note](note2.md), `![](x.png)`, [[Node.js]]",
+            "`code`, [page](https://a.org/a.pdf), [note](note2.md), `![](x.png)`, [[Node.js]]",
             "",
         ),
     ],
@@ -287,9 +287,11 @@ def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
         tmp_path,
         "<!doctype html><html><head><title>Roof repair</title><style>p { color: red }</style>"
         '<meta name="created" content="2024-05-01 09:30:00 +0000"></head><body><h1>Roof repair</h1>'
-        "<script>alert('no')</script><p>Call <b>Hollis</b>, see <a href='plan.html'>the plan</a>.</p>"
+        "<script>alert('no')</script>"
+        "<p>Call <b>Hollis</b>, see <a href='plan.html'>the plan</a>.</p>"
         "<ul><li><input type=checkbox checked>nails</li><li><input type=checkbox>felt</li></ul>"
-        "<pre>code_with_underscores</pre><img src='data:image/png;base64,iVBORw0KGgo=' alt='the roof'></body></html>",
+        "<pre>code_with_underscores</pre>"
+        "<img src='data:image/png;base64,iVBORw0KGgo=' alt='the roof'></body></html>",
         "roof.html",
     )
     assert note.title == "Roof repair"

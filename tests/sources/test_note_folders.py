@@ -86,7 +86,9 @@ def test_names_that_are_no_unicode_are_written_so_that_they_can_be_stored(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "name", ["a b.md", "#1 & 2?.md", "日本.md", "-.md", "x" * 200 + ".md", "'\"<b>.md", "a\tb.md", "..md.md"]
+    "name",
+    ["a b.md", "#1 & 2?.md", "日本.md", "-.md", "x" * 200 + ".md", "'\"<b>.md", "a\tb.md",
+     "..md.md"],
 )  # fmt: skip
 @needs_posix
 def test_names_with_odd_characters_are_names(tmp_path: Path, name: str) -> None:
@@ -213,7 +215,7 @@ def test_a_file_that_is_only_in_icloud_is_named(tmp_path: Path) -> None:
 
 
 def refuse(monkeypatch, call: str, name: str, number: int = 13) -> None:
-    """Have the system refuse ``open`` or ``scandir`` of what has this name, as it does not for root."""
+    """Have the system refuse ``open`` or ``scandir`` of this name, as it does not for root."""
     allowed = getattr(os, call)
 
     def refusing(path, *arguments):
@@ -286,8 +288,10 @@ def test_any_markup_is_a_note(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["[", "[[", "[a](", "[a](b \"", "`", "``", "#", "# ", " #a", "- [", "![", "<!--", "<script", "---\n", "> ",
-             "[a]:", "|", "~~~", "[[a|", "[a](b(", "\t", "*", ":LOGBOOK:\n", "a:: b\n", "<a ", "&#"],
+    "unit",
+    ["[", "[[", "[a](", "[a](b \"", "`", "``", "#", "# ", " #a", "- [", "![", "<!--", "<script",
+     "---\n", "> ", "[a]:", "|", "~~~", "[[a|", "[a](b(", "\t", "*", ":LOGBOOK:\n", "a:: b\n",
+     "<a ", "&#"],
 )  # fmt: skip
 def test_no_markup_takes_long(tmp_path: Path, unit: str) -> None:
     import time

@@ -164,7 +164,7 @@ def test_a_copy_of_a_vault_opens_the_vault(tmp_path: Path) -> None:
 def test_settings_are_no_notes_and_the_trash_only_if_asked_for(tmp_path: Path) -> None:
     vault(
         tmp_path,
-        {".obsidian/plugins/x/README.md": "", ".trash/Old.md": "", ".trash/sub/Older.md": "", "a.md": ""},
+        {".obsidian/x/README.md": "", ".trash/Old.md": "", ".trash/sub/Older.md": "", "a.md": ""},
     )  # fmt: skip
     source = ObsidianVault(tmp_path, "notes")
     assert list(by_key(source.read())) == ["a.md"]
@@ -200,7 +200,8 @@ def test_the_files_that_obsidian_excludes_are_not_read(tmp_path: Path, filters, 
 
 
 @pytest.mark.parametrize(
-    "settings", ["", "no JSON", "[]", "{}", '{"userIgnoreFilters": 3}', '{"userIgnoreFilters": [3]}',
+    "settings",
+    ["", "no JSON", "[]", "{}", '{"userIgnoreFilters": 3}', '{"userIgnoreFilters": [3]}',
                  '{"userIgnoreFilters": ["/(/"]}', '{"userIgnoreFilters": null}'],
 )  # fmt: skip
 def test_settings_that_make_no_sense_keep_nothing_from_being_read(tmp_path, settings) -> None:
@@ -244,8 +245,9 @@ def test_a_canvas_that_cannot_be_read_is_found_by_its_name(tmp_path: Path, conte
 def test_a_drawing_in_excalidraw_has_its_words_and_not_its_lines(tmp_path: Path) -> None:
     note = obsidian(
         tmp_path,
-        "---\nexcalidraw-plugin: parsed\ntags: [excalidraw]\n---\n# Excalidraw Data\n\n## Text Elements\n"
-        "Composting toilet ^a1\n\n%%\n## Drawing\n```compressed-json\nN4KAkARALgngDgUwgLgAQQQ\n```\n%%",
+        "---\nexcalidraw-plugin: parsed\ntags: [excalidraw]\n---\n"
+        "# Excalidraw Data\n\n## Text Elements\n"
+        "Composting toilet ^a1\n\n%%\n## Drawing\n```compressed-json\nN4KAkARALgngDgUw\n```\n%%",
         "Sketch.excalidraw.md",
     )
     assert "Composting toilet" in note.body

@@ -24,11 +24,17 @@ READWISE = """
 select
   user_book_id as key,
   coalesce(readable_title, title) as title,
-  group_concat('> ' || text || coalesce(char(10, 10) || nullif(note, ''), ''), char(10, 10)) as body,
+  group_concat(
+    '> ' || text || coalesce(char(10, 10) || nullif(note, ''), ''), char(10, 10)
+  ) as body,
   min(highlighted_at) as created,
   max(updated_at) as modified,
   books.readwise_url as url,
-  (select json_group_array(name) from book_tags where book_tags.user_book_id = books.user_book_id) as tags
+  (
+    select json_group_array(name)
+    from book_tags
+    where book_tags.user_book_id = books.user_book_id
+  ) as tags
 from books
 join highlights on book_id = user_book_id
 where not coalesce(books.is_deleted, 0)
@@ -95,12 +101,14 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any], str, Note]] = {
         );
         create table book_tags (id integer primary key, name, user_book_id);
         create table highlights (
-          id integer primary key, book_id, text, note, highlighted_at, updated_at, is_deleted, readwise_url
+          id integer primary key, book_id, text, note, highlighted_at, updated_at, is_deleted,
+          readwise_url
         );
         insert into books values (7, 'walden', 0, 'Walden', 'https://readwise.io/bookreview/7');
         insert into book_tags values (1, 'classics', 7), (2, 'nature', 7);
         insert into highlights values
-          (1, 7, 'Simplify, simplify.', 'Yes!', '2024-05-01 09:30:00', '2024-05-02 09:30:00', 0, ''),
+          (1, 7, 'Simplify, simplify.', 'Yes!', '2024-05-01 09:30:00', '2024-05-02 09:30:00', 0,
+            ''),
           (2, 7, 'Deleted', '', '2024-05-01 09:30:00', '2024-05-09 09:30:00', 1, ''),
           (3, 7, 'Time is but the stream.', '', '2024-05-03 09:30:00', null, 0, '');
         """,
@@ -123,7 +131,8 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any], str, Note]] = {
           time_updated integer, resolved_title, resolved_url, excerpt
         );
         insert into items values (
-          42, 'https://a.org/?x', 'Given', 1, 1714555800, 1714555800, '', 'https://a.org/', 'A summary.'
+          42, 'https://a.org/?x', 'Given', 1, 1714555800, 1714555800, '', 'https://a.org/',
+          'A summary.'
         );
         """,
         Note(

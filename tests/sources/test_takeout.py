@@ -30,12 +30,13 @@ def paragraph(text: str, style: str = "") -> str:
 
 
 def docx(*body: str, **files: bytes) -> bytes:
-    """A document of Word's with these paragraphs, and further files by the part of their names before ``.xml``."""
+    """A document of Word's with these paragraphs, and further files by name without ``.xml``."""
     parts = {
         "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
         '<Default Extension="xml" ContentType="application/xml"/></Types>',
         "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-        f'<Relationship Id="r" Type="{OFFICE}/relationships/officeDocument" Target="word/document.xml"/>'
+        f'<Relationship Id="r" Type="{OFFICE}/relationships/officeDocument"'
+        ' Target="word/document.xml"/>'
         "</Relationships>",
         "word/document.xml": f'<w:document xmlns:w="{WORD}" xmlns:r="{OFFICE}/relationships"'
         ' xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'

@@ -29,7 +29,7 @@ TEST_PACKAGES = ("pytest", "pytest-asyncio", "hypothesis", "numpy")
 
 # The rooms in which Python's version makes a difference, each within seconds.
 FAST_TESTS = (
-    *("sources/test_bear_source", "sources/test_decoding", "sources/test_front_matter", "sources/test_sql_source", "sources/test_takeout", "sources/test_timestamps",),
+    *("sources/test_bear_source", "sources/test_text", "sources/test_front_matter", "sources/test_sql_source", "sources/test_takeout",),
     *("query/test_boolean", "query/test_dates", "query/test_filters", "query/test_identifiers", "query/test_operators", "query/test_query",),
     *("index/test_configuration", "index/test_indexing", "index/test_sources",),
     *("project/test_packaging",),

@@ -14,7 +14,7 @@ from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 
 
 def write_files(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """Write texts (in UTF-8) or bytes, by their paths below ``folder``, and give back ``folder``."""
+    """Write texts (in UTF-8) or bytes by their paths below ``folder``, and return ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
         file = folder / path

@@ -211,7 +211,9 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert not files.is_zip(tmp_path / "pipe")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_no_damage_makes_an_archive_crash(tmp_path: Path, data: st.DataObject) -> None:
     path = zip_of(tmp_path / "export.zip", FILES)

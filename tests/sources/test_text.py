@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.sources import Unreadable
-from datasette_bear_search.sources.text import decode
+from datasette_bear_search.sources.text import decode, parse_timestamp, timestamp_from_seconds
 
 # A sentence or two in each, about tomatoes and apples in a garden.
 GERMAN = "Gestern habe ich die Tomaten gegossen und die großen Äpfel gepflückt. Schöne Grüße!"
@@ -104,6 +105,7 @@ def test_what_is_no_text_is_said_to_be_none(data: bytes) -> None:
         decode(data)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=600) | st.text(max_size=200).map(lambda text: text.encode("utf-16")))
 def test_any_bytes_become_text_that_can_be_stored_or_none(data: bytes) -> None:
     try:
@@ -112,3 +114,71 @@ def test_any_bytes_become_text_that_can_be_stored_or_none(data: bytes) -> None:
         return
     assert text.encode().decode() == text
     assert not {"\0", "\r"} & set(text)
+
+
+# Dates as files have them
+
+
+@pytest.fixture(autouse=True)
+def in_new_york(monkeypatch):
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("written", "moment"),
+    [
+        ("2024-05-01", "2024-05-01T12:00:00Z"),
+        ("2024-5-1", "2024-05-01T12:00:00Z"),
+        ("2024/05/01", "2024-05-01T12:00:00Z"),
+        ("2024-05-01T09:30:00Z", "2024-05-01T09:30:00Z"),
+        ("2024-05-01T09:30:00.123Z", "2024-05-01T09:30:00Z"),
+        ("2024-05-01 09:30:00 +02:00", "2024-05-01T07:30:00Z"),
+        ("2024-05-01T09:30:00-0700", "2024-05-01T16:30:00Z"),
+        ("2024-05-01 09:30:00 UTC", "2024-05-01T09:30:00Z"),
+        ("2024-05-01T09:30+05:30", "2024-05-01T04:00:00Z"),
+        ("2024-05-01 9:30", "2024-05-01T13:30:00Z"),
+        ("2024-01-01 09:30:00", "2024-01-01T14:30:00Z"),
+        ("May 1, 2024", "2024-05-01T12:00:00Z"),
+        ("1 May 2024 9:30 PM", "2024-05-02T01:30:00Z"),
+        ("Wed, 01 May 2024 09:30:00 GMT", "2024-05-01T09:30:00Z"),
+        ("20240501", "2024-05-01T12:00:00Z"),
+        ("202405010930", "2024-05-01T13:30:00Z"),
+        ("20240501T093000Z", "2024-05-01T09:30:00Z"),
+        ("25/12/2024", "2024-12-25T12:00:00Z"),
+        ("1714555800", "2024-05-01T09:30:00Z"),
+        ("1714555800000", "2024-05-01T09:30:00Z"),
+        ("  2024-05-01\n", "2024-05-01T12:00:00Z"),
+        ("0999-05-01", "0999-05-01T12:00:00Z"),
+    ],
+)
+def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, moment) -> None:
+    assert parse_timestamp(written) == moment
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        None, "", "soon", "yesterday", "Monday", "9:30", "May", "2024", "May 2024", "1/5/2024",
+        "2024-13-01", "2024-02-30", "2024-05-01T25:00:00Z", "{{date}}", "99999999999999999999",
+        "0000-00-00", "٢٠٢٤-٠٥-٠١",
+        "2024-05-01 " + "x" * 1000, "2024-05-01T09:30:00+99:99",
+    ],
+)  # fmt: skip
+def test_what_names_no_single_day_is_no_date(written) -> None:
+    assert parse_timestamp(written) is None
+
+
+@given(st.text(max_size=70) | st.from_regex(r"\d{1,4}[-/. ]\d{1,3}[-/. ]\d{1,4}( \d\d?:\d\d?)?"))
+def test_any_text_is_a_date_or_none(written: str) -> None:
+    found = parse_timestamp(written)
+    assert found is None or (len(found) == 20 and found.endswith("Z"))
+
+
+@given(st.floats())
+def test_any_number_of_seconds_is_a_date_or_none(seconds: float) -> None:
+    found = timestamp_from_seconds(seconds)
+    assert found is None or len(found) == 20
