@@ -63,7 +63,7 @@ def bear_eval(
 
     from .. import evaluation
     from ..embeddings import registry
-    from ..evaluation import collections, report
+    from ..evaluation import collections, judgments
     from ..index import database
 
     modes = tuple(dict.fromkeys(modes))
@@ -76,7 +76,7 @@ def bear_eval(
                 collection,
                 cache or collections.default_cache(),
                 model or registry.default_model(),
-                semantic=evaluation.needs_meaning(modes),
+                semantic=bool(evaluation.semantic_modes(modes)),
                 on_embedded=Progress(quiet=as_json),
             )
             on_query = Progress(quiet=as_json, what="queries")
@@ -88,10 +88,10 @@ def bear_eval(
         if not folders:
             path = sidecar_path or database.default_path()
             evaluations.append(
-                evaluation.evaluate_sidecar(path, evaluation.judged_queries, modes, reranker=rerank)
+                evaluation.evaluate_sidecar(path, judgments.judged_queries, modes, reranker=rerank)
             )
     click.echo(
-        json.dumps(report.as_json(evaluations), indent=2, ensure_ascii=False)
+        json.dumps(evaluation.as_json(evaluations), indent=2, ensure_ascii=False)
         if as_json
-        else report.as_text(evaluations)
+        else evaluation.as_text(evaluations)
     )

@@ -229,7 +229,7 @@ class Embedder(Model):
         return self._vectors(texts, is_query=False) if texts else []
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the model's own length of each text: those of one length are best embedded together.
+        """Return each text's length for the model: like lengths are best embedded together.
 
         :raises ModelUnavailable: if the model can't be loaded or fails
         """

@@ -1,79 +1,84 @@
-"""How well the search ranks: queries whose answers are known → nDCG, recall, MRR and time, mode by mode.
+"""Queries whose answers are known → nDCG, recall, MRR and time of the search, mode by mode.
 
-The queries run through the statement that the search page runs. trec_eval computes the metrics, SciPy the significance.
+The queries run through the pipeline that the search page runs. trec_eval computes the metrics,
+SciPy the significance.
 """
 
-# pytrec_eval, SciPy and numpy are imported when something is measured: they cost a second, and only bear-eval needs them.
+# pytrec_eval, SciPy and numpy take a second to import: only the functions that need them do.
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ..embeddings import registry
-from ..embeddings.base import Embedder, ModelUnavailable
+from ..embeddings.base import ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
 from ..index import database
-from ..query.query import EVALUATED_MODES, RETRIEVERS, Query, parse
+from ..notes import counted
+from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine, rerank
 from ..search.engine import Pipeline
 from ..search.functions import open_sidecar
 from ..search.request import SearchRequest
+from ..search.results import Hit
 from ..search.sql import DEFAULT_RANKING, Ranking
 from ..sqlite import sqlite3
-from . import judgments
-from .judgments import HOW_TO_JUDGE, JudgedQuery, QuerySet
+from .judgments import EvaluationError, JudgedQuery, QuerySet
 
-# As deep as Recall@100 looks.
+# Results of a query: as deep as Recall@100 looks.
 RESULTS = 100
 
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
 
-# What the last of the modes found, reranked, stands among the modes under this name.
+# The results of the last mode, reranked, stand among the modes under this name.
 RERANK = "rerank"
 
 SHAPES = ("title", "keywords", "question or sentence")
-KEYWORDS_AT_MOST = 3
+MAX_KEYWORDS = 3
 # With fewer queries the mean of a shape says more about these queries than about the shape.
-QUERIES_OF_A_SHAPE = 20
+MIN_QUERIES_OF_A_SHAPE = 20
 
 # Random exchanges for the significance test: p is exact to about 0.005.
 PERMUTATIONS = 9_999
-
-
-class EvaluationError(Exception):
-    """Nothing can be measured; the message says why and what to do."""
+# Below it, such a p says no more than that it is small.
+SMALLEST_P = 0.001
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the modes made of one query."""
+    """What was measured of one query; its fields are those of the JSON."""
 
     id: str
     text: str
     shape: str
-    embed_milliseconds: float | None  # None if no mode needed its vector
-    values: dict[str, dict[str, float]]  # mode → metric or MILLISECONDS → value
+    embed_ms: float | None  # None if no mode needed its vector
+    modes: dict[str, dict[str, float]]  # mode → metric or MILLISECONDS → value
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much better than another one a mode's nDCG@10 is."""
+    """How much better a mode's nDCG@10 is than another's."""
 
     mode: str
-    leg: str  # the other, as a rule the better leg
+    baseline: str  # the other mode
     difference: float
     p: float  # how likely so large a difference is if the two are equally good; two-sided
+
+    def __str__(self) -> str:
+        p = f"p < {SMALLEST_P}" if self.p < SMALLEST_P else f"p = {self.p:.3f}"
+        return f"{self.difference:+.3f}, {p}"
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a search is worth on a set of queries."""
+    """What was measured of a set of queries."""
 
     name: str
     modes: tuple[str, ...]
@@ -84,56 +89,48 @@ class Evaluation:
     notices: tuple[str, ...] = ()
 
     def mean(self, mode: str, value: str) -> float:
-        """The mean of a metric, or of MILLISECONDS, over all queries."""
-        return _mean([outcome.values[mode][value] for outcome in self.outcomes])
+        """Return the mean of a metric, or of MILLISECONDS, over all queries."""
+        return fmean(outcome.modes[mode][value] for outcome in self.outcomes)
 
     @property
-    def embed_milliseconds(self) -> float | None:
-        """The mean time that the vector of a query takes, on top of the search; None if no mode needed it."""
-        times = [outcome.embed_milliseconds for outcome in self.outcomes]
-        known = [milliseconds for milliseconds in times if milliseconds is not None]
-        return _mean(known) if known else None
+    def embed_ms(self) -> float | None:
+        """The mean time for a query's vector, which the search takes on top; None without any."""
+        times = [outcome.embed_ms for outcome in self.outcomes if outcome.embed_ms is not None]
+        return fmean(times) if times else None
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Each mode that isn't a leg against the better leg; none unless both legs were measured."""
+        """Each mode that uses both retrievers against the better one, if both were measured."""
         if not set(RETRIEVERS) <= set(self.modes):
             return ()
-        leg = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
-        return tuple(
-            Comparison(mode, leg, *_difference(self._ndcg(mode), self._ndcg(leg)))
-            for mode in self.modes
-            if mode not in RETRIEVERS
-        )
+        better = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
+        return tuple(self._compare(mode, better) for mode in self.modes if mode not in RETRIEVERS)
 
     @cached_property
     def reranked(self) -> Comparison | None:
-        """What reranking adds to the mode that it works on; None without it."""
-        if RERANK not in self.modes:
-            return None
-        mode = self.modes[-2]
-        return Comparison(RERANK, mode, *_difference(self._ndcg(RERANK), self._ndcg(mode)))
+        """The last mode with reranking against the same without; None if it wasn't measured."""
+        return self._compare(RERANK, self.modes[-2]) if RERANK in self.modes else None
 
     @cached_property
     def by_shape(self) -> dict[str, Evaluation]:
-        """The same for the queries of each shape of which there are enough; empty unless there are two such shapes."""
-        outcomes = {
-            shape: tuple(outcome for outcome in self.outcomes if outcome.shape == shape)
-            for shape in SHAPES
-        }
-        parts = {
-            shape: replace(self, outcomes=part)
-            for shape, part in outcomes.items()
-            if len(part) >= QUERIES_OF_A_SHAPE
-        }
+        """The same for each shape with enough queries; empty unless there are two such shapes."""
+        parts = {}
+        for shape in SHAPES:
+            outcomes = tuple(outcome for outcome in self.outcomes if outcome.shape == shape)
+            if len(outcomes) >= MIN_QUERIES_OF_A_SHAPE:
+                parts[shape] = replace(self, outcomes=outcomes)
         return parts if len(parts) > 1 else {}
 
-    def _ndcg(self, mode: str) -> list[float]:
-        return [outcome.values[mode]["nDCG@10"] for outcome in self.outcomes]
+    def _compare(self, mode: str, baseline: str) -> Comparison:
+        one, other = (
+            [outcome.modes[each]["nDCG@10"] for outcome in self.outcomes]
+            for each in (mode, baseline)
+        )
+        return Comparison(mode, baseline, *_difference(one, other))
 
 
 def require_libraries() -> None:
-    """Find out at once, not after minutes of indexing, whether metrics can be computed.
+    """Check, before minutes of indexing, that metrics can be computed.
 
     :raises EvaluationError: if they can't
     """
@@ -145,20 +142,9 @@ def require_libraries() -> None:
         )
 
 
-def judged_queries(connection: sqlite3.Connection) -> QuerySet:
-    """The queries whose results a person judged on the search page.
-
-    :raises EvaluationError: if there are none
-    """
-    query_set = judgments.judged_queries(connection)
-    if not query_set.queries:
-        raise EvaluationError(f"No note was found to be the right one yet. {HOW_TO_JUDGE}")
-    return query_set
-
-
-def needs_meaning(modes: Sequence[str]) -> bool:
-    """Whether any of the modes searches by meaning, and so needs vectors."""
-    return bool(_trials(modes))
+def semantic_modes(modes: Sequence[str]) -> list[str]:
+    """Return the modes that search by meaning, and so need vectors."""
+    return [mode for mode in modes if engine.is_semantic(parse("warm up", mode))]
 
 
 def evaluate_sidecar(
@@ -167,9 +153,9 @@ def evaluate_sidecar(
     modes: Sequence[str] = EVALUATED_MODES,
     **options: Any,
 ) -> Evaluation:
-    """:func:`evaluate` on the sidecar at ``path``, with the queries that ``read_queries`` finds there.
+    """Run :func:`evaluate` on the index file at ``path``, with queries read from there.
 
-    :raises SidecarError: if there is no sidecar
+    :raises SidecarError: if there is no index file
     :raises EvaluationError: as :func:`evaluate` does
     """
     with open_sidecar(path) as connection:
@@ -187,110 +173,116 @@ def evaluate(
 ) -> Evaluation:
     """Run every query in every mode, as the search page does, and measure what it finds.
 
-    :param connection: to a sidecar, with our SQL functions
-    :param reranker: the name of one, to measure what the last mode finds with it, too
-    :param on_query: called with how many of how many queries are done: before the first, then after each
-    :raises EvaluationError: if a mode goes by meaning and the sidecar can't, or a library is missing
+    :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
+    :param reranker: the name of one, to measure the last mode with it, too
+    :param on_query: called with how many of how many queries are done, from 0 on
+    :raises EvaluationError: if a mode needs vectors that can't be had, or a library is missing
     """
     require_libraries()
     state = database.read_state(connection)
-    embedder = _embedder(connection, state, modes)
+    semantic = semantic_modes(modes)
+    if semantic:
+        _require_vectors(connection, state, semantic[0])
     loaded_reranker = _reranker(reranker, state) if reranker else None
-    runs: dict[str, _Run] = {}
-    on_query(0, len(query_set.queries))
-    for judged in query_set.queries:
-        runs[judged.id] = _run(connection, loaded_reranker, judged, modes, ranking)
-        on_query(len(runs), len(query_set.queries))
-    modes = (*modes, RERANK) if loaded_reranker else tuple(modes)
-    metrics = {
-        mode: _metrics(query_set, {query_id: run.found[mode] for query_id, run in runs.items()})
-        for mode in modes
-    }
     titles = {_folded(title) for (title,) in connection.execute("select title from notes") if title}
+    outcomes: list[Outcome] = []
+    on_query(0, len(query_set.queries))
+    for query in query_set.queries:
+        shape = _shape(query.text, titles)
+        outcomes.append(_measure(connection, query, shape, modes, ranking, loaded_reranker))
+        on_query(len(outcomes), len(query_set.queries))
+    pending = engine.pending_notice(state) if semantic else None
     return Evaluation(
         name=query_set.name,
-        modes=modes,
-        outcomes=tuple(
-            Outcome(
-                judged.id,
-                judged.text,
-                _shape(judged.text, titles),
-                runs[judged.id].embed_milliseconds,
-                {
-                    mode: {
-                        **metrics[mode][judged.id],
-                        MILLISECONDS: runs[judged.id].milliseconds[mode],
-                    }
-                    for mode in modes
-                },
-            )
-            for judged in query_set.queries
-        ),
+        modes=(*modes, RERANK) if loaded_reranker else tuple(modes),
+        outcomes=tuple(outcomes),
         left_out=query_set.left_out,
         notes=database.count_notes(connection),
-        model=state.model if embedder else None,
-        notices=tuple(filter(None, [engine.pending_notice(state) if embedder else None])),
+        model=state.model if semantic else None,
+        notices=(pending,) if pending else (),
     )
 
 
-@dataclass
-class _Run:
-    """A query's results and times by mode."""
+def as_text(evaluations: Sequence[Evaluation]) -> str:
+    """Return a table for each evaluation, and one of the means if there are several."""
+    parts = ["\n".join(_evaluation_lines(evaluation)) for evaluation in evaluations]
+    if len(evaluations) > 1:
+        parts.append("\n".join(_mean_lines(evaluations)))
+    return "\n\n".join(parts)
 
-    found: dict[str, list[int]] = field(default_factory=dict)
-    milliseconds: dict[str, float] = field(default_factory=dict)
-    embed_milliseconds: float | None = None
+
+def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """Return everything that was measured, down to the single query."""
+    return {
+        "collections": [
+            {
+                "name": evaluation.name,
+                "notes": evaluation.notes,
+                "model": evaluation.model,
+                "left_out": evaluation.left_out,
+                "notices": evaluation.notices,
+                "embed_ms": evaluation.embed_ms,
+                **_summary(evaluation),
+                "by_shape": {shape: _summary(part) for shape, part in evaluation.by_shape.items()},
+                "per_query": [asdict(outcome) for outcome in evaluation.outcomes],
+            }
+            for evaluation in evaluations
+        ],
+        "mean": _means(evaluations),
+    }
 
 
-def _run(
+# --- one query
+
+
+def _measure(
     connection: sqlite3.Connection,
-    reranker: Reranker | None,
-    judged: JudgedQuery,
+    query: JudgedQuery,
+    shape: str,
     modes: Sequence[str],
     ranking: Ranking,
-) -> _Run:
-    """All modes of a query in a row: what slows the machine for a while slows them alike."""
-    run = _Run()
+    reranker: Reranker | None,
+) -> Outcome:
+    """Run all modes in a row: what slows the machine for a while slows them alike."""
+    values: dict[str, dict[str, float]] = {}
+    embed_milliseconds = None
     for mode in modes:
-        pipeline = Pipeline(SearchRequest(parse(judged.text, mode), ranking, size=RESULTS))
+        pipeline = Pipeline(SearchRequest(parse(query.text, mode), ranking, size=RESULTS))
         pipeline.plan(connection)
         pipeline.embed()
         pipeline.retrieve(connection)
         seconds, results = pipeline.laps.seconds, pipeline.results
         if engine.is_semantic(pipeline.planned.query):
             # The modes after the first find the vector in the embedder's cache.
-            run.embed_milliseconds = run.embed_milliseconds or seconds["embed"] * 1000
-        run.milliseconds[mode] = (seconds["plan"] + seconds["sql"]) * 1000
-        run.found[mode] = [hit.id for hit in results.hits]
+            embed_milliseconds = embed_milliseconds or seconds["embed"] * 1000
+        milliseconds = (seconds["plan"] + seconds["sql"]) * 1000
+        values[mode] = {**_metrics(query, results.hits), MILLISECONDS: milliseconds}
     if reranker:
         started = time.perf_counter()
         reranked = rerank.rerank(results.hits, results.query.meaning, reranker)
-        run.milliseconds[RERANK] = run.milliseconds[mode] + _milliseconds_since(started)
-        run.found[RERANK] = [hit.id for hit in reranked.hits]
-    return run
+        milliseconds += (time.perf_counter() - started) * 1000
+        values[RERANK] = {**_metrics(query, reranked.hits), MILLISECONDS: milliseconds}
+    return Outcome(query.id, query.text, shape, embed_milliseconds, values)
 
 
-def _embedder(
-    connection: sqlite3.Connection, state: database.State, modes: Sequence[str]
-) -> Embedder | None:
-    """The sidecar's model, loaded; None if no mode needs it. Falling back to words would measure something else."""
-    trials = _trials(modes)
-    if not trials:
-        return None
+def _require_vectors(connection: sqlite3.Connection, state: database.State, mode: str) -> None:
+    """Load the index's model: falling back to words would measure something else.
+
+    :raises EvaluationError: if there are no vectors, or the model can't be had
+    """
     obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
     if obstacle is None and state.model is not None:
         embedder = registry.get_embedder(state.model)
-        obstacle = engine.embed_query(state, embedder, trials[0])
+        obstacle = engine.embed_query(state, embedder, parse("warm up", mode))
         if obstacle is None:
-            return embedder
+            return
     raise EvaluationError(
-        f"The mode {trials[0].mode} can't be measured. {obstacle or 'The index is empty.'}\n"
+        f"The mode {mode} can't be measured. {obstacle or 'The index is empty.'}\n"
         "To measure the search by words alone, use --mode keyword."
     )
 
 
 def _reranker(name: str, state: database.State) -> Reranker:
-    """:raises EvaluationError: if there is none of this name, or its model can't be had"""
     try:
         reranker = get_reranker(name, registry.get_embedder(state.model) if state.model else None)
         reranker.load()
@@ -299,48 +291,45 @@ def _reranker(name: str, state: database.State) -> Reranker:
     return reranker
 
 
-def _trials(modes: Sequence[str]) -> list[Query]:
-    """A query in each of the modes that search by meaning."""
-    trials = [parse("warm up", mode) for mode in modes]
-    return [trial for trial in trials if engine.is_semantic(trial)]
-
-
-def _metrics(query_set: QuerySet, found: dict[str, list[int]]) -> dict[str, dict[str, float]]:
-    """Query's id → metric → value."""
+def _metrics(query: JudgedQuery, hits: Sequence[Hit]) -> dict[str, float]:
     import pytrec_eval
 
-    grades = {
-        query.id: {str(note): grade for note, grade in query.grades.items()}
-        for query in query_set.queries
-    }
-    judge = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut.10", "recall.10,100", "recip_rank"})
-    whole = judge.evaluate(_scores(found, RESULTS))
+    # Ranks as scores that fall by one: trec_eval sorts by score, and breaks ties in its own way.
+    scores = {str(hit.id): float(-rank) for rank, hit in enumerate(hits[:RESULTS])}
+    grades = {str(note): grade for note, grade in query.grades.items()}
+    measures = {"ndcg_cut.10", "recall.10,100", "recip_rank"}
+    judge = pytrec_eval.RelevanceEvaluator({query.id: grades}, measures)
+    [whole] = judge.evaluate({query.id: scores}).values()
     # trec_eval's reciprocal rank has no cut: it gets ten results.
-    first_ten = judge.evaluate(_scores(found, 10))
+    [first_ten] = judge.evaluate({query.id: dict(list(scores.items())[:10])}).values()
     return {
-        query_id: {
-            "nDCG@10": whole[query_id]["ndcg_cut_10"],
-            "Recall@10": whole[query_id]["recall_10"],
-            "Recall@100": whole[query_id]["recall_100"],
-            "MRR@10": first_ten[query_id]["recip_rank"],
-        }
-        for query_id in grades
+        "nDCG@10": whole["ndcg_cut_10"],
+        "Recall@10": whole["recall_10"],
+        "Recall@100": whole["recall_100"],
+        "MRR@10": first_ten["recip_rank"],
     }
 
 
-def _scores(found: dict[str, list[int]], depth: int) -> dict[str, dict[str, float]]:
-    """Ranks as scores that fall by one: trec_eval sorts by score, and would break ties in its own way."""
-    return {
-        query: {str(note): float(-rank) for rank, note in enumerate(notes[:depth])}
-        for query, notes in found.items()
-    }
+def _shape(text: str, titles: set[str]) -> str:
+    if _folded(text) in titles:
+        return "title"
+    if len(text.split()) <= MAX_KEYWORDS and not text.rstrip().endswith("?"):
+        return "keywords"
+    return "question or sentence"
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+# --- all queries
 
 
 def _difference(values: list[float], others: list[float]) -> tuple[float, float]:
-    """The mean difference of paired values and its two-sided p, by Fisher's randomization test.
+    """Return the mean difference of paired values and its two-sided p.
 
-    Smucker, Allan and Carterette, "A comparison of statistical significance tests for information retrieval
-    evaluation", CIKM 2007.
+    By Fisher's randomization test: Smucker, Allan and Carterette, "A comparison of statistical
+    significance tests for information retrieval evaluation", CIKM 2007.
     """
     import numpy
     from scipy.stats import permutation_test
@@ -360,21 +349,98 @@ def _difference(values: list[float], others: list[float]) -> tuple[float, float]
     return float(differences.mean()), float(test.pvalue)
 
 
-def _shape(text: str, titles: set[str]) -> str:
-    if _folded(text) in titles:
-        return "title"
-    if len(text.split()) <= KEYWORDS_AT_MOST and not text.rstrip().endswith("?"):
-        return "keywords"
-    return "question or sentence"
+def _means(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
+    return {
+        mode: {
+            value: fmean(evaluation.mean(mode, value) for evaluation in evaluations)
+            for value in (*METRICS, MILLISECONDS)
+        }
+        for mode in evaluations[0].modes
+    }
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+def _summary(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "queries": len(evaluation.outcomes),
+        "modes": _means([evaluation]),
+        "against_better_leg": [
+            {
+                "mode": comparison.mode,
+                "leg": comparison.baseline,
+                "difference": comparison.difference,
+                "p": comparison.p,
+            }
+            for comparison in evaluation.comparisons
+        ],
+    }
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+# --- text
 
 
-def _milliseconds_since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000
+def _evaluation_lines(evaluation: Evaluation) -> list[str]:
+    count = len(evaluation.outcomes)
+    head = f"{evaluation.name}: " + ("1 query" if count == 1 else f"{count:,} queries")
+    if evaluation.left_out:
+        head += f" ({evaluation.left_out:,} more without a known answer)"
+    head += f", {counted(evaluation.notes, 'note')}"
+    if evaluation.model:
+        head += f", {evaluation.model}"
+    times = f"The times are for {RESULTS} results"
+    if embed := evaluation.embed_ms:
+        times += f"; where meaning takes part, the query's vector takes {embed:.1f} ms more"
+    lines = [head, *evaluation.notices, "", *_metrics_table([evaluation]), f"{times}."]
+    for comparison in evaluation.comparisons:
+        better = f"the better retriever ({comparison.baseline})"
+        lines.append(f"{comparison.mode} against {better}: {comparison}")
+    if reranked := evaluation.reranked:
+        lines.append(f"{reranked.mode} against {reranked.baseline}: {reranked}")
+    if shapes := evaluation.by_shape:
+        lines += ["", *_shape_table(evaluation, shapes)]
+    return lines
+
+
+def _mean_lines(evaluations: Sequence[Evaluation]) -> list[str]:
+    lines = [f"Mean of {len(evaluations)} collections", "", *_metrics_table(evaluations)]
+    for number, comparison in enumerate(evaluations[0].comparisons):
+        differences = {
+            evaluation.name: evaluation.comparisons[number].difference for evaluation in evaluations
+        }
+        worst = min(differences, key=differences.__getitem__)
+        lines.append(
+            f"{comparison.mode} against the better retriever of each: "
+            f"{fmean(differences.values()):+.3f}, "
+            f"at worst {differences[worst]:+.3f} ({worst})"
+        )
+    return lines
+
+
+def _metrics_table(evaluations: Sequence[Evaluation]) -> list[str]:
+    rows = [
+        [mode, *(f"{means[metric]:.3f}" for metric in METRICS), f"{means[MILLISECONDS]:.1f}"]
+        for mode, means in _means(evaluations).items()
+    ]
+    return _table(["", *METRICS, MILLISECONDS], rows)
+
+
+def _shape_table(evaluation: Evaluation, shapes: dict[str, Evaluation]) -> list[str]:
+    rows = []
+    for shape, part in shapes.items():
+        row = [shape, f"{len(part.outcomes):,}"]
+        row += [f"{part.mean(mode, 'nDCG@10'):.3f}" for mode in part.modes]
+        row += [f"{comparison} ({comparison.baseline})" for comparison in part.comparisons]
+        rows.append(row)
+    against = [f"{comparison.mode} - better retriever" for comparison in evaluation.comparisons]
+    return _table(["nDCG@10", "queries", *evaluation.modes, *against], rows)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Return lines of equal columns, the first of which is flush left."""
+    widths = [max(map(len, column)) for column in zip(header, *rows)]
+    return [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in [header, *rows]
+    ]

@@ -1,6 +1,6 @@
-"""Retrieval test collections: folders with ``corpus.jsonl``, ``queries.jsonl`` and ``qrels.tsv``, as BEIR has them.
+"""Test collections of the BEIR format: folders with corpus.jsonl, queries.jsonl and qrels.tsv.
 
-The documents become notes of a sidecar of their own, which is kept, so that they are embedded once.
+The documents become the notes of an index file of their own, which is kept: they are embedded once.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from ..index import indexer
 from ..notes import Note, counted, without_title_line
 from ..sources import SourceError
 from ..sqlite import sqlite3
-from . import EvaluationError
-from .judgments import JudgedQuery, QuerySet
+from .judgments import EvaluationError, JudgedQuery, QuerySet
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
 
-# Documents without a title get their first line as one, cut to what a title bears.
+# Characters of the first line, which is the title of documents without one.
 TITLE_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
 class Collection:
-    """The queries of a collection and what they should find; its documents stay in their file."""
+    """The queries of a collection and their answers; its documents stay in their file."""
 
     folder: Path
     queries: dict[str, str]  # id → text
@@ -39,16 +38,17 @@ class Collection:
         return self.folder.resolve().name
 
     def judged_queries(self, connection: sqlite3.Connection) -> QuerySet:
-        """The queries, their answers found among the notes of a sidecar by their keys.
+        """Return the queries, with the notes that have the keys of their answers.
 
-        :raises EvaluationError: if a document that should be found isn't there, or no query has an answer
+        :raises EvaluationError: if such a note is missing, or no query has an answer
         """
         ids = dict(connection.execute("select key, id from notes"))
         documents = dict.fromkeys(key for grades in self.qrels.values() for key in grades)
         if missing := [key for key in documents if key not in ids]:
             raise EvaluationError(
-                f"{self.folder / QRELS} names {counted(len(missing), 'document')} that the index doesn't have, such as "
-                f"{missing[0]!r}. The notes' keys have to be the ids of the collection's documents."
+                f"{self.folder / QRELS} names {counted(len(missing), 'document')} that the index "
+                f"doesn't have, such as {missing[0]!r}. The notes' keys have to be the ids of the "
+                "collection's documents."
             )
         queries = [
             JudgedQuery(
@@ -67,7 +67,7 @@ class Collection:
 
 
 class Corpus:
-    """The source for the documents of a collection: notes whose keys are the documents' ids."""
+    """The documents of a collection as a source of notes, whose keys are the documents' ids."""
 
     app = ""
     name = "collection"
@@ -97,7 +97,7 @@ class Corpus:
 
 
 def read_collection(folder: Path) -> Collection:
-    """The queries and judgments of the collection in a folder.
+    """Read the queries and judgments of the collection in a folder.
 
     :raises SourceError: if a file is missing, or isn't in the format
     """
@@ -112,7 +112,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def default_cache() -> Path:
-    """Where the sidecars of collections are kept when nobody says otherwise."""
+    """Return the folder that keeps the collections' index files by default."""
     from platformdirs import user_cache_path
 
     return user_cache_path("datasette-bear-search", appauthor=False) / "collections"
@@ -126,7 +126,7 @@ def index_collection(
     semantic: bool,
     on_embedded: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """The sidecar of a collection in the folder ``cache``; it is made, or brought up to date, if need be.
+    """Make or update a collection's index file in the folder ``cache``; return its path.
 
     :param semantic: whether it needs vectors
     :raises SourceError: if the documents can't be read
@@ -150,7 +150,6 @@ def index_collection(
 
 
 def _note(key: str, title: str, text: str) -> Note:
-    """A document as Bear would keep it: the title is the text's first line."""
     title = title.strip()
     if title:
         text = f"# {title}\n{text}"
@@ -160,7 +159,7 @@ def _note(key: str, title: str, text: str) -> Note:
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where it stands and what it is, of each JSON object in a file."""
+    """Yield each JSON object of a file, with the place where it stands."""
     with open(_existing(path), encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -189,8 +188,8 @@ def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
                 qrels.setdefault(query, {})[document] = int(grade)
             except ValueError:
                 raise SourceError(
-                    f"{path}, line {number}: this is not a query's id, a document's id and a whole number, with tabs "
-                    "between them."
+                    f"{path}, line {number}: this is not a query's id, a document's id and a whole "
+                    "number, with tabs between them."
                 ) from None
     return qrels
 

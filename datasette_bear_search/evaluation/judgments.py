@@ -1,7 +1,4 @@
-"""Queries whose answers are known: what a judgment is, and those that a person stored in the sidecar.
-
-A judgment says that a note was what somebody looked for with a query, or that it was not.
-"""
+"""Judgments: that a note is what somebody looked for with a query, or that it isn't."""
 
 from __future__ import annotations
 
@@ -10,16 +7,16 @@ from dataclasses import dataclass
 
 from ..sqlite import sqlite3
 
+# The grades that a person gives.
 THIS_WAS_IT = 1
 NOT_IT = 0
 
-# A query is as long as what the search reads of it; a pasted book needn't be kept.
+# Characters of a query that are kept: no more than the search reads of it.
 QUERY_CHARACTERS = 1000
 
-HOW_TO_JUDGE = (
-    "Open the search page with: datasette bear-serve. Search as you always do, and press “Right note” below the note "
-    "that you were looking for."
-)
+
+class EvaluationError(Exception):
+    """Nothing can be measured; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +39,22 @@ class QuerySet:
 
     name: str
     queries: tuple[JudgedQuery, ...]
-    left_out: int  # queries for which no answer is known
+    left_out: int  # queries without a known answer
 
 
 def normalized(query: str) -> str:
-    """A query in the form in which it is judged: the same words, however they are spaced."""
+    """Return the form in which a query is judged: the same words, however they are spaced."""
     return " ".join(query.split())[:QUERY_CHARACTERS]
 
 
 def store(connection: sqlite3.Connection, query: str, source: str, key: str, grade: int) -> None:
-    """Remember whether a note answers a query, in place of what was said before."""
+    """Keep whether a note answers a query, in place of an earlier judgment."""
     connection.execute(
         """
         insert into judgments (query, source, key, grade, judged)
         values (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
-        on conflict (query, source, key) do update set grade = excluded.grade, judged = excluded.judged
+        on conflict (query, source, key)
+        do update set grade = excluded.grade, judged = excluded.judged
         """,
         [normalized(query), source, key, grade],
     )
@@ -71,7 +69,7 @@ def forget(connection: sqlite3.Connection, query: str, source: str, key: str) ->
 
 
 def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], int]:
-    """What was said about a query: (source, key) → grade."""
+    """Return the judgments of a query: (source, key) → grade."""
     rows = connection.execute(
         "select source, key, grade from judgments where query = ?", [normalized(query)]
     )
@@ -79,7 +77,10 @@ def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], 
 
 
 def judged_queries(connection: sqlite3.Connection) -> QuerySet:
-    """Every query that was judged. Judgments of notes that are no longer indexed don't count."""
+    """Return every judged query. Judgments of notes that are no longer indexed don't count.
+
+    :raises EvaluationError: if no query has an answer
+    """
     grades_by_query: dict[str, dict[int, int]] = {}
     for query, note_id, grade in connection.execute(
         """
@@ -94,4 +95,10 @@ def judged_queries(connection: sqlite3.Connection) -> QuerySet:
             known[note_id] = grade
     queries = [JudgedQuery(query, query, known) for query, known in grades_by_query.items()]
     answered = tuple(query for query in queries if query.has_answer)
+    if not answered:
+        raise EvaluationError(
+            "No note was found to be the right one yet. Open the search page with: "
+            "datasette bear-serve. Search as you always do, and press “Right note” below the note "
+            "that you were looking for."
+        )
     return QuerySet("Your judgments", answered, len(queries) - len(answered))

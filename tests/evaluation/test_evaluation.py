@@ -16,7 +16,7 @@ from datasette_bear_search import evaluation
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.evaluation import judgments, report
+from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.index import database
 from datasette_bear_search.search import engine
@@ -121,20 +121,20 @@ def test_means_are_over_all_queries(collection, bear_eval):
     assert measured(result)["modes"]["keyword"]["nDCG@10"] == pytest.approx(sum(values) / 3)
 
 
-def test_the_table_has_a_row_a_mode_and_compares_with_the_better_leg(collection, bear_eval):
+def test_the_table_has_a_row_a_mode_and_compares_with_the_better_retriever(collection, bear_eval):
     text = bear_eval(collection()).stdout
     assert f"animals: 3 queries, 16 notes, {TINY}" in text
     header, *rows = (line.split() for line in text.splitlines()[2:6])
     assert header == ["nDCG@10", "Recall@10", "Recall@100", "MRR@10", "ms/query"]
     assert [row[0] for row in rows] == ["keyword", "semantic", "hybrid"]
     assert "the query's vector takes" in text
-    assert "hybrid against the better leg (" in text
+    assert "hybrid against the better retriever (" in text
 
 
 def test_a_single_mode_is_not_compared(collection, bear_eval):
     text = bear_eval(collection(), "--mode", "hybrid").stdout
     assert "keyword" not in text
-    assert "better leg" not in text
+    assert "better retriever" not in text
 
 
 def test_several_collections_end_with_their_mean(collection, bear_eval):
@@ -145,7 +145,7 @@ def test_several_collections_end_with_their_mean(collection, bear_eval):
     assert data["mean"]["keyword"]["MRR@10"] == pytest.approx(sum(means) / 2)
     text = bear_eval(collection(), other).stdout
     assert "Mean of 2 collections" in text
-    assert "hybrid against the better leg of each" in text
+    assert "hybrid against the better retriever of each" in text
 
 
 def test_queries_without_an_answer_are_left_out_and_counted(collection, bear_eval):
@@ -390,15 +390,15 @@ def test_a_mode_that_is_better_for_every_query_is_significantly_better(index, mo
     finding(monkeypatch, {"keyword": [2, 1], "semantic": [3, 2, 1], "hybrid": [1]})
     result = evaluation.evaluate(index, query_set(*[{1: 1}] * 12))
     [comparison] = result.comparisons
-    assert comparison.leg == "keyword"
+    assert comparison.baseline == "keyword"
     assert comparison.difference == pytest.approx(1 - 1 / log2(3))
     # Of the 2^12 ways to exchange the pairs, only two give so large a difference.
     assert comparison.p == pytest.approx(2 / 2**12, abs=0.001)
-    assert "(keyword): +0.369, p < 0.001" in report.as_text([result])
+    assert "(keyword): +0.369, p < 0.001" in evaluation.as_text([result])
 
 
 def test_queries_are_told_apart_by_their_shape_when_there_are_enough(index, monkeypatch):
-    monkeypatch.setattr(evaluation, "QUERIES_OF_A_SHAPE", 2)
+    monkeypatch.setattr(evaluation, "MIN_QUERIES_OF_A_SHAPE", 2)
     finding(monkeypatch, {"keyword": [1], "semantic": [2, 1], "hybrid": [1]})
     texts = [
         "roof",  # the title of a note
@@ -419,4 +419,4 @@ def test_queries_are_told_apart_by_their_shape_when_there_are_enough(index, monk
         "keywords": 2,
         "question or sentence": 3,
     }
-    assert "question or sentence        3" in report.as_text([result])
+    assert "question or sentence        3" in evaluation.as_text([result])

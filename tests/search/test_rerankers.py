@@ -20,7 +20,6 @@ from datasette_bear_search.embeddings.rerankers import (
     Reranker,
     get_reranker,
 )
-from datasette_bear_search.evaluation import report
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.search import rerank as reranking
 from datasette_bear_search.search.rerank import TOP, blended, rerank
@@ -346,7 +345,7 @@ def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
     assert measured.reranked.difference == pytest.approx(
         measured.mean("rerank", "nDCG@10") - measured.mean("hybrid", "nDCG@10")
     )
-    assert "\nrerank against hybrid: " in report.as_text([measured])
+    assert "\nrerank against hybrid: " in evaluation.as_text([measured])
 
 
 @pytest.mark.parametrize(
