@@ -1,4 +1,4 @@
-"""Dates as people write them → the span that they mean, in local time. The sidecar's own dates are in UTC."""
+"""Dates as people write them → spans in local time; in the index file they are in UTC."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NAMED = r"(this|last) (week|month|year)"
 
 
 def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
-    """The span that a date means, from its first moment to the first moment after it.
+    """Return the span that a date means: its first moment and the first moment after it.
 
-    ``2024`` is a year, ``2024-05`` a month, ``2024-05-31``, ``today`` and ``yesterday`` a day, ``last week`` one from
-    Monday to Sunday, ``3 weeks ago`` such a week, too; ``7d`` is the last seven days, up to now; a time is itself.
-    Between words, a hyphen is as good as a space.
+    ``2024`` is a year, ``2024-05`` a month, ``2024-05-31``, ``today`` and ``yesterday`` a day;
+    ``last week`` and ``3 weeks ago`` are weeks from Monday to Sunday, ``7d`` the last seven days,
+    up to now; a time is itself. Between words, a hyphen is as good as a space.
 
     :raises ValueError: if it isn't a date
     """
@@ -49,23 +49,20 @@ def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
 
 
 def span(text: str, now: datetime | None = None) -> tuple[datetime | None, datetime | None]:
-    """The first moment that a date or a range of dates means, and the first after it; None where it is open.
+    """Return the first moment of a date or range, and the first after it; None: it is open.
 
-    A range is ``2024..2025-03`` (both ends are in it), ``2024-05..``, ``..2024``, ``>2024-05``, ``>=2024-05``,
-    ``<2024`` or ``<=2024``.
+    A range is ``2024..2025-03`` (both ends are in it), ``2024-05..``, ``..2024``, ``>2024-05``,
+    ``>=2024-05``, ``<2024`` or ``<=2024``.
 
     :raises ValueError: if it is neither, or if the range ends before it begins
     """
     text = text.strip()
     if text.startswith(("<", ">")):
         comparison = text[: 2 if text[1:2] == "=" else 1]
-        start, end = period(text[len(comparison) :], now)
-        return {
-            ">": (end, None),
-            ">=": (start, None),
-            "<": (None, start),
-            "<=": (None, end),
-        }[comparison]
+        low, high = period(text[len(comparison) :], now)
+        if comparison.startswith(">"):
+            return (low if comparison == ">=" else high), None
+        return None, (high if comparison == "<=" else low)
     first, dots, last = text.partition("..")
     if not dots:
         return period(text, now)
@@ -77,7 +74,7 @@ def span(text: str, now: datetime | None = None) -> tuple[datetime | None, datet
 
 
 def utc(moment: datetime) -> str:
-    """A moment (without time zone: local) as the sidecar writes it.
+    """Return a moment (without time zone: local) as the index file writes it.
 
     :raises ValueError: outside the years that a computer's clock can name
     """
@@ -88,7 +85,7 @@ def utc(moment: datetime) -> str:
 
 
 def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
-    """The whole day, week, month or year that lies so many of them back."""
+    """Return the whole day, week, month or year that lies so many of them back."""
     start = {
         "day": today,
         "week": today - timedelta(days=today.weekday()),
@@ -100,7 +97,7 @@ def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
 
 
 def _units_back(moment: datetime, unit: str, count: int) -> datetime:
-    """The same time of day so many units before; in a month that is too short, its last day."""
+    """Return the same time so many units before; in too short a month its last day."""
     if unit in ("day", "week"):
         return moment - timedelta(days=count * (7 if unit == "week" else 1))
     year, month = divmod(

@@ -50,7 +50,7 @@ class Filter(NamedTuple):
     label: str = ""  # on a chip; {} is the value
     opposite: str = ""  # on the chip of a state that is denied
     help: str = ""  # for commands and agents
-    takes: str = ""  # what the operator takes, for people
+    value: str = ""  # what its values are, for people: "a tag such as work/projects"
     example: str = ""
     choices: Mapping[str, Choice] = {}
     normalized: Callable[[str], str] = str  # how texts are compared; what becomes "" is no value
@@ -69,6 +69,11 @@ class Filter(NamedTuple):
     def operator(self) -> str:
         """What is typed before the colon."""
         return "is" if self.kind == "state" else self.name.replace("_", "-")
+
+    @property
+    def takes(self) -> str:
+        """What it takes, for people."""
+        return self.value or f"one of {', '.join(self.choices)}"
 
     @property
     def title(self) -> str:
@@ -115,7 +120,7 @@ _ROWS = (
         "where tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0'))",
         label="#{}",
         help="With this tag or one nested below it; several: all",
-        takes="a tag such as work/projects",
+        value="a tag such as work/projects",
         example="work/projects",
         normalized=fold_tag,
     ),
@@ -125,14 +130,14 @@ _ROWS = (
         "lower(source) = lower({0})",
         label="from {}",
         help="Of this source, such as bear; several: any",
-        takes="the name of a source such as bear",
+        value="the name of a source such as bear",
         example="bear",
         any_of=True,
-        completions="select source, count(*) as n from notes group by source order by n desc, source",
+        completions="select source, count(*) from notes group by source order by 2 desc, 1",
         in_form=False,
     ),
-    Filter("created", "date", help=_DATES, takes=_A_DATE, example="2023"),
-    Filter("modified", "date", help=_DATES, takes=_A_DATE, example="2024-05"),
+    Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
+    Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05"),
     Filter("pinned", "state"),
     Filter("archived", "state"),
     Filter("trashed", "state", in_form=False),
@@ -157,6 +162,7 @@ _ROWS = (
         "has",
         "choice",
         label="has {}",
+        example="todo",
         choices={
             "todo": Choice("with to-dos", "todos_open > 0"),
             "image": Choice("with images", "has_image"),
@@ -175,49 +181,29 @@ _ROWS = (
         "where lower({0}) in (lower(links.title), lower(target.title)))",
         label="links to {}",
         help="With a link to the note of this title; several: all",
-        takes="the title of a note",
+        value="the title of a note",
         example="Title of a note",
     ),
 )
 FILTERS = {row.name: row for row in _ROWS}
 
-# "in:title" is no filter by itself, but says where the words are looked for.
+# Of "in:"; "in:title" is no filter by itself, but says where the words are looked for.
 PLACES = {"archive": "archived", "trash": "trashed"}
 
 
-class Operator(NamedTuple):
-    """What can be typed before a colon."""
-
-    kind: Kind
-    takes: str  # for people
-    example: str
-    choices: tuple[str, ...] = ()
-
-
 @cache
-def operators() -> dict[str, Operator]:
-    """Return the operators of the search box by name."""
-    states = tuple(row.name for row in FILTERS.values() if row.kind == "state")
-    known = {}
-    for row in FILTERS.values():
-        choices = states if row.kind == "state" else tuple(row.choices)
-        known[row.operator] = Operator(
-            row.kind,
-            row.takes or _one_of(choices),
-            row.example or choices[0],
-            choices,
-        )
-    places = ("title", *PLACES)
+def operators() -> dict[str, Filter]:
+    """Return the filter behind each name that can be typed before a colon."""
+    rows = FILTERS.values()
+    states = {row.name: Choice(row.label, row.condition) for row in rows if row.kind == "state"}
+    places = {name: states[state] for name, state in PLACES.items()}
+    is_state = Filter("is", "choice", choices=states, example="pinned")
     return {
-        **known,
-        "before": Operator("date", _A_DATE, "2024"),
-        "after": Operator("date", _A_DATE, "last-week"),
-        "in": Operator("choice", _one_of(places), "title", places),
+        **{row.operator: is_state if row.kind == "state" else row for row in rows},
+        "in": Filter("in", "choice", choices={"title": Choice("", ""), **places}, example="title"),
+        "before": FILTERS["modified"]._replace(example="2024"),
+        "after": FILTERS["modified"]._replace(example="last-week"),
     }
-
-
-def _one_of(choices: Sequence[str]) -> str:
-    return f"one of {', '.join(choices)}"
 
 
 class InvalidParameter(ValueError):
@@ -265,24 +251,23 @@ class Filters:
     def for_programs(self) -> dict[str, Any]:
         """Return what is demanded, by the names that the JSON API has."""
         demands: dict[str, Any] = {}
+        states = []
         for row in FILTERS.values():
             for name in row.parameters:
                 values = self.values.get(name, ())
-                if not values:
-                    continue
-                if row.kind == "date":
-                    demands[name] = values[0]
-                elif row.kind == "state":
-                    demands["states"] = (*demands.get("states", ()), name)
-                else:
-                    demands[_PLURALS.get(name, name)] = values
-        others = {
+                if values and row.kind == "state":
+                    states.append(name)
+                elif values:
+                    key = _JSON_NAMES.get(name, name)
+                    demands[key] = values[0] if row.kind == "date" else values
+        demands |= {
+            "states": tuple(states),
             "excluded": self.excluded,
             "required": self.required,
             "required_in_title": self.required_in_title,
             "without": [filters.for_programs() for filters in self.without],
         }
-        return demands | {name: value for name, value in others.items() if value}
+        return {name: value for name, value in demands.items() if value}
 
     def conditions(self) -> tuple[list[str], dict[str, str | int]]:
         """Return SQL conditions on the table ``notes``, and the values of their parameters."""
@@ -314,8 +299,7 @@ class Filters:
         return "source" in self.values or any(filters._names_source() for filters in self.without)
 
 
-# What the JSON API calls those that can have several values; its names stay.
-_PLURALS = {"tag": "tags", "source": "sources"}
+_JSON_NAMES = {"tag": "tags", "source": "sources"}  # programs know them by these
 
 
 def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
@@ -343,8 +327,7 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
             elif row.kind == "choice":
                 values = _unique(value.lower() for value in values)
                 if unknown := [value for value in values if value not in row.choices]:
-                    takes = _one_of(tuple(row.choices))
-                    raise InvalidParameter(f"{name} must be {takes}, not {unknown[0]!r}")
+                    raise InvalidParameter(f"{name} must be {row.takes}, not {unknown[0]!r}")
             found[name] = values
     return Filters(found, without=tuple(denied))
 
@@ -376,30 +359,27 @@ def read_operator(name: str, value: str, now: datetime | None = None) -> Filters
     :raises ValueError: if the value makes no sense there
     """
     value = value.strip()
-    if name in ("before", "after"):
-        # As in mail and as the parameter modified_after has it: from that date on.
-        start, _ = span(value, now)
-        if start is None:
-            raise ValueError(f"a range without a beginning has nothing {name} it")
-        return Filters({f"modified_{name}": (utc(start),)})
-    if name in ("in", "is"):
-        state = PLACES.get(value.lower(), "") if name == "in" else value.lower()
-        if state not in operators()["is"].choices:
-            raise ValueError(f"{name}:{value} is no state of a note")
-        return Filters({state: ("1",)})
-    row = FILTERS[name.replace("-", "_")]
+    if name == "in":
+        name, value = "is", PLACES.get(value.lower(), "")
+    row = operators()[name]
     if row.kind == "date":
-        ends = zip(row.parameters, span(value, now))
-        return Filters({parameter: (utc(moment),) for parameter, moment in ends if moment})
+        moments = span(value, now)
+        if name in ("before", "after"):
+            # As in mail and as the parameter modified_after has it: from that date on.
+            moments = (moments[0], None) if name == "after" else (None, moments[0])
+        bounds = {end: (utc(at),) for end, at in zip(row.parameters, moments) if at}
+        if not bounds:
+            raise ValueError(f"a range without a beginning has nothing {name} it")
+        return Filters(bounds)
     if row.kind == "choice":
         value = value.lower()
-        if value not in row.choices:
+        if value not in row.choices and name in FILTERS:
             value = value.removesuffix("s")  # has:images
         if value not in row.choices:
-            raise ValueError(f"{name}: has no {value!r}")
+            raise ValueError(f"{name}: takes {row.takes}")
     if not row.normalized(value):
         raise ValueError(f"{name}: has no value")
-    return Filters({row.name: (value,)})
+    return Filters({value: ("1",)} if name == "is" else {row.name: (value,)})
 
 
 def _both(name: str, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""FTS5's language: what its tokenizer makes of a text, and how a text is written into an expression."""
+"""FTS5's language: what its tokenizer makes of a text, expressions, and identifiers."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def tokens(text: str) -> list[str]:
-    """The words that FTS5 sees in a text."""
+    """Return the words that FTS5 sees in a text."""
     return _TOKEN.findall(text)
 
 
 def survives_tokenizer(text: str) -> bool:
-    """Whether FTS5 can tell a word or phrase from a shorter one: ``C++`` and ``.net`` are ``c`` and ``net`` to it."""
+    """Return whether FTS5 tells a text from a shorter one: to it ``C++`` is ``c``."""
     return text[:1].isalnum() and text[-1:].isalnum()
 
 
 def quoted(text: str) -> str:
-    """The text as a string of an FTS5 expression, in which nothing is syntax."""
+    """Return the text as a string of an FTS5 expression, in which nothing is syntax."""
     return '"' + text.replace('"', '""') + '"'
 
 
 def starting_with(text: str) -> str:
-    """The expression for words that begin with the text; of several words, the last one."""
+    """Return the expression for words that begin with the text; of several, the last one."""
     return quoted(text) + "*"
 
 
 def any_of(expressions: Iterable[str]) -> str | None:
-    """The expression for what one of these matches; None without any."""
+    """Return the expression for what one of these matches; None without any."""
     return " OR ".join(dict.fromkeys(expressions)) or None
 
 
-# Which words are names of one particular thing: file names, versions, dates, ISBNs, error codes, ``C++``.
-#
-# Such a word is looked for as it stands, and a note that has it comes first. A word of ordinary language must not be
-# taken for one, or whatever note contains it would come before better answers.
+# --- Identifiers: file names, versions, dates, ISBNs, error codes, C++. They are looked for as they
+# are written and come first, so that no word of ordinary language may be taken for one.
 
-# A number of so many digits is an ISBN, a ticket, a telephone: no year and no amount.
+# Digits of an ISBN, a ticket, a telephone; fewer may be a year or an amount.
 LONG_NUMBER = 5
-# Letters mixed with digits are a code from so many characters on: E404 and utf8, not B2 or h2o.
+# Characters of a code of letters and digits: E404 and utf8, not B2 or h2o.
 SHORTEST_CODE = 4
 
-# Signs that stand inside of identifiers. Between words of a sentence stand others: don't, a…b, this—that.
+# Signs inside of identifiers. Words of a sentence have others: don't, a…b, this—that.
 _JOINING = set("-‐‑./\\:_@+#&=~%")
 # Between letters, these also join ordinary words: well-known, and/or.
 _HYPHENS = set("-‐‑/")
@@ -56,7 +54,7 @@ _NAMED_BY_SIGNS = r"(?:[.@$~/\\]|--)[^\W\d_].*|.*[^\W\d_](?:\+|\+\+|#)"
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word, without the punctuation around it, names one particular thing."""
+    """Return whether a word, without the punctuation around it, names one thing."""
     parts = tokens(word)
     if not parts:
         return False
@@ -74,12 +72,12 @@ def is_identifier(word: str) -> bool:
 
 
 def is_compound(word: str) -> bool:
-    """Whether a word is several, joined as identifiers are: one if it is all that was asked for."""
+    """Return whether a word is several, joined as in identifiers: alone it is one."""
     return len(tokens(word)) > 1 and _joints(word) <= _JOINING
 
 
 def _joints(word: str) -> set[str]:
-    """The signs between the first and the last letter or digit of a word."""
+    """Return the signs between the first and the last letter or digit of a word."""
     places = [place for place, character in enumerate(word) if character.isalnum()]
     return {sign for sign in word[places[0] : places[-1]] if not sign.isalnum()}
 

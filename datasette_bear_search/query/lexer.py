@@ -22,7 +22,7 @@ _COLOR = r"(?=.*\d)(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{8})"
 # Punctuation around a word. What can be a word's own is missing here: .net, #1, @anna, C++.
 _BEFORE = "([{<'‘’*_^`|,;:!?…¡¿–—"
 _AFTER = tuple(">'‘’*_^`|.,;:!?…–—-")
-_BRACKETS = (")(", "][", "}{")
+_BRACKETS = ((")", "("), ("]", "["), ("}", "{"))
 
 # Letters after a minus that still look like an option of a command.
 _LONGEST_OPTION = 2

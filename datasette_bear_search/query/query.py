@@ -39,7 +39,7 @@ class Query:
     is_boolean: bool = False
     in_title: bool = False
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
-    # FTS5 expression for what comes first, if it has the exact_substrings, too; None if nothing must
+    # FTS5 expression for what comes first, if it has the exact_substrings; None: nothing does
     exact: str | None = None
     mode: str = "auto"
     filters: Filters = field(default_factory=Filters)  # those of the text and those beside it
@@ -148,7 +148,7 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
     for word, other in replacements.items():
         if other and not other.endswith("*"):
             whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
-            meaning = re.sub(whole_word, lambda _, other=other: other, meaning)
+            meaning = re.sub(whole_word, other.replace("\\", r"\\"), meaning)
     return _with_expressions(
         replace(
             query,
@@ -258,7 +258,7 @@ def _match(query: Query) -> str | None:
     loose = []
     for word in (*query.identifiers, *query.words):
         tokens = fts5.tokens(word)
-        # The s of Anna's, the letters of V(D)J and the single digits of an ISBN say nothing by themselves.
+        # The s of Anna's, the letters of V(D)J and single digits of an ISBN say nothing alone.
         parts = [token for token in tokens if len(token) > 1 or not token.isascii()]
         # foo-bar as a whole counts more than foo and bar; but in a sentence it would count twice.
         counts_whole = word in query.identifiers or len(query.words) <= 2 or not parts

@@ -1,6 +1,6 @@
-"""What completes the text of the search box at the cursor: operators, their values, titles of notes. Needs no model.
+"""The text of the search box at the cursor → what completes it: operators, values, titles.
 
-What is offered is read from the operators themselves, and only what the scanner reads back as it was meant.
+It needs no model. Values are offered as the lexer reads them back as they were meant.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 
 from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
-from .filters import FILTERS, Filters, operators, read_operator
+from .filters import Filters, operators, read_operator
 from .lexer import QUOTES, tokenize
 from .query import MAX_CHARACTERS
 
@@ -21,28 +21,18 @@ MAX_VALUES = 8
 # Titles stand above results that show the same notes: a few, so as not to cover them.
 MAX_TITLES = 3
 
-# A single letter begins too much to be a help, and "is" and "in" are words of a sentence before they are operators.
+# A single letter begins too much, and "is" and "in" are words of a sentence first.
 SHORTEST_WORD = 2
 
-# Spans that people mean more often than they know how to write them. What they know, years and months, follows.
+# Spans that people mean more often than they know how to write them; years and months they know.
 SPANS = (
-    "today",
-    "yesterday",
-    "this-week",
-    "last-week",
-    "this-month",
-    "last-month",
-    "this-year",
-    "last-year",
-    "7d",
-    "30d",
-    "12m",
-)
+    "today yesterday this-week last-week this-month last-month this-year last-year 7d 30d 12m"
+).split()
 
-# The same note from a second source is found only once.
+# Of a note in several sources only one copy is found.
 _COPIES = "select id from notes where copy_of is not null"
 
-# Values of an operator, each with the number of notes that have it, or None where that isn't counted.
+# Values of a filter, each with the number of notes that have it; None: not counted.
 Values = Iterable[tuple[str, int | None]]
 
 
@@ -59,7 +49,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What may take the place of the text from ``start`` to before ``end``; the best come first."""
+    """What may replace the text from ``start`` to before ``end``; the best come first."""
 
     start: int
     end: int
@@ -80,8 +70,9 @@ class Typed:
 def suggest(
     connection: sqlite3.Connection, text: str, cursor: int, now: datetime | None = None
 ) -> Suggestions:
-    """What completes ``text`` where the cursor stands: before the character with that number.
+    """Return what completes the text at the cursor.
 
+    :param cursor: how many characters stand before it
     :param now: what "today" is reckoned from
     """
     typed = typed_at(text, cursor) if len(text) <= MAX_CHARACTERS else None
@@ -89,14 +80,14 @@ def suggest(
         return Suggestions(cursor, cursor)
     if typed.name:
         values = _values(connection, typed, now)
-        found = islice(_written(typed, values, text[typed.end :]), MAX_VALUES)
+        found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
-        found = [*_operators(typed), *_titles(connection, text)]
-    return Suggestions(typed.start, typed.end, tuple(found))
+        found = (*_operators(typed), *_titles(connection, text))
+    return Suggestions(typed.start, typed.end, found)
 
 
 def typed_at(text: str, cursor: int) -> Typed | None:
-    """What is being typed at the cursor; None in a phrase and where there is nothing to complete."""
+    """Return what is being typed; None in a phrase and inside of a word."""
     before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
     # The quotation mark that is still to come.
     closed = before + '"' * (before.count('"') % 2)
@@ -106,7 +97,7 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     start = tokens[-1].start
     start += before.startswith("-", start)
     typed, rest = before[start:], text[cursor:]
-    rest_of_word = len(re.match(r'"|[^\s()"]*', rest)[0])
+    rest_of_word = 1 if rest.startswith('"') else len(re.split(r'[\s()"]', rest, maxsplit=1)[0])
     if typed.startswith("#"):
         return Typed(typed[1:], start, cursor + rest_of_word, "tag", is_hash=True)
     name, colon, value = typed.partition(":")
@@ -119,21 +110,15 @@ def typed_at(text: str, cursor: int) -> Typed | None:
 
 
 def _operators(typed: Typed) -> list[Suggestion]:
-    """The operators whose names begin so; all of them if nothing is typed."""
+    """Return the operators whose names begin so; all of them if nothing is typed."""
     beginning = typed.value.lower()
+    is_long_enough = len(beginning) >= SHORTEST_WORD
     return [
-        Suggestion("operator", f"{name}:", detail=operator.takes, insert=f"{name}:")
-        for name, operator in operators().items()
+        Suggestion("operator", f"{name}:", detail=row.takes, insert=f"{name}:")
+        for name, row in operators().items()
         if not beginning
-        or (
-            len(beginning) >= SHORTEST_WORD
-            and name.startswith(beginning)
-            and len(name) > SHORTEST_WORD
-        )
+        or (is_long_enough and name.startswith(beginning) and len(name) > SHORTEST_WORD)
     ]
-
-
-# Values of operators
 
 
 def _values(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
@@ -141,18 +126,18 @@ def _values(connection: sqlite3.Connection, typed: Typed, now: datetime | None) 
         return _tags(connection, typed.value)
     if typed.name == "linked-to":
         return _linked_titles(connection, typed.value)
-    operator = operators()[typed.name]
-    if operator.kind == "date":
+    row = operators()[typed.name]
+    if row.kind == "date":
         return _dates(connection, typed, now)
-    values: Values = [(choice, None) for choice in operator.choices]
-    if completions := not operator.choices and FILTERS[typed.name.replace("-", "_")].completions:
-        values = connection.execute(completions)
+    values: Values = [(choice, None) for choice in row.choices]
+    if row.completions:
+        values = connection.execute(row.completions)
     beginning = typed.value.lower()
     return [(value, notes) for value, notes in values if value.lower().startswith(beginning)]
 
 
 def _tags(connection: sqlite3.Connection, typed: str) -> Values:
-    """Tags that begin so, or of which a part does; then those that have it anywhere."""
+    """Return tags that begin so, or a part of which does; then those that have it anywhere."""
     folded = fold_tag(typed)
     if typed.endswith("/"):
         folded += "/"  # only what is nested in it
@@ -197,11 +182,12 @@ def _tags(connection: sqlite3.Connection, typed: str) -> Values:
 def _dates(
     connection: sqlite3.Connection, typed: Typed, now: datetime | None
 ) -> Iterator[tuple[str, int]]:
-    """Spans, years and, once a year is typed, its months; none in which there is no note."""
+    """Yield spans, years and, once a year is typed, its months, if any note is of then."""
     # 2024.. and >= stay as they are: what follows them is a date again.
-    lead = re.match(r".*\.\.|[<>]=?|", typed.value)[0]
-    beginning = typed.value[len(lead) :].lower().replace(" ", "-")
-    years, months = _calendar(connection, typed.name)
+    beginning = re.sub(r"^(.*\.\.|[<>]=?)", "", typed.value)
+    lead = typed.value[: len(typed.value) - len(beginning)]
+    beginning = beginning.lower().replace(" ", "-")
+    years, months = _calendar(connection, operators()[typed.name].name)
     dates = [*years, *SPANS] if lead else [*SPANS, *years]
     if len(beginning) >= len("2024"):
         dates.extend(months)
@@ -216,9 +202,8 @@ def _dates(
             yield lead + date, notes
 
 
-def _calendar(connection: sqlite3.Connection, name: str) -> tuple[list[str], list[str]]:
-    """The years and months from the first note's to the last's, the latest first."""
-    column = FILTERS[name].name if name in FILTERS else "modified"
+def _calendar(connection: sqlite3.Connection, column: str) -> tuple[list[str], list[str]]:
+    """Return the years and months from the first note's to the last's, latest first."""
     first, last = connection.execute(
         f"select (select min({column}) from notes), (select max({column}) from notes)"
     ).fetchone()
@@ -230,8 +215,9 @@ def _calendar(connection: sqlite3.Connection, name: str) -> tuple[list[str], lis
 
 def _count(connection: sqlite3.Connection, filters: Filters) -> int:
     conditions, parameters = replace(filters, deduplicated=True).conditions()
-    where = " and ".join(conditions)
-    return connection.execute(f"select count(*) from notes where {where}", parameters).fetchone()[0]
+    sql = f"select count(*) from notes where {' and '.join(conditions)}"
+    [count] = connection.execute(sql, parameters).fetchone()
+    return int(count)
 
 
 _MOST_LINKED = f"""
@@ -245,7 +231,7 @@ _MOST_LINKED = f"""
 
 
 def _linked_titles(connection: sqlite3.Connection, typed: str) -> Values:
-    """Titles of notes to which others link."""
+    """Return titles of notes to which others link."""
     condition, parameters = _titled(typed.split())
     return connection.execute(
         f"""
@@ -269,7 +255,7 @@ def _linked_titles(connection: sqlite3.Connection, typed: str) -> Values:
 
 
 def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:
-    """The values as one would have to type them; without those that can't be typed."""
+    """Yield the values as one would type them, but for those that can't be typed."""
     for value, notes in values:
         form = _form(typed, value)
         if form is not None:
@@ -279,23 +265,19 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
 
 
 def _form(typed: Typed, value: str) -> str | None:
-    """The shortest way to type an operator with this value, in the manner in which it was begun."""
+    """Return the shortest way to type this value, in the manner in which it was begun."""
     forms = [f"{typed.name}:{value}", f'{typed.name}:"{value}"']
     if typed.is_hash:
         forms = [f"#{value}", f"#{value}#", *forms]
     for form in forms:
-        tokens = tokenize(form).tokens
-        read = [(token.kind, token.name, token.text) for token in tokens]
+        read = [(token.kind, token.name, token.text) for token in tokenize(form).tokens]
         if read == [("filter", typed.name, value)]:
             return form
     return None
 
 
-# Titles
-
-
 def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
-    """Notes with all of these words in their titles, if the text is nothing but words."""
+    """Return notes with all of these words in their titles, if the text is only words."""
     tokens = tokenize(" ".join(text.split())).tokens
     if not all(token.kind == "word" and not token.minus for token in tokens):
         return []
@@ -319,9 +301,9 @@ def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
 
 
 def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The condition for titles in which each of these begins a word, and its parameters.
+    """Return the condition for titles in which each of these begins a word, and its parameters.
 
-    It asks for nothing but the title, so that SQLite reads the index of titles instead of the notes.
+    It needs nothing but the title, so that SQLite reads the index of titles instead of the notes.
     """
     parameters: dict[str, str] = {}
     conditions = ["title != ''"]
@@ -337,9 +319,9 @@ def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _patterns(word: str) -> list[str]:
-    """Patterns of LIKE for a word that begins so."""
+    """Return patterns of LIKE for words that begin so."""
     if word.isascii():
         return [f"% {like_literal(word)}%"]
-    # Not every script has spaces between its words, and beyond ASCII, SQLite tells upper from lower case.
+    # Not every script has spaces between words, and beyond ASCII SQLite tells cases apart.
     cases = dict.fromkeys([word.lower(), word.capitalize(), word.upper()])
     return [f"%{like_literal(case)}%" for case in cases]

@@ -27,7 +27,7 @@ def new_row(monkeypatch):
         "title like {0} || '%'",
         label="begins with {}",
         help="Whose title begins so",
-        takes="the beginning of a title",
+        value="the beginning of a title",
         example="Ro",
         completions="select 'Roof', 1",
     )
@@ -100,7 +100,7 @@ def test_every_row_is_an_argument_of_the_agents_tool():
 def test_every_row_can_be_explained_to_people():
     for row in FILTERS.values():
         assert row.describe(row.example or "1")
-        assert row.takes or row.choices or row.kind == "state"
+        assert row.value or row.choices or row.kind == "state"
     assert all(operator.takes and operator.example for operator in operators().values())
 
 

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.index import database
@@ -115,6 +115,7 @@ def test_as_many_conditions_as_a_person_can_type_run_on_a_sidecar(connection):
     assert found(connection, Filters({"tag": many}, excluded=many)) == []
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from([name for row in FILTERS.values() for name in row.parameters]),
