@@ -23,7 +23,7 @@
   const LOADING = "model is still loading";
   const BY_WORDS = "by their words only";
 
-  const UNANSWERED = "The server does not answer, so these are the results from before. Press Enter to try again.";
+  const UNANSWERED = "Can't reach the server. These are your previous results. Press Enter to retry.";
 
   // The count is read out, not the whole list.
   results.removeAttribute("aria-live");
@@ -393,13 +393,13 @@
 
   const KEYS = [
     [["/"], "go to the search box"],
-    [["↓", "↑"], "go over suggestions and results"],
-    [["j", "k"], "the same, outside the box"],
+    [["↓", "↑"], "move through suggestions and results"],
+    [["j", "k"], "same, outside the search box"],
     [["Enter"], "open the note"],
     [["o"], "open it in its app"],
-    [["Alt ↓"], "what can be typed here"],
-    [["Esc"], "back to the box"],
-    [["?"], "these keys"],
+    [["Alt ↓"], "show search operators"],
+    [["Esc"], "back to the search box"],
+    [["?"], "show this list"],
   ];
   let dialog;
 
@@ -419,7 +419,7 @@
     close.append(element("button", { textContent: "Close" }));
     const made = element("dialog", { className: "bear-keys" });
     made.setAttribute("aria-labelledby", "bear-keys-title");
-    made.append(element("h2", { id: "bear-keys-title", textContent: "Keys" }), list, close);
+    made.append(element("h2", { id: "bear-keys-title", textContent: "Keyboard shortcuts" }), list, close);
     made.addEventListener("click", (event) => event.target === made && made.close());
     results.after(made);
     return made;
@@ -430,7 +430,7 @@
   }
 
   const keysButton = element("button", {
-    type: "button", className: "bear-keys-button", textContent: "?", title: "Keys", ariaLabel: "Keys",
+    type: "button", className: "bear-keys-button", textContent: "?", title: "Keyboard shortcuts", ariaLabel: "Keyboard shortcuts",
   });
   keysButton.addEventListener("click", showKeys);
   box.parentElement.append(keysButton);

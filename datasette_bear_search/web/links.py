@@ -141,12 +141,12 @@ def _date_chips(urls: Urls, row: Filter) -> Iterator[Anchor]:
     after, before = (urls.value(name) for name in row.parameters)
     if after and after == before:
         removed = urls.search(drop=(*OF_ONE_LIST, *row.parameters))
-        yield Anchor(f"{row.name} in {period_name(after)}", removed)
+        yield Anchor(f"{row.title} {period_name(after)}", removed)
         return
     for name, word in zip(row.parameters, ("from", "to")):
         if value := urls.value(name):
             removed = urls.search(drop=(*OF_ONE_LIST, name))
-            yield Anchor(f"{row.name} {word} {value}", removed)
+            yield Anchor(f"{row.title} {word} {period_name(value)}", removed)
 
 
 def period_name(text: str) -> str:

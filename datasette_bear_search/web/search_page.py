@@ -16,9 +16,9 @@ from ..index.database import State
 from ..notes import local_day
 from ..query.filters import FILTERS, InvalidParameter
 from ..query.query import Query
-from ..search import redaction, spelling
+from ..search import facets, redaction, spelling
 from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
-from ..search.facets import Facets, count
+from ..search.facets import Facets
 from ..search.notes import Home, home
 from ..search.planner import BALANCES
 from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
@@ -94,16 +94,16 @@ MODE_NAMES = {
     "semantic": "meaning only",
     "like": "exact text",
 }
-BALANCE_NAMES = {"0.5": "mostly words", "0.7": "both", "0.9": "mostly meaning"}
+BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
 SORT_NAMES = {
     "": "relevance",
     "newest": "newest first",
     "oldest": "oldest first",
     "title": "title",
 }
-RECENCY_NAMES = {"": "no higher", "365": "a little higher", "30": "much higher"}
-RERANK_NAMES = {"": "off", "cross-encoder": "with a cross-encoder, slower"}
-ARCHIVED_NAMES = {"": "included", "0": "left out", "1": "only these"}
+RECENCY_NAMES = {"": "off", "365": "slightly", "30": "strongly"}
+RERANK_NAMES = {"": "off", "cross-encoder": "cross-encoder (slower)"}
+ARCHIVED_NAMES = {"": "include", "0": "exclude", "1": "only"}
 
 # Tags that the page offers at once where facets are folded.
 MAX_HOME_TAGS = 10
@@ -255,7 +255,7 @@ async def _facets(database: Database, results: Results) -> Facets | None:
     if results.statement is None or _is_empty(results):
         return None
     return await _in_time(
-        database, lambda connection: count(connection, results.plan, results.retrievers)
+        database, lambda connection: facets.count(connection, results.plan, results.retrievers)
     )
 
 
@@ -450,7 +450,7 @@ def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
         "q": urls.value("q"),
         "hidden": hidden,
         "fields": _fields(urls, results),
-        "archived": _field(urls, "archived", "Archived", ARCHIVED_NAMES),
+        "archived": _field(urls, "archived", "Archived notes", ARCHIVED_NAMES),
         "value": urls.value,
         "values": urls.values,
         "filters": [row for row in FILTERS.values() if row.in_form],
@@ -460,10 +460,10 @@ def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
 def _fields(urls: Urls, results: Results | None) -> tuple[Select, ...]:
     return (
         _field(urls, "mode", "Search by", MODE_NAMES, same={"hybrid": "auto", "": "auto"}),
-        _field(urls, "balance", "Words ↔ meaning", {"": _balance(results), **BALANCE_NAMES}),
+        _field(urls, "balance", "Balance", {"": _balance(results), **BALANCE_NAMES}),
         _field(urls, "sort", "Sort by", SORT_NAMES, same={"relevance": ""}),
-        _field(urls, "recency", "Newer notes", RECENCY_NAMES),
-        _field(urls, "rerank", "Rerank", RERANK_NAMES),
+        _field(urls, "recency", "Prefer recent notes", RECENCY_NAMES),
+        _field(urls, "rerank", "Re-rank", RERANK_NAMES),
     )
 
 
@@ -500,10 +500,10 @@ def _field(
 def _balance(results: Results | None) -> str:
     """Return what the shape of the query chose, in words."""
     if results is None or not results.query.substrings:
-        return "by the query"
+        return "automatic"
     shaped = BALANCES[results.plan.shape]
     nearest = min(BALANCE_NAMES, key=lambda value: abs(float(value) - shaped))
-    return f"by the query: {BALANCE_NAMES[nearest]}"
+    return f"automatic ({BALANCE_NAMES[nearest]})"
 
 
 # --- a search without results
@@ -516,18 +516,18 @@ def _tried(results: Results, chips: Sequence[Anchor]) -> list[str]:
     if query.substrings:
         wanted = ", ".join(f"“{text}”" for text in query.substrings)
         if "keyword" in results.retrievers:
-            lines.append(f"notes with {wanted}, also as part of a longer word")
+            lines.append(f"notes with {wanted}, also inside longer words")
         elif "like" in results.retrievers:
-            lines.append(f"notes that contain {wanted} as it stands")
+            lines.append(f"notes that contain exactly {wanted}")
         if results.plan.corrections:
             typed = ", ".join(f"“{word}”" for word, _ in results.plan.corrections)
             lines.append(f"other spellings of {typed}")
         if "semantic" in results.retrievers:
-            lines.append("notes that are close in meaning")
+            lines.append("notes with a similar meaning")
     if query.excluded:
         lines.append("without " + ", ".join(f"“{text}”" for text in query.excluded))
     if chips:
-        lines.append("only notes that are: " + ", ".join(chip.label for chip in chips))
+        lines.append("filtered by " + ", ".join(chip.label for chip in chips))
     return lines
 
 
@@ -549,10 +549,10 @@ def _suggestions(
     if filters:
         links.append(Anchor("Search without filters", urls.unfiltered()))
     if query.substrings and query.mode in ("keyword", "like"):
-        links.append(Anchor("Search by meaning, too", urls.search(drop=("_next", "mode"))))
+        links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     links.append(
         Anchor(
-            "See all notes, the newest first",
+            "Browse all notes, newest first",
             urls.search(drop=tuple(urls.arguments), sort="newest"),
         )
     )

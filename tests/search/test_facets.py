@@ -271,11 +271,11 @@ async def test_the_histogram_is_a_table_as_well(datasette):
 
 
 async def test_a_long_time_is_shown_by_years(datasette, sidecar_path):
-    assert "Notes by month of change" in await page(datasette, "")
+    assert "Notes by month modified" in await page(datasette, "")
     with sqlite3.connect(sidecar_path) as db:
         db.execute("update notes set modified = '1999-12-31T12:00:00Z' where title = 'Roofing'")
     html = await page(datasette, "")
-    assert "Notes by year of change" in html
+    assert "Notes by year modified" in html
     assert "<title>1999: 1</title>" in html
 
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 # The headless shell draws the same pages in half of the time.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+needs_chromium = (
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+)
 
 _QUIET = (
     "--no-sandbox",

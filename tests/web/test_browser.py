@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.chromium import needs_chromium
 
-pytestmark = [pytest.mark.datasette, needs_chromium]
+pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from datasette_bear_search.web.links import period_name
 from tests.support.chromium import needs_chromium
 from tests.web.test_browser import address  # noqa: F401
 from tests.web.test_looks import open_page  # noqa: F401
 from tests.web.test_typing import served, sidecar  # noqa: F401
 
-pytestmark = needs_chromium
+pytestmark = [*needs_chromium]
 
 BARS = ".bear-time svg a"
 
@@ -39,7 +40,7 @@ def drag(page, first: int, last: int) -> None:
 
 def expect_narrowed(page, after: str, before: str, notes: int) -> None:
     page.wait_for_url(f"**modified_after={after}&modified_before={before}**")
-    page.get_by_text(f"modified from {after}").wait_for()
+    page.get_by_text(f"Modified from {period_name(after)}").wait_for()
     assert page.locator(".bear-count").inner_text().split()[0] == str(notes)
 
 
@@ -58,7 +59,7 @@ def test_what_is_dragged_over_is_searched(open_page, address, way, scheme):  # n
     assert ends == page.locator(".bear-ends > span").all_inner_texts()
     page.go_back()
     page.wait_for_url("**?q=cabin")
-    page.get_by_text(f"modified from {found[1][0]}").wait_for(state="detached")
+    page.get_by_text(f"Modified from {period_name(found[1][0])}").wait_for(state="detached")
     page.wait_for_function("!document.querySelector('[inert]')")
     assert months(page) == found
 

@@ -54,14 +54,14 @@ async def test_it_says_what_is_in_the_index(datasette, library):
     html = await page(datasette)
     assert f"4 notes from <code>{library}</code>" in html
     assert "<code>test/tiny</code>" in html
-    assert re.search(r"Indexed</dt><dd><time[^>]*>today", html)
+    assert re.search(r"Updated</dt><dd><time[^>]*>today", html)
 
 
 async def test_it_says_so_if_there_is_no_model(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index("--no-semantic")
     html = await page(Datasette([str(sidecar_path)]))
-    assert "notes are found by their words" in html
+    assert "<dt>Semantic search</dt><dd>off</dd>" in html
 
 
 async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, sidecar_path):
@@ -101,14 +101,14 @@ async def test_whoever_asks_for_something_gets_a_list(datasette, query):
 async def test_an_index_without_notes_is_no_error(write, bear_index, sidecar_path):
     write()
     bear_index()
-    assert "In the index" in await page(Datasette([str(sidecar_path)]))
+    assert ">Index</h2>" in await page(Datasette([str(sidecar_path)]))
 
 
 # Nothing found
 
 
 def suggested(html) -> dict[str, str]:
-    found = html.split("To try:")[1].split("</section>")[0]
+    found = html.split("Try:")[1].split("</section>")[0]
     return {
         label: unescape(url) for url, label in re.findall(r'<a href="([^"]+)">([^<]+)</a>', found)
     }
@@ -116,13 +116,13 @@ def suggested(html) -> dict[str, str]:
 
 async def test_nothing_found_says_what_was_tried_and_what_to_try(datasette):
     html = await page(datasette, "q=zebra&mode=keyword&tag=garden")
-    assert "Nothing found for" in html
-    assert "notes with “zebra”, also as part of a longer word" in unescape(html)
-    assert "only notes that are: #garden" in html
+    assert "No results for" in html
+    assert "notes with “zebra”, also inside longer words" in unescape(html)
+    assert "filtered by #garden" in html
     links = suggested(html)
     assert links["Search without filters"] == "/-/bear-search?q=zebra&mode=keyword"
-    assert links["Search by meaning, too"] == "/-/bear-search?q=zebra&tag=garden"
-    assert links["See all notes, the newest first"] == "/-/bear-search?sort=newest"
+    assert links["Search by meaning as well"] == "/-/bear-search?q=zebra&tag=garden"
+    assert links["Browse all notes, newest first"] == "/-/bear-search?sort=newest"
 
 
 async def test_every_suggestion_is_a_page(datasette):
@@ -138,22 +138,22 @@ async def test_another_spelling_is_offered(datasette):
 
 async def test_filters_that_no_note_fits_are_said_to_be_so(datasette):
     html = await page(datasette, "tag=nowhere")
-    assert "No notes fit these filters" in html
+    assert "No notes match these filters" in html
     assert "Search without filters" in suggested(html)
 
 
 async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
     html = await page(datasette, "q=xylophone+quartz+wizard")
-    assert "Nothing found for" in html
-    assert "notes that are close in meaning" in html
-    assert "The nearest, though not near" in html
-    assert html.index("Nothing found for") < html.index('class="bear-card"')
+    assert "No results for" in html
+    assert "notes with a similar meaning" in html
+    assert "Closest notes" in html
+    assert html.index("No results for") < html.index('class="bear-card"')
 
 
 async def test_the_nearest_are_listed_but_not_counted_as_found(datasette):
     html = await page(datasette, "q=garden+beets+beans")
     found, less_close = re.search(
-        r'<p class="bear-count">(\d+) notes? <span[^>]*>and (\d+) less close in meaning', html
+        r'<p class="bear-count">(\d+) notes? <span[^>]*>and (\d+) weaker match', html
     ).groups()
     response = await datasette.client.get("/-/bear-search.json?q=garden+beets+beans&_size=100")
     rows = response.json()["rows"]
@@ -172,8 +172,8 @@ async def test_each_filter_is_a_chip_that_can_be_removed(datasette):
     html = await page(datasette, query)
     chips = re.findall(r'class="bear-chip" href="([^"]+)"[^>]*><span[^>]*>([^<]+)<', html)
     labels = {label: unescape(url) for url, label in chips}
-    assert set(labels) == {"#garden", "modified in May 2024", "not archived", "Sort by: title"}
-    assert "modified" not in labels["modified in May 2024"]
+    assert set(labels) == {"#garden", "Modified May 2024", "not archived", "Sort by: title"}
+    assert "modified" not in labels["Modified May 2024"]
     assert "tag=" not in labels["#garden"]
 
 
@@ -188,6 +188,6 @@ async def test_the_form_sends_along_what_it_has_no_field_for(datasette):
 
 
 async def test_the_balance_that_the_query_chose_is_shown(datasette):
-    assert "by the query: mostly words" in await page(datasette, 'q="garden+beds"')
+    assert "automatic (mostly words)" in await page(datasette, 'q="garden+beds"')
     html = await page(datasette, "q=garden&balance=0.33")
     assert '<option value="0.33" selected>0.33</option>' in html

@@ -14,7 +14,7 @@ from tests.web.test_browser import address  # noqa: F401
 AXE = os.environ.get("BEAR_SEARCH_AXE")
 STATIC = Path(datasette_bear_search.__file__).parent / "static"
 
-pytestmark = [pytest.mark.datasette, needs_chromium]
+pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 PAGES = {
     "home": "",
@@ -82,7 +82,7 @@ def test_facets_stand_beside_the_results_or_fold_above_them(open_page, address):
     narrow = open_page(url, width=320)
     choice, card = narrow.locator(".bear-choice").first, narrow.locator(".bear-card").first
     assert not choice.is_visible()
-    narrow.get_by_text("Narrow by tag, date or kind").click()
+    narrow.get_by_text("Filter by tag, date or type").click()
     assert choice.bounding_box()["y"] < card.bounding_box()["y"]
 
 
@@ -111,7 +111,7 @@ def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):  # noqa
     # Anywhere in its column: what is one note high can't be hit.
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 3)
     page.wait_for_url("**modified_after=**")
-    assert page.locator(".bear-chip").first.inner_text().startswith(f"modified in {name}")
+    assert page.locator(".bear-chip").first.inner_text().startswith(f"Modified {name}")
     assert page.locator(".bear-count").inner_text().split()[0] == notes
 
 

@@ -16,7 +16,7 @@ from tests.support.unsafe_markdown import unsafe_notes
 SITE = "http://notes.test"
 STYLES = ("/-/static/app.css", "/-/static-plugins/datasette_bear_search/bear_note.css")
 
-pytestmark = [pytest.mark.datasette, needs_chromium]
+pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 LONG = (
     "# Log\n\n" + "## Start\n\n" + "The beginning. " * 40 + "\n\n" + "Nothing new.\n\n" * 200

@@ -150,8 +150,8 @@ async def test_links_lead_to_the_notes_in_both_directions(serve, path):
     datasette = serve(ROOF, STOVE)
     roof = await main(datasette, path("Cabin roof"))
     assert roof.count(f'href="{path("Stove")}"') == 4  # in the text, from here, to here, like this
-    assert "Links from here" in roof
-    assert "Links to here" in roof
+    assert ">Links</h2>" in roof
+    assert ">Backlinks</h2>" in roof
     assert '<span class="bear-missing"' in roof
     stove = await main(datasette, path("Stove"))
     assert links(stove)["the plan"] == path("Cabin roof") + "#h-plan-for-may"
@@ -175,7 +175,7 @@ async def test_the_passage_and_the_words_that_were_found_are_marked(serve, path,
     assert "Replace the flashing, then the <mark>leaking</mark> panel." in marked
     assert "The roof <mark>leaks</mark>" in html
     assert 'class="bear-match"' in html
-    assert links(html)["Go to the passage that was found"] == "#passage"
+    assert links(html)["Jump to match"] == "#passage"
     assert links(html)["Open in Bear"].endswith("&header=Plan%20for%20May")
 
 
@@ -217,7 +217,7 @@ async def test_a_passage_of_no_or_another_note_is_left_out(serve, path, passage)
 async def test_the_way_back_leads_to_the_same_results(serve, path, ask):
     datasette = serve(ROOF)
     address = f"{path('Cabin roof')}?q=roof+%26+leak&tag=cabin&has=todo&passage=1"
-    back = links(await main(datasette, address))["Back to the results"]
+    back = links(await main(datasette, address))["Back to results"]
     number = ask("select id from notes")
     assert back == f"/-/bear-search?q=roof+%26+leak&tag=cabin&has=todo#note-{number}"
 
@@ -230,7 +230,7 @@ async def test_notes_like_it_are_named_with_reasons(serve, path):
     html = await main(datasette, path("Cabin roof"))
     assert links(html)["Porch"] == path("Porch")
     assert "both tagged #cabin/repairs" in html
-    assert links(html)["All notes like this"].startswith("/-/bear-search/similar/")
+    assert links(html)["All similar notes"].startswith("/-/bear-search/similar/")
 
 
 async def test_notes_like_it_are_left_out_where_finding_them_takes_long(serve, path, monkeypatch):
@@ -249,7 +249,7 @@ async def test_notes_like_it_are_left_out_where_finding_them_takes_long(serve, p
 async def test_of_an_encrypted_note_there_is_the_title_and_why(serve, path):
     html = await main(serve(BANK, ROOF), path("Bank codes") + "?q=codes")
     assert "Bank <mark>codes</mark></h1>" in html
-    assert "This note is encrypted, so only its title is in the index." in html
+    assert "This note is encrypted; only its title is indexed." in html
     assert "secret" not in html
     assert "2024" not in html
     assert "bear-text" not in html
@@ -275,7 +275,8 @@ async def test_only_a_part_of_a_very_long_note_is_shown_and_it_is_said(serve, pa
     datasette = serve(BearNote(long), options=("--no-semantic",))
     html = await main(datasette, f"{path('Log')}?q=entry&passage={passage_at('Entry 555.')}")
     assert re.search(
-        r"This note has [\d,]+ characters, of which about 200,000 are shown, those", html
+        r"This note is very long \([\d,]+ characters\); about 200,000 around the match are shown",
+        html,
     )
     assert "<mark>Entry</mark> 555." in html
     assert "</mark> 0." not in html

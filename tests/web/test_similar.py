@@ -246,7 +246,7 @@ async def test_the_page_shows_the_notes_and_their_reasons(serve, note_id):
 async def test_a_note_that_is_like_no_other_is_said_to_be_so(serve, note_id):
     datasette = serve(BearNote("# Alone\n\nzz"), options=("--no-semantic",))
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Alone')}")).text
-    assert "No note is like this one." in html
+    assert "No similar notes." in html
 
 
 async def test_every_card_of_the_search_leads_to_notes_like_it(serve, note_id):
@@ -254,7 +254,7 @@ async def test_every_card_of_the_search_leads_to_notes_like_it(serve, note_id):
     html = (await get(datasette, "/-/bear-search?q=roof&mode=keyword")).text
     href = re.search(r'class="bear-similar" href="([^"]+)"', html).group(1)
     assert href == f"/-/bear-search/similar/{note_id('Roof')}"
-    assert "Notes like" in (await get(datasette, href)).text
+    assert "Notes similar to" in (await get(datasette, href)).text
 
 
 async def test_links_keep_the_base_url(serve, note_id):

@@ -22,7 +22,7 @@ from tests.conftest import TINY
 from tests.support.chromium import needs_chromium
 from tests.support.tiny_embedder import TinyEmbedder
 
-pytestmark = needs_chromium
+pytestmark = [*needs_chromium]
 
 SEARCH = "/-/bear-search"
 IS_FIRST = "bear-search-first"
@@ -406,7 +406,7 @@ def test_without_an_answer_the_old_results_stay_and_a_line_says_so(page, search)
     page.route(re.compile(r"bear-search\?"), lambda route: route.abort())
     type_text(page, "s")
     failure = page.locator(".bear-failure")
-    failure.get_by_text("does not answer").wait_for()
+    failure.get_by_text("reach the server").wait_for()
     expect_first(page, "Composting toilet")
     page.unroute_all()
     page.keyboard.press("Enter")
@@ -577,13 +577,13 @@ def test_a_question_mark_shows_the_keys(page, search):
     search("?q=slugs")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     assert "open the note" in dialog.inner_text()
     page.keyboard.press("j")  # does nothing behind the dialog
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
     expect_focus_on(page, "What the slugs taught me")
-    page.get_by_role("button", name="Keys").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
     dialog.get_by_role("button", name="Close").click()
     assert not dialog.is_visible()
 
@@ -790,7 +790,7 @@ def test_without_scripts_the_page_is_a_form(chromium, address):
     expect_first(page, "Composting toilet")
     page.locator(".bear-card").first.get_by_role("link", name="#cabin").click()
     page.wait_for_url("**tag=cabin**")
-    assert page.get_by_role("button", name="Keys").count() == 0
+    assert page.get_by_role("button", name="Keyboard shortcuts").count() == 0
     context.close()
 
 

@@ -14,7 +14,7 @@ from tests.support.agents import serving
 from tests.support.chromium import needs_chromium
 from tests.support.unsafe_library import unsafe_index
 
-pytestmark = [pytest.mark.datasette, needs_chromium]
+pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'"
 
