@@ -141,19 +141,16 @@ def update(
     """
     report = Report()
     with _only_run(path), ExitStack() as cleanup:
-        connection = None
+        connection, is_older = None, False
         if path.exists():
             connection = cleanup.enter_context(database.open_for_writing(path))
-        is_other_version = connection is not None and not schema.is_current(connection)
-        if connection is not None and is_other_version:
-            # It is made anew, for which all of its sources are needed.
-            stored = {name: source.config for name, source in rows.read_sources(connection).items()}
-            configs = list((stored | {config.name: config for config in configs}).values())
-            configs = [config for config in configs if config.name not in remove]
-            rebuild = True
+            is_older = not schema.is_current(connection)
+            if is_older:
+                configs = _all_sources(connection, configs, remove)
+        rebuild = rebuild or is_older
         snapshots = _read_all(connection, configs, rebuild, report, hooks)
-        if is_other_version and report.failures:
-            raise database.SidecarError(_cannot_be_made_anew(report.failures[0]))
+        if is_older and report.failures:
+            raise database.SidecarError(_not_made_anew(report.failures[0]))
         if connection is None:
             if not snapshots and report.failures:
                 return report  # and leave no empty file behind
@@ -229,6 +226,15 @@ def _only_run(path: Path) -> Iterator[None]:
         lock.release()
 
 
+def _all_sources(
+    connection: sqlite3.Connection, configs: Sequence[SourceConfig], remove: Collection[str]
+) -> list[SourceConfig]:
+    """Return what it takes to make an index anew: also the sources that weren't asked for."""
+    sources = {name: stored.config for name, stored in rows.read_sources(connection).items()}
+    sources |= {config.name: config for config in configs}
+    return [config for name, config in sources.items() if name not in remove]
+
+
 def _read_all(
     connection: sqlite3.Connection | None,
     configs: Sequence[SourceConfig],
@@ -258,7 +264,7 @@ def _read_all(
     return snapshots
 
 
-def _cannot_be_made_anew(failure: Failure) -> str:
+def _not_made_anew(failure: Failure) -> str:
     return (
         "An earlier version of datasette-bear-search made the index. It has to be made anew, for "
         f"which all of its sources have to be read, but {failure.source} can't be read: "

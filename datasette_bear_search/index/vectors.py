@@ -393,8 +393,7 @@ def _ones(words: NDArray[numpy.uint64]) -> NDArray[numpy.uint8]:
     import numpy
 
     if hasattr(numpy, "bitwise_count"):
-        ones: NDArray[numpy.uint8] = numpy.bitwise_count(words)
-        return ones
+        return numpy.bitwise_count(words)
     table = numpy.array([bin(number).count("1") for number in range(65536)], "u1")  # numpy 1
     return table[words.view("u2").reshape(-1, 4)].sum(axis=1, dtype="u1")
 

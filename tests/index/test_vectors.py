@@ -3,15 +3,17 @@
 import json
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import numpy
 import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, vectors
+from datasette_bear_search.index import database, indexer, vectors
+from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
-from tests.support.bear_libraries import day
+from tests.support.bear_libraries import bear_library, day
 from tests.support.datasettes import IS_1_0
 from tests.support.tiny_embedder import TinyEmbedder
 
@@ -38,13 +40,26 @@ def large_from(monkeypatch):
     return set_both
 
 
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory) -> dict[int, Path]:
+    """Index the notes as a small library, and as one that is taken for a large one."""
+    folder = tmp_path_factory.mktemp("indexes")
+    library = bear_library(folder / "database.sqlite", NOTES)
+    paths = {}
+    for passages in (20_000, 5):
+        paths[passages] = folder / f"{passages}.db"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(vectors, "MAX_FLOAT_PASSAGES", passages)
+            snapshot = indexer.read(BearLibrary(library))
+            indexer.index(paths[passages], [snapshot], TinyEmbedder("test/tiny"))
+    return paths
+
+
 @pytest.fixture(params=[20_000, 5])
-def connection(request, write, bear_index, sidecar_path, large_from):
-    """To an index of the notes: of a small library, and of one that is taken for a large one."""
+def connection(request, indexes, large_from):
     large_from(request.param)
-    write(*NOTES)
-    bear_index()
-    with closing(database.connect(sidecar_path)) as connection:
+    with closing(database.connect(indexes[request.param])) as connection:
+        vectors.load(connection).cache.clear()
         vectors.register(connection)
         yield connection
 
