@@ -1,0 +1,199 @@
+"""The server and its command: what all tools have in common, errors and stdio."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from datasette.cli import cli
+from mcp import Client
+
+from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents.tools import TOOLS
+from datasette_bear_search.search import engine
+from tests.agents.conftest import HIDDEN, NOTES, SECRET, note_id
+from tests.support.agents import bear_mcp
+from tests.support.bear_libraries import edit
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_the_tools_are_explained_and_only_read(sidecar_path):
+    async with Client(server.build_server(Library(sidecar_path))) as client:
+        listed = (await client.list_tools()).tools
+        assert client.instructions
+    assert [tool.name for tool in listed] == [
+        "search_notes",
+        "get_notes",
+        "similar_notes",
+        "list_tags",
+        "library_status",
+    ]
+    for tool in listed:
+        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.destructive_hint is False
+        assert tool.annotations.open_world_hint is False
+        assert len(tool.description) > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "advice"),
+    [
+        ("search_notes", {}, "needs a query, or filters"),
+        ("search_notes", {"q": "roof"}, "It takes: query, mode"),
+        ("search_notes", {"query": ["roof"]}, "query must be a text"),
+        ("search_notes", {"query": "x", "mode": "psychic"}, "mode must be one of auto"),
+        ("search_notes", {"query": "x", "limit": 500}, "a number from 1 to 20"),
+        ("search_notes", {"query": "x", "limit": "many"}, "a number from 1 to 20"),
+        ("search_notes", {"query": "x", "offset": True}, "offset must be a number"),
+        ("search_notes", {"query": "x", "paraphrase": "perhaps"}, "must be true or false"),
+        ("search_notes", {"query": "x", "filters": "work"}, 'such as {"tag": "work"}'),
+        ("search_notes", {"query": "x", "filters": {"tags": "work"}}, "The filters are: tag,"),
+        ("search_notes", {"query": "x", "filters": {"tag": {"a": 1}}}, "a text or a list"),
+        ("search_notes", {"query": "x", "filters": {"created_after": "soon"}}, "such as 2024,"),
+        ("search_notes", {"query": "x", "filters": {"has": ["wings"]}}, "has must be one of"),
+        ("search_notes", {"query": "x", "filters": {"pinned": "perhaps"}}, "must be 1 or 0"),
+        ("get_notes", {}, "needs ids"),
+        ("get_notes", {"ids": ["Weekly"]}, "If it is a title, use titles"),
+        ("get_notes", {"ids": [999]}, "search_notes gives the ids"),
+        ("get_notes", {"ids": list(range(1, 40))}, "20 notes at most"),
+        ("get_notes", {"titles": ["Cabin rof"]}, "“Cabin roof” (id"),
+        ("get_notes", {"titles": ["Qqqq"]}, "search_notes finds notes by what they say"),
+        ("get_notes", {"titles": ["Cabin roof"], "lines": "a:b"}, "such as 10:20"),
+        ("get_notes", {"titles": ["Cabin roof"], "lines": "90:95"}, "has the lines 1:15"),
+        ("get_notes", {"titles": ["Cabin roof"], "lines": "5:2"}, "has the lines 1:15"),
+        ("get_notes", {"titles": ["Cabin roof"], "section": "Nope"}, "sections are: Plan for May;"),
+        ("get_notes", {"titles": ["Lentil soup"], "section": "X"}, "It has no sections"),
+        ("get_notes", {"titles": ["a", "b"], "lines": "1"}, "one id or title at a time"),
+        ("get_notes", {"ids": [1], "lines": "1", "section": "x"}, "not both"),
+        ("similar_notes", {}, "needs the id of a note"),
+        ("similar_notes", {"id": 999}, "no note with the id 999"),
+        ("list_tags", {"under": "nowhere"}, "Without under"),
+        ("library_status", {"all": True}, "It takes none"),
+        ("delete_notes", {}, "The tools are: search_notes, get_notes"),
+    ],
+)
+async def test_an_error_says_what_to_try_instead(call, name, arguments, advice):
+    assert advice in await call(name, fails=True, **arguments)
+
+
+async def test_no_other_tool_tells_of_a_note_with_a_hidden_tag(call):
+    diary = await note_id(call, "Diary of roofs")
+    roof = await note_id(call, "Cabin roof")
+    assert await call("get_notes", ids=[diary], hidden=HIDDEN, fails=True)
+    assert "Diary" not in await call(
+        "get_notes", titles=["Diry of rofs"], hidden=HIDDEN, fails=True
+    )
+    assert await call("similar_notes", id=diary, hidden=HIDDEN, fails=True)
+    assert "Diary" not in json.dumps(await call("similar_notes", id=roof, hidden=HIDDEN))
+    assert "private" not in await call("list_tags", hidden=HIDDEN, text=True)
+    assert (await call("library_status", hidden=HIDDEN))["notes"] == len(NOTES) - 1
+
+
+async def test_a_fault_that_nobody_foresaw_tells_nothing_of_the_notes(call, monkeypatch, caplog):
+    def fail(*arguments, **options):
+        raise RuntimeError(f"in the text {SECRET}")
+
+    monkeypatch.setattr(engine, "search", fail)
+    assert SECRET not in await call("search_notes", query="roof", fails=True)
+    assert "RuntimeError" in caplog.text
+    assert SECRET not in caplog.text
+
+
+async def test_answers_fit_a_context(call, sidecar_path):
+    edit(sidecar_path, "update notes set body = body || ?", "\n\nroof and more words\n" * 5000)
+    for tool, arguments in (("search_notes", {"query": "roof", "limit": 20}), ("list_tags", {})):
+        data = await call(tool, **arguments)
+        assert len(json.dumps(data)) < 2_000 * max(1, len(data.get("notes", [1])))
+
+
+async def test_stdio_serves_the_older_protocol_too(indexed):
+    async with Client(bear_mcp(indexed), mode="legacy") as client:
+        assert len((await client.list_tools()).tools) == len(TOOLS)
+        result = await client.call_tool("search_notes", {"query": "lentils"})
+    assert result.structured_content["notes"][0]["title"] == "Lentil soup"
+
+
+@pytest.mark.parametrize(
+    ("options", "environment"),
+    [
+        (["--hide-tag", "private", "--hide-tag", "cabin"], {}),
+        ([], {"DATASETTE_BEAR_SEARCH_HIDDEN_TAGS": "private, cabin"}),
+    ],
+)
+async def test_tags_are_hidden_by_option_and_by_environment(monkeypatch, options, environment):
+    served = []
+    monkeypatch.setattr(server, "serve_stdio", served.append)
+    result = CliRunner().invoke(cli, ["bear-mcp", *options], env=environment)
+    assert result.exit_code == 0, result.output
+    assert [library.hidden_tags for library in served] == [("private", "cabin")]
+
+
+async def test_without_an_index_every_tool_says_which_command_makes_one(tmp_path):
+    async with Client(server.build_server(Library(tmp_path / "none.db"))) as client:
+        for name, arguments in (("search_notes", {"query": "roof"}), ("library_status", {})):
+            result = await client.call_tool(name, arguments)
+            assert result.is_error
+            assert "datasette bear-index" in result.content[0].text
+
+
+async def test_nothing_but_the_protocol_is_written_to_stdout(indexed):
+    started = bear_mcp(indexed)
+    code = started.args[1].replace(
+        'cli(["bear-mcp"',
+        "real = TinyEmbedder.open_model\n"
+        'TinyEmbedder.open_model = lambda self: (print("noise"), real(self))[1]\n'
+        'cli(["bear-mcp"',
+    )
+    process = subprocess.run(
+        [started.command, "-c", code, *started.args[2:]],
+        cwd=started.cwd,
+        input=b"".join(
+            json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+            for message in (
+                {
+                    "id": 1,
+                    "method": "initialize",
+                    "params": {
+                        "protocolVersion": "2025-06-18",
+                        "capabilities": {},
+                        "clientInfo": {"name": "test", "version": "1"},
+                    },
+                },
+                {"method": "notifications/initialized"},
+                {
+                    "id": 2,
+                    "method": "tools/call",
+                    "params": {"name": "search_notes", "arguments": {"query": "roof"}},
+                },
+            )
+        ),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    messages = [json.loads(line) for line in process.stdout.splitlines()]
+    assert all(message["jsonrpc"] == "2.0" for message in messages)
+    assert b"noise" in process.stderr
+
+
+def without_sdk(code: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in which the package mcp can't be imported."""
+    prefix = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None\n"
+    return subprocess.run(
+        [sys.executable, "-c", prefix + code], capture_output=True, text=True, check=False
+    )
+
+
+async def test_without_the_sdk_the_command_says_how_to_install_it():
+    result = without_sdk("from datasette.cli import cli; cli(['bear-mcp'])")
+    assert result.returncode == 1
+    assert "pip install 'datasette-bear-search[mcp]'" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+async def test_the_help_of_the_command_needs_no_sdk():
+    assert CliRunner().invoke(cli, ["bear-mcp", "--help"]).exit_code == 0
