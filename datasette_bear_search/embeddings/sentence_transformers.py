@@ -137,6 +137,7 @@ class SentenceTransformerEmbedder(Embedder):
         return rows
 
     def _open_library(self) -> ModelFacts:
+        files.check_name(self._source)  # before the import, which takes seconds
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:

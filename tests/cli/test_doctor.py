@@ -1,4 +1,4 @@
-"""``datasette bear-doctor``: what is wrong, and what mends it."""
+"""``datasette bear-doctor``: what is wrong, and what fixes it."""
 
 import json
 import sqlite3 as standard_sqlite3
@@ -95,24 +95,24 @@ def test_what_changed_since_is_no_problem(indexed, doctor, library):
 
 
 @pytest.mark.parametrize(
-    ("statements", "name", "mend"),
+    ("statements", "name", "fix"),
     [
         (["pragma user_version = 0"], "schema", "bear-index"),
         (["pragma user_version = 9999"], "schema", "pip install -U"),
         (["update passages set embedded = 0"], "vectors", "datasette bear-index"),
-        (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "datasette bear-index"),
-        (["drop trigger notes_au", "update notes set body = 'changed behind its back'"], "words", "--rebuild"),
+        (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "bear-index"),
+        (["drop trigger notes_au", "update notes set body = 'changed'"], "words", "--rebuild"),
     ],
     ids=["older", "newer", "pending", "stale", "words"],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_the_index_is_found(
-    indexed, doctor, sidecar_path, statements, name, mend
+    indexed, doctor, sidecar_path, statements, name, fix
 ):
     change(sidecar_path, *statements)
     status, found = doctor()
     assert status == 1
     assert found[name]["ok"] is False
-    assert mend in found[name]["mend"]
+    assert fix in found[name]["mend"]
 
 
 def test_a_damaged_file_is_found(indexed, doctor, sidecar_path):

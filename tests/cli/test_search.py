@@ -1,0 +1,307 @@
+"""``datasette bear-search`` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from datasette.cli import cli
+
+from datasette_bear_search.cli import search as command
+from datasette_bear_search.cli.terminal import Screen
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.query.filters import read_filters
+from datasette_bear_search.search.request import Parameters, read_query, read_ranking
+from tests.conftest import TINY
+from tests.support.bear_libraries import day, edit
+from tests.support.tiny_embedder import TinyEmbedder
+
+NOTES = [
+    BearNote(
+        "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.\n\n"
+        "## Plan for May\n\nReplace the flashing.",
+        tags=("cabin/repairs",),
+        created=day(1),
+    ),
+    BearNote(
+        "# Lentil soup\n#recipes\n\nRed lentils, carrots, cumin.",
+        tags=("recipes",),
+        created=day(2),
+    ),
+    BearNote("# Roof of the church\n\nA drawing of the roof.", created=day(3), pinned=True),
+    BearNote(
+        "# Old plans\n\nA roof garden, never built.\n- [ ] ask", archived=True, created=day(4)
+    ),
+    BearNote("# Bank codes", encrypted=True, created=day(6)),
+]
+
+SCRIPT = Path(sys.executable).with_name("bear-search")
+HEAVY = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_utils", "mcp"}
+
+
+@pytest.fixture
+def bear_search(index_notes):
+    """Index the notes; return what runs ``datasette bear-search`` on them."""
+    sidecar_path = index_notes(NOTES)
+
+    def run(*arguments: str, status: int = 0):
+        result = CliRunner().invoke(
+            cli, ["bear-search", "--sidecar", str(sidecar_path), *arguments]
+        )
+        assert result.exit_code == status, result.output
+        return result
+
+    return run
+
+
+def titles(result) -> list[str]:
+    return [row["title"] for row in json.loads(result.stdout)["rows"]]
+
+
+def test_a_result_says_what_it_is_when_it_was_written_and_why_it_was_found(bear_search):
+    first, *lines = bear_search("roof flashing").stdout.splitlines()
+    assert first == " 1. Cabin roof"
+    assert lines[0].strip() == "1 May 2024 · #cabin/repairs · Plan for May"
+    assert lines[1].strip() == "The roof leaks above the stove. Plan for May Replace the flashing."
+    assert re.fullmatch(r"words, 1st · meaning, \w+ \(0\.\d\d\) · id \d+", lines[2].strip())
+
+
+def test_how_many_there_are_stands_below(bear_search):
+    last = bear_search("roof", "--mode", "keyword", "--limit", "2").stdout.splitlines()[-1]
+    assert re.fullmatch(r"1–2 of 3 results, \d+\.\d\d s", last)
+
+
+def test_further_pages_keep_counting(bear_search):
+    first, *_ = bear_search("roof", "--mode", "keyword", "--offset", "2").stdout.splitlines()
+    assert first.startswith(" 3. ")
+
+
+def test_what_a_note_is_stands_beside_its_title(bear_search):
+    output = bear_search("roof", "--mode", "keyword").stdout
+    assert "Old plans [archived]" in output
+    assert "Roof of the church [pinned]" in output
+    assert "Bank codes [encrypted]" in bear_search("bank").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["roof", "--tag", "cabin"], {"Cabin roof"}),
+        (["roof", "--no-archived"], {"Cabin roof", "Roof of the church"}),
+        (["roof", "--has", "todo"], {"Old plans"}),
+        (["roof", "--created-after", "2024-05-03"], {"Roof of the church", "Old plans"}),
+        (["--source", "bear", "--encrypted"], {"Bank codes"}),
+        (["--", "roof", "-church", "-garden"], {"Cabin roof"}),
+    ],
+)
+def test_filters_are_those_of_the_page(bear_search, arguments, expected):
+    assert set(titles(bear_search("--mode", "keyword", "--json", *arguments))) == expected
+
+
+def test_every_parameter_of_the_page_is_an_option():
+    asked = set()
+
+    class Asked(Parameters):
+        """Parameters without values, whose every look-up is written down."""
+
+        def get(self, name, default=None):
+            asked.add(name)
+            return default
+
+    read_query(Asked({}))
+    read_ranking(Asked({}))
+    read_filters(Asked({}))
+    context = click.Context(command.bear_search)
+    options = {parameter.name for parameter in command.bear_search.get_params(context)}
+    assert asked - {"q"} <= options
+
+
+def test_json_has_what_the_api_answers(bear_search):
+    answer = json.loads(bear_search("roof", "--json", "--limit", "1", "--mode", "keyword").stdout)
+    assert answer["ok"] is True
+    assert (answer["total"], answer["next"]) == (3, "1")
+    assert answer["query"]["words"] == ["roof"]
+    assert "<mark>" in answer["rows"][0]["snippet"]
+
+
+def test_nothing_found_is_status_1_and_said_beside_the_output(bear_search):
+    result = bear_search("roof", "--tag", "none", status=1)
+    assert result.stdout == ""
+    assert "No results." in result.stderr
+    assert titles(bear_search("roof", "--tag", "none", "--json", status=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "What are you looking for?"),
+        ([""], "What are you looking for?"),
+        (["roof", "--mode", "psychic"], "psychic"),
+        (["roof", "--created-after", "soon"], "created_after must be a date"),
+        (["roof", "--balance", "3"], "balance must be a number from 0 to 1"),
+        (["roof", "--rerank", "magic"], "rerank must be one of"),
+        (["roof", "--similar", "1"], "--similar compares whole notes"),
+        (["--similar", "999"], "no note with the id 999"),
+        (["roof", "--mode", "keyword", "--open", "9"], "no result 9 here, only 1 to 3"),
+    ],
+)
+def test_what_makes_no_sense_is_status_2_and_says_what_would(bear_search, arguments, message):
+    assert message in bear_search(*arguments, status=2).stderr
+
+
+def test_without_an_index_it_says_how_to_make_one(tmp_path):
+    path = str(tmp_path / "none.db")
+    result = CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", path])
+    assert result.exit_code == 2
+    assert "datasette bear-index" in result.stderr
+
+
+def test_a_damaged_index_is_a_message(bear_search, sidecar_path):
+    edit(sidecar_path, "drop table note_tags")
+    assert "can't be read" in bear_search("roof", "--tag", "cabin", status=2).stderr
+
+
+def test_without_a_model_notes_are_found_by_words_and_it_is_said(bear_search):
+    class Broken(TinyEmbedder):
+        def open_model(self):
+            raise OSError("gone")
+
+    registry.register(TINY, lambda: Broken(TINY))
+    result = bear_search("roof")
+    assert "Cabin roof" in result.stdout
+    assert result.stderr.count("Notes are found by their words only.") == 1
+
+
+def test_a_correction_is_said_and_can_be_refused(bear_search):
+    assert "Showing results for “lentils” instead of “lenitls”" in bear_search("lenitls").stderr
+    assert "Showing results" not in bear_search("lenitls", "--no-correct").stderr
+
+
+def test_changes_since_indexing_are_said(bear_search, library):
+    edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
+    assert "1 note has changed since the index was made" in bear_search("roof").stderr
+
+
+def test_explain_tells_how_the_query_was_read_and_each_score(bear_search):
+    output = bear_search("roof", "leaks", "--explain").stdout
+    assert "answered by keyword and semantic" in output
+    assert re.search(r'^FTS5: +"roof" OR "leaks"$', output, re.MULTILINE)
+    assert re.search(
+        r"^time: +plan [\d.]+ ms, embed [\d.]+ ms, sql [\d.]+ ms", output, re.MULTILINE
+    )
+    head = re.search(r"^ *id .*$", output, re.MULTILINE).group()
+    assert head.split() == "id words BM25 meaning cosine blend rrf score title".split()
+
+
+def test_similar_notes_come_with_their_reasons(bear_search):
+    first = json.loads(bear_search("flashing", "--json", "--limit", "1").stdout)["rows"][0]
+    output = bear_search("--similar", str(first["id"])).stdout
+    assert output.startswith("Notes similar to Cabin roof\n")
+    assert " 1. " in output
+    assert "id " in output
+
+
+def test_open_opens_the_note_where_it_was_written(bear_search, monkeypatch):
+    opened = []
+    monkeypatch.setattr(click, "launch", lambda url: opened.append(url) or 0)
+    result = bear_search("flashing", "--open", "1")
+    assert result.stdout == ""
+    assert len(opened) == 1
+    assert opened[0].startswith("bear://x-callback-url/open-note?id=")
+
+
+@pytest.mark.parametrize("url", ["-a", "--args", "/bin/sh", None])
+def test_what_is_no_address_is_never_opened(bear_search, sidecar_path, monkeypatch, url):
+    monkeypatch.setattr(click, "launch", lambda url: pytest.fail(url))
+    edit(sidecar_path, "update notes set url = ?", url)
+    edit(sidecar_path, "update sources set heading_link = null")
+    assert "can't be opened" in bear_search("flashing", "--open", "1", status=2).stderr
+
+
+def test_an_app_that_is_missing_is_a_message(bear_search, monkeypatch):
+    monkeypatch.setattr(click, "launch", lambda url: 1)
+    assert "No app on this machine" in bear_search("flashing", "--open", "1", status=2).stderr
+
+
+EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202edlrow\x7f"
+
+
+def test_nothing_in_a_note_steers_the_terminal(write, bear_index, sidecar_path, monkeypatch):
+    write(BearNote(f"# Roof {EVIL}\n\nroof {EVIL} text", tags=("cabin",), created=day(1)))
+    bear_index()
+    edit(sidecar_path, "update notes set title = ?, body = ?", f"Roof {EVIL}", f"roof {EVIL} text")
+    monkeypatch.setattr(command, "_screen", lambda stream: Screen(80, True, True, True))
+    for options in ([], ["--explain"], ["--json"], ["--mode", "like"]):
+        arguments = ["bear-search", "roof", "--sidecar", str(sidecar_path), *options]
+        output = CliRunner().invoke(cli, arguments).output
+        ours = re.sub(r"\x1b\[\d*m|\x1b\]8;;[!-~]*\x1b\\", "", output)
+        assert "oof" in ours
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", ours), repr(ours)
+
+
+def test_the_script_says_what_is_wrong_under_its_own_name():
+    result = subprocess.run(
+        [SCRIPT, "roof", "--limit", "0"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert result.stderr.startswith("Usage: bear-search [OPTIONS] [QUERY]...")
+    assert "--limit" in result.stderr
+
+
+def test_a_real_terminal_gets_links_and_marks(bear_search, sidecar_path):
+    code = "from datasette.cli import cli; cli(['bear-search', *__import__('sys').argv[1:]])"
+    main, side = pty.openpty()
+    arguments = ["roof", "--mode", "keyword", "--sidecar", str(sidecar_path)]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "60"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        stdout=side,
+        stderr=subprocess.PIPE,
+        env=environment,
+        check=True,
+    )
+    os.close(side)
+    output = os.read(main, 100_000).decode()
+    os.close(main)
+    assert process.stderr == b""
+    assert "\x1b]8;;bear://x-callback-url/open-note?id=" in output
+    assert re.search("\x1b\\[4m[Rr]oof\x1b\\[0m", output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "avoided"),
+    [
+        (["roof", "--mode", "keyword"], {"datasette", *HEAVY, "numpy"}),
+        (["roof", "--mode", "keyword", "--json"], {"datasette", *HEAVY, "numpy"}),
+        (["--similar", "1"], {"datasette"}),
+    ],
+)
+def test_the_script_imports_nothing_heavy(index_notes, arguments, avoided):
+    # A model that isn't on this machine may be a plugin's, which Datasette knows.
+    sidecar_path = index_notes(NOTES, "--no-semantic")
+    code = (
+        "import runpy, sys; del sys.argv[0]\n"
+        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, SCRIPT, *arguments, "--sidecar", str(sidecar_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Cabin roof" in result.stdout
+    imported = {name.split(".")[0] for name in result.stderr.split()}
+    assert "datasette_bear_search" in imported
+    assert imported.isdisjoint(avoided), imported & avoided
