@@ -46,7 +46,7 @@ from datasette_bear_search.query.query import parse
         ("NEAR(apple pear) OR plum", '(NEAR("apple" "pear", 10)) OR "plum"'),
         ("tart NEAR(apple pear)", '"tart" AND (NEAR("apple" "pear", 10))'),
     ],
-)  # fmt: skip
+)
 def test_boolean_syntax_means_what_it_says(text, match):
     query = parse(text)
     assert query.is_boolean

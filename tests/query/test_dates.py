@@ -49,8 +49,8 @@ def test_a_month_back_from_its_last_day_is_the_last_day_of_a_shorter_one():
 @pytest.mark.parametrize(
     "text",
     [
-        *"2024-02-30 2024-13 20240 soon 2024-5-5-5 0 9999 9999y last 7 ago week last-decade".split(),
-        *("", "3 weeks hence", "last 3 weeks ago", "0000-01"),
+        *"2024-02-30 2024-13 20240 soon 2024-5-5-5 0 9999 9999y last 7 ago week".split(),
+        *("", "last-decade", "3 weeks hence", "last 3 weeks ago", "0000-01"),
     ],
 )
 def test_what_is_no_date_is_refused(text):

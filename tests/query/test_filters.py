@@ -67,7 +67,10 @@ def test_empty_values_are_no_filters():
     assert not read_filters({"tag": ["", "  "], "created_after": [""], "pinned": [""], "has": [""]})
 
 
-@pytest.mark.parametrize(("value", "expected"), [("1", {"states": ("pinned",)}), ("0", {"without": [{"states": ("pinned",)}]})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("1", {"states": ("pinned",)}), ("0", {"without": [{"states": ("pinned",)}]})],
+)
 def test_a_flag_asks_for_notes_that_are_so_or_are_not(value, expected):
     assert read_filters({"pinned": [value]}).for_programs() == expected
 
@@ -103,9 +106,13 @@ def test_a_word_that_fts5_takes_for_a_shorter_one_is_excluded_as_it_stands():
 
 @pytest.mark.parametrize(
     "filters",
-    [EVERYTHING, Filters(without=(EVERYTHING, Filters({"tag": ("x",)}))), Filters(required_in_title=("🎉",))],
+    [
+        EVERYTHING,
+        Filters(without=(EVERYTHING, Filters({"tag": ("x",)}))),
+        Filters(required_in_title=("🎉",)),
+    ],
     ids=["all", "none of all", "a title that fts5 can't find"],
-)  # fmt: skip
+)
 def test_every_condition_runs_on_a_sidecar(connection, filters):
     assert found(connection, filters) == []
 

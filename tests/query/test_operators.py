@@ -1,4 +1,4 @@
-"""What is typed into the box, through the page and its JSON: each operator narrows what either leg finds."""
+"""What is typed into the box, through the page and its JSON."""
 
 import re
 from html import unescape
@@ -20,16 +20,43 @@ NOTES = [
         created=day(1),
         modified=day(20),
     ),
-    BearNote("# Soup\n#recipes\n\nA roof of pastry on the soup. ISBN 978-0-306-40615-7, https://example.com.", tags=("recipes",), created=day(2)),
+    BearNote(
+        "# Soup\n#recipes\n\nA roof of pastry on the soup. "
+        "ISBN 978-0-306-40615-7, https://example.com.",
+        tags=("recipes",),
+        created=day(2),
+    ),
     BearNote("# Church\n\nThe roof of the church, plan C.", created=day(3), pinned=True),
-    BearNote("# Old plans\n\nA roof garden, a draft.\n- [ ] ask\n- [x] draw", archived=True, created=day(4)),
-    BearNote("# Programs\n#work\n\n```\nroof()\n```\n\nIn C++ a roof is a class.", tags=("work",), created=day(5)),
-    BearNote("# Photos\n#work\n\nRoof ![](roof.png) [plan.pdf](plan.pdf)", tags=("work",), created=day(6), files=(BearFile("roof.png"), BearFile("plan.pdf", kind="file"))),
+    BearNote(
+        "# Old plans\n\nA roof garden, a draft.\n- [ ] ask\n- [x] draw",
+        archived=True,
+        created=day(4),
+    ),
+    BearNote(
+        "# Programs\n#work\n\n```\nroof()\n```\n\nIn C++ a roof is a class.",
+        tags=("work",),
+        created=day(5),
+    ),
+    BearNote(
+        "# Photos\n#work\n\nRoof ![](roof.png) [plan.pdf](plan.pdf)",
+        tags=("work",),
+        created=day(6),
+        files=(BearFile("roof.png"), BearFile("plan.pdf", kind="file")),
+    ),
     BearNote("# Thrown away\n\nAn old roof.", trashed=True, created=day(7)),
     BearNote("# Roof codes", encrypted=True, created=day(8)),
-]  # fmt: skip
+]
 
-ALL = {"Cabin roof", "Soup", "Church", "Old plans", "Programs", "Photos", "Thrown away", "Roof codes"}  # fmt: skip
+ALL = {
+    "Cabin roof",
+    "Soup",
+    "Church",
+    "Old plans",
+    "Programs",
+    "Photos",
+    "Thrown away",
+    "Roof codes",
+}
 
 
 @pytest.fixture
@@ -98,7 +125,7 @@ async def titles(datasette, q, more="") -> list[str]:
         ("in:title", {"Cabin roof", "Roof codes"}),
     ],
 )
-async def test_an_operator_narrows_every_leg(datasette, operators, expected):
+async def test_an_operator_narrows_every_mode(datasette, operators, expected):
     for mode in MODES:
         assert set(await titles(datasette, f"roof {operators}", f"&mode={mode}")) == expected, mode
 
@@ -115,7 +142,7 @@ async def test_an_operator_narrows_every_leg(datasette, operators, expected):
         ("in:title roof AND cabin", {"Cabin roof"}),
     ],
 )
-async def test_boolean_syntax_holds_in_every_leg(datasette, q, expected):
+async def test_boolean_syntax_holds_in_every_mode(datasette, q, expected):
     for mode in ("auto", "hybrid", "keyword", "semantic"):
         assert set(await titles(datasette, q, f"&mode={mode}")) == expected, mode
 
@@ -196,7 +223,7 @@ async def test_an_operator_that_makes_no_sense_is_said_to_be_words(datasette):
 
 
 async def chips(datasette, query) -> dict[str, dict[str, list[str]]]:
-    """The chips of the page, each with the parameters of its link."""
+    """Return the chips of the page, each with the parameters of its link."""
     page = (await datasette.client.get(f"/-/bear-search?{query}")).text
     found = re.findall(r'<a class="bear-chip" href="([^"]+)"[^>]*><span[^>]*>(.*?)</span>', page)
     return {unescape(label): parse_qs(urlsplit(unescape(url)).query) for url, label in found}

@@ -27,7 +27,7 @@ def connection(tmp_path_factory):
 
 
 def demanded(text):
-    """What the operators of a text demand of a note."""
+    """Return what the operators of a text demand of a note."""
     return parse(text, now=NOW).filters.for_programs()
 
 
@@ -53,7 +53,10 @@ def labels(query):
         ("apple apple", '"apple"'),
         ("appl*", '"appl"*'),
         ("old appl*, tree", '"old" OR "tree" OR "appl"*'),
-        ("How do apples, pears & plums grow?", '"How" OR "do" OR "apples" OR "pears" OR "plums" OR "grow"'),
+        (
+            "How do apples, pears & plums grow?",
+            '"How" OR "do" OR "apples" OR "pears" OR "plums" OR "grow"',
+        ),
         ("978-0-306-40615-7", '"978-0-306-40615-7" OR "978" OR "306" OR "40615"'),
         ("don't", '"don"'),
         ("🎉", None),
@@ -61,7 +64,7 @@ def labels(query):
         ("C++", '"C"'),
         ("", None),
     ],
-)  # fmt: skip
+)
 def test_words_are_joined_by_or_and_phrases_are_required(text, match):
     assert parse(text).match == match
 
@@ -89,9 +92,17 @@ def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else
 @pytest.mark.parametrize(
     ("text", "identifiers", "exact"),
     [
-        ("report.pdf from 2024-05-31", ("report.pdf", "2024-05-31"), '"report.pdf" AND "2024-05-31"'),
+        (
+            "report.pdf from 2024-05-31",
+            ("report.pdf", "2024-05-31"),
+            '"report.pdf" AND "2024-05-31"',
+        ),
         ("isbn 978-0-306-40615-7", ("978-0-306-40615-7",), '"978-0-306-40615-7"'),
-        ("meet at 10:30, https://x.org/a", ("10:30", "https://x.org/a"), '"10:30" AND "https://x.org/a"'),
+        (
+            "meet at 10:30, https://x.org/a",
+            ("10:30", "https://x.org/a"),
+            '"10:30" AND "https://x.org/a"',
+        ),
         ("C++ and C#", ("C++", "C#"), '"C++" AND "C#"'),
         ('"C++"', ("C++",), '"C++"'),
         ('"roof garden" E404', ("E404",), '"roof garden" AND "E404"'),
@@ -101,7 +112,7 @@ def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else
         ("plans for 2024", (), None),
         ("#1", (), None),
     ],
-)  # fmt: skip
+)
 def test_identifiers_are_found_as_they_stand(text, identifiers, exact):
     query = parse(text)
     assert query.identifiers == identifiers
@@ -231,11 +242,17 @@ LAST_WEEK = {"created_after": "2024-02-19", "created_before": "2024-02-26"}
         ("source:bear source:notes", {"sources": ("bear", "notes")}),
         ("-source:bear", {"without": [{"sources": ("bear",)}]}),
         ("is:pinned is:archived IS:Trashed", {"states": ("pinned", "archived", "trashed")}),
-        ("is:todo is:done is:untagged is:encrypted", {"states": ("todo", "done", "untagged", "encrypted")}),
+        (
+            "is:todo is:done is:untagged is:encrypted",
+            {"states": ("todo", "done", "untagged", "encrypted")},
+        ),
         ("-is:pinned", {"without": [{"states": ("pinned",)}]}),
         ("in:archive", {"states": ("archived",)}),
         ("in:trash", {"states": ("trashed",)}),
-        ("has:image has:file has:code has:link has:todo", {"has": ("image", "file", "code", "link", "todo")}),
+        (
+            "has:image has:file has:code has:link has:todo",
+            {"has": ("image", "file", "code", "link", "todo")},
+        ),
         ("has:images", {"has": ("image",)}),
         ("-has:code", {"without": [{"has": ("code",)}]}),
         ('linked-to:"Roof plan"', {"linked_to": ("Roof plan",)}),
@@ -257,13 +274,19 @@ LAST_WEEK = {"created_after": "2024-02-19", "created_before": "2024-02-26"}
         ("before:2024-02", {"modified_before": "2024-02-01"}),
         ("after:2024-02", {"modified_after": "2024-02-01"}),
         ("after:7d", {"modified_after": "2024-02-23"}),
-        ("-created:2023", {"without": [{"created_after": "2023-01-01", "created_before": "2024-01-01"}]}),
-        ("created:2024 created:2024-02", {"created_after": "2024-02-01", "created_before": "2024-03-01"}),
+        (
+            "-created:2023",
+            {"without": [{"created_after": "2023-01-01", "created_before": "2024-01-01"}]},
+        ),
+        (
+            "created:2024 created:2024-02",
+            {"created_after": "2024-02-01", "created_before": "2024-03-01"},
+        ),
         ("note:x https://x 10:30 tag: work tag:", {}),
         ("mytag:x", {}),
         ('"tag:work"', {}),
     ],
-)  # fmt: skip
+)
 def test_operators_narrow_the_search(text, expected, monkeypatch):
     monkeypatch.setattr(
         "datasette_bear_search.query.filters.utc", lambda moment: f"{moment:%Y-%m-%d}"
@@ -402,10 +425,13 @@ def test_a_literal_search_reads_no_syntax_and_keeps_the_filters_beside_the_text(
 
 
 FRAGMENTS = st.sampled_from(
-    'apple pear* C++ "old tree" “x y” " ( ) AND OR NOT NEAR( NEAR(a , 5) -b -"c d" - -( tag:a -tag:b tag:"c d" tag: #e '
-    "#f g# is:pinned -is:todo is:happy in:title created:2024 created:last week created:3 ago before:2024 ..2025 source:x "
-    "has:link linked-to:y https://x.org 10:30 2024-05-31 * ^ { } : + ' ; -- % _ \\ \x00 🎉 屋根 café the how".split(" ")
-)  # fmt: skip
+    (
+        'apple pear* C++ "old tree" “x y” " ( ) AND OR NOT NEAR( NEAR(a , 5) -b -"c d" - -( tag:a '
+        '-tag:b tag:"c d" tag: #e #f g# is:pinned -is:todo is:happy in:title created:2024 ago '
+        "created:last week created:3 before:2024 ..2025 source:x has:link linked-to:y "
+        "https://x.org 10:30 2024-05-31 * ^ { } : + ' ; -- % _ \\ \x00 🎉 屋根 café the how"
+    ).split(" ")
+)
 TEXTS = st.text() | st.lists(FRAGMENTS).map(" ".join) | st.lists(FRAGMENTS).map("".join)
 
 

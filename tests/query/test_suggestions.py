@@ -47,7 +47,7 @@ def connection(index_notes):
 
 @pytest.fixture
 def labels(connection):
-    """What is suggested at the bar in a text, or at its end."""
+    """Return what is suggested at the bar in a text, or at its end."""
 
     def read(text: str) -> list[str]:
         cursor = text.find("|") if "|" in text else len(text)
@@ -59,7 +59,7 @@ def labels(connection):
 
 @pytest.fixture
 def choose(connection):
-    """The text after the first suggestion at the bar is chosen."""
+    """Return the text once the first suggestion at the bar is chosen."""
 
     def run(text: str) -> str:
         cursor = text.find("|") if "|" in text else len(text)
