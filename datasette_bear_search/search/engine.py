@@ -1,6 +1,6 @@
 """``SearchRequest`` → plan → embed → statement → rerank → snippets → redact → ``SearchResponse``.
 
-The one pipeline behind the page, the JSON API, the SQL functions, the terminal, the agents and bear-eval.
+The one pipeline of the page, JSON API, SQL functions, terminal, agents and bear-eval.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The SQL functions: ``rrf``, ``rrf_weighted`` and ``decay`` on every connection, ``embed`` on sidecars."""
+"""The SQL functions: ``rrf`` and ``decay`` on every connection, ``embed`` and more on index files."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from functools import partial
@@ -227,62 +227,55 @@ def _number(value: Any) -> float | None:
     return number if number == number else None
 
 
-# The SQL functions ``bear_search`` and ``bear_similar``: what the pages find, as JSON for ``json_each()``.
-#
-# They plan and rank as the pages do, on the connection that asks, so that a query can join what is found with anything.
+# --- bear_search() and bear_similar(): what the pages find, as JSON for json_each()
 
-Connection = sqlite3.Connection
 Rows = list[dict[str, Any]]
 
 
-def register_search(connection: Connection, *, redact: bool = False) -> None:
-    """Give a connection to a sidecar the functions ``bear_search(text, …)`` and ``bear_similar(id, …)``.
+def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> None:
+    """Give a connection to an index ``bear_search(text, …)`` and ``bear_similar(id, …)``.
 
-    :param redact: whether secrets are masked in what they answer
+    :param redact: whether secrets are masked in what they return
     """
     for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
-        find = partial(find, redact=redact)
-        function = _as_json(connection, name, find)
+        function = _as_json(connection, name, partial(find, redact=redact))
         for arguments in (1, 2):
             # Deterministic, or SQLite might call it once a row.
             connection.create_function(name, arguments, function, deterministic=True)
 
 
 def found_notes(
-    connection: Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
+    connection: sqlite3.Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
 ) -> Rows:
-    """What the search page finds for a text, in its order; what the page would say beside it stands in the first row.
+    """Return what the search page finds, in its order, with its notices in the first row.
 
-    Never waits for the model, because a query that takes longer than Datasette allows is ended: until it is loaded,
-    notes are found by their words.
+    Never waits for the model, as a query that takes longer than Datasette allows is ended.
     """
-    pipeline = Pipeline(SearchRequest(parse(str(text)), size=_size(size)))
+    pipeline = Pipeline(SearchRequest(parse(str(text)), size=_read_size(size)))
     pipeline.plan(connection)
     pipeline.embed(wait=False)
     pipeline.retrieve(connection)
     if redact:
         pipeline.redact(connection)
-    response = pipeline.response()
-    rows = [_found(hit, pipeline.planned) for hit in response.results.hits]
+    response, planned = pipeline.response(), pipeline.planned
     corrections = [
-        f"Searched for {searched} instead of {typed}."
-        for typed, searched in pipeline.planned.corrections
+        f"Searched for {searched} instead of {typed}." for typed, searched in planned.corrections
     ]
-    notices = [*corrections, *response.notices]
-    if rows:
-        rows[0]["notice"] = " ".join(notices) or None
-    return rows
+    rows = [_hit_row(hit, planned) for hit in response.results.hits]
+    return _with_notices(rows, [*corrections, *response.notices])
 
 
 def similar_notes(
-    connection: Connection, note_id: Any, size: Any = similar.SIZE, *, redact: bool = False
+    connection: sqlite3.Connection, note_id: Any, size: Any = similar.SIZE, *, redact: bool = False
 ) -> Rows:
-    """The notes most like the one with that id, as the page "More like this" has them; none if there is no such note."""
-    known_as = read_note_id(str(note_id).strip())
-    if known_as is None:
+    """Return the notes most like the one with that id, as the page of similar notes has them."""
+    known_id = read_note_id(str(note_id).strip())
+    found = None
+    if known_id is not None:
+        found = similar.find_similar(connection, known_id, size=_read_size(size))
+    if found is None:
         return []
-    found = similar.find_similar(connection, known_as, size=_size(size))
-    if found and redact:
+    if redact:
         found = redaction.masked_similar(connection, found)
     rows: Rows = [
         {
@@ -292,42 +285,52 @@ def similar_notes(
             "score": note.score,
             "notice": None,
         }
-        for note in (found.notes if found else ())
+        for note in found.notes
     ]
-    if rows and found:
-        rows[0]["notice"] = " ".join(found.notices) or None
-    return rows
+    return _with_notices(rows, found.notices)
 
 
-def _as_json(connection: Connection, name: str, find: Callable[..., Rows]) -> Callable[..., Any]:
-    """What SQLite calls: the rows as JSON, NULL for NULL."""
+def _as_json(
+    connection: sqlite3.Connection, name: str, find: Callable[..., Rows]
+) -> Callable[..., str | None]:
+    """Return what SQLite calls: the rows as JSON, NULL for NULL."""
 
-    def function(asked: Any, *options: Any) -> str | None:
-        if asked is None:
+    def function(argument: Any, *options: Any) -> str | None:
+        if argument is None:
             return None
         try:
-            return json.dumps(find(connection, asked, *options), ensure_ascii=False)
+            return json.dumps(find(connection, argument, *options), ensure_ascii=False)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
-                # The time limit holds for the query as a whole, and whoever runs it must hear that it was reached. SQLite
-                # looks for an interruption when it goes on to a second row, so there are two.
+                # The time limit holds for the whole query, and whoever runs it must hear that it
+                # was reached. SQLite looks for an interruption when it goes on to a second row,
+                # so there are two.
                 connection.interrupt()
                 return "[null, null]"
-            # Not its words, which may be those of the query or of a note.
+            # Not the error's words, which may be those of the query or of a note.
             problem = f"{name}() failed: {type(error).__name__}"
         # SQLite would only say that a function raised something.
         print(problem, file=sys.stderr)
-        # Datasette logs an error with the values of all variables: what was asked is none of the log's business.
-        asked, options = None, ()
+        # Datasette logs an error with the values of all variables: the query is private.
+        argument, options = None, ()
         raise sqlite3.DatabaseError(problem)
 
     return function
 
 
-def _found(hit: Hit, planned: Plan) -> dict[str, Any]:
+def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
+    if rows:
+        rows[0]["notice"] = " ".join(notices) or None
+    return rows
+
+
+def _hit_row(hit: Hit, planned: Plan) -> dict[str, Any]:
+    shown = shown_text(hit, planned)
+    words = unmarked(shown.snippet or shown.passage or hit.title).split()
+    text = " ".join([*words[:SNIPPET_TOKENS], *([ELLIPSIS] if words[SNIPPET_TOKENS:] else [])])
     return {
         "id": hit.id,
-        "text": _text(hit, planned),
+        "text": text,
         "heading": hit.passage.heading if hit.passage else None,
         "keyword_rank": hit.keyword_rank,
         "semantic_rank": hit.semantic_rank,
@@ -337,16 +340,9 @@ def _found(hit: Hit, planned: Plan) -> dict[str, Any]:
     }
 
 
-def _text(hit: Hit, planned: Plan) -> str:
-    """Return the words that were found, or those that begin the passage, or the title."""
-    shown = shown_text(hit, planned)
-    words = unmarked(shown.snippet or shown.passage or hit.title).split()
-    return " ".join([*words[:SNIPPET_TOKENS], *([ELLIPSIS] if words[SNIPPET_TOKENS:] else [])])
-
-
-def _size(asked: Any) -> int:
-    """How many rows are wanted; what makes no sense is as many as there can be."""
+def _read_size(size: Any) -> int:
+    """Return how many rows are wanted; what makes no sense is as many as there can be."""
     try:
-        return min(max(int(asked), 1), MAX_SIZE)
+        return min(max(int(size), 1), MAX_SIZE)
     except (TypeError, ValueError, OverflowError):
         return MAX_SIZE

@@ -1,4 +1,4 @@
-"""A note's id → all that the index knows of it: its text, passages, links in both directions, what its links name."""
+"""A note's id → all that the index knows of it; and what the start page shows of all notes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
-from typing import Any
 
 from ..markdown import wiki_links
 from ..query import fts5
@@ -22,6 +21,12 @@ MAX_TITLES = 2000
 
 # Places in a link at which its title may end and a heading begin, from the end.
 MAX_READINGS = 4
+
+# Notes in each list of the start page.
+START_PAGE_NOTES = 6
+
+
+# --- one note
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class NotePassage:
 
 
 @dataclass(frozen=True)
-class WholeNote:
-    """A note and what surrounds it. Of an encrypted note nothing is known that its text would tell."""
+class NoteDetail:
+    """A note and what surrounds it. An encrypted note has no text, and nothing that tells of it."""
 
     id: int
     source: str
@@ -70,56 +75,53 @@ class WholeNote:
     passages: tuple[NotePassage, ...]
     links: tuple[LinkedNote, ...]
     backlinks: tuple[LinkedNote, ...]
-    named: Mapping[str, int]  # what links name, folded → note; for note_named()
+    link_targets: Mapping[str, int]  # what its links name, folded → id; for resolve_link()
 
     def passage(self, passage_id: str | None) -> NotePassage | None:
-        """The passage with that id, if it is one of this note's."""
+        """Return the passage with that id, if it is one of this note's."""
         return next((each for each in self.passages if str(each.id) == passage_id), None)
 
 
-def read(connection: sqlite3.Connection, note_id: int) -> WholeNote | None:
-    """The note with that id; None if there is none."""
-    row = _row(connection, "select * from notes where id = ?", note_id)
+def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
+    """Return the note with that id; None if there is none."""
+    cursor = connection.execute(_NOTE, [note_id])
+    row = cursor.fetchone()
     if row is None:
         return None
-    source = _row(connection, "select * from sources where name = ?", row["source"]) or {}
-    body = row["body"] or ""
-    return WholeNote(
+    columns = dict(zip([column[0] for column in cursor.description], row))
+    passages = connection.execute(_PASSAGES, [note_id]).fetchall()
+    return NoteDetail(
         **{
-            name: row[name]
-            for name in ("id", "source", "key", "title", "url", "created", "modified")
+            **columns,
+            **{name: bool(columns[name]) for name in _FLAGS},
+            "tags": tuple(json.loads(columns["tags"])),
         },
-        **{name: bool(row[name]) for name in _FLAGS},
-        todos_open=row["todos_open"],
-        todos_done=row["todos_done"],
-        app=_app(source, row["url"]),
-        heading_link=source.get("heading_link") or "",
-        tags=tuple(json.loads(row["tags"])),
-        body=body,
-        attachments=row["attachments"] or "",
         passages=tuple(
             NotePassage(passage_id, heading or None, start, start + length)
-            for passage_id, heading, start, length in connection.execute(_PASSAGES, [note_id])
+            for passage_id, heading, start, length in passages
         ),
         links=_linked(connection, _LINKS, note_id),
         backlinks=_linked(connection, _BACKLINKS, note_id),
-        named=_named(connection, note_id, row["source"], body),
+        link_targets=_link_targets(connection, note_id, columns["source"], columns["body"]),
     )
 
 
-def note_named(named: Mapping[str, int], target: str) -> tuple[int, str | None] | None:
-    """The note that a link means, and the heading in it: of ``Title``, ``Title/Heading``, ``folder/Title.md#Heading``."""
+def resolve_link(link_targets: Mapping[str, int], target: str) -> tuple[int, str | None] | None:
+    """Return the note that a link means, and the heading in it.
+
+    :param target: ``Title``, ``Title/Heading`` or ``folder/Title.md#Heading``
+    """
     for title, heading in _readings(target):
         for name in (title, _stem(title)):
-            if (note_id := named.get(_folded(name))) is not None:
+            if (note_id := link_targets.get(_folded(name))) is not None:
                 return note_id, heading
     return None
 
 
 def matched_words(connection: sqlite3.Connection, note_id: int, query: Query) -> frozenset[str]:
-    """The words of the note that a query finds, in the forms in which they stand there, without case.
+    """Return the words of the note that a query finds, as they stand there, in lower case.
 
-    FTS5 itself says which, so that they are the words that the search has marked: stems, beginnings, corrections.
+    FTS5 itself says which, so that they are those that the search marks: stems, corrections.
     """
     if not query.text:
         return frozenset()
@@ -138,6 +140,19 @@ def matched_words(connection: sqlite3.Connection, note_id: int, query: Query) ->
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
 _MARKED = re.compile(f"{re.escape(MARK)}(.*?){re.escape(END_MARK)}", re.DOTALL)
+
+_NOTE = f"""
+select
+  notes.id, source, key, title, url, created, modified, tags, todos_open, todos_done,
+  {", ".join(_FLAGS)},
+  coalesce(body, '') as body,
+  coalesce(attachments, '') as attachments,
+  coalesce(sources.app, '') as app,
+  coalesce(sources.heading_link, '') as heading_link
+from notes
+left join sources on sources.name = notes.source
+where notes.id = ?
+"""
 
 _PASSAGES = """
 select id, heading, start, length
@@ -173,7 +188,7 @@ join notes on notes.id = links.target_id
 where links.note_id = ?
 """
 
-# Of several notes with a title, the last is meant: one of the same source, not in the trash, the newest.
+# Of several notes with a title, the last is meant: of the same source, not in the trash, newest.
 _TITLED = """
 select title, id
 from notes
@@ -192,38 +207,28 @@ where notes_fts match :match
 """
 
 
-def _row(connection: sqlite3.Connection, sql: str, key: int | str) -> dict[str, Any] | None:
-    """Return a row by its columns; None if there is none."""
-    cursor = connection.execute(sql, [key])
-    row = cursor.fetchone()
-    return dict(zip([column[0] for column in cursor.description], row)) if row else None
-
-
-def _app(source: Mapping[str, Any], url: str | None) -> str:
-    """The app that a note's url opens."""
-    return source.get("app") or ("Bear" if (url or "").startswith("bear:") else "")
-
-
 def _linked(connection: sqlite3.Connection, sql: str, note_id: int) -> tuple[LinkedNote, ...]:
     rows = connection.execute(sql, {"note": note_id})
     return tuple(LinkedNote(linked_id, title) for linked_id, title in rows)
 
 
-def _named(connection: sqlite3.Connection, note_id: int, source: str, body: str) -> dict[str, int]:
-    """What the note's links name, folded → the note that it means; what the source says of a link counts most."""
+def _link_targets(
+    connection: sqlite3.Connection, note_id: int, source: str, body: str
+) -> dict[str, int]:
+    """Return what links name, folded → the note meant; what the source says counts most."""
     titles = {title for target in wiki_links(body) for title, _ in _readings(target)}
     found = connection.execute(
         _TITLED, {"titles": json.dumps(sorted(titles)[:MAX_TITLES]), "source": source}
     )
-    named = {_folded(title): titled_id for title, titled_id in found}
+    targets = {_folded(title): titled_id for title, titled_id in found}
     for link_title, key, title, target_id in connection.execute(_TARGETS, [note_id]):
         names = (link_title, key, _stem(key or ""), title)
-        named |= {_folded(name): target_id for name in names if name}
-    return named
+        targets |= {_folded(name): target_id for name in names if name}
+    return targets
 
 
 def _readings(target: str) -> Iterator[tuple[str, str | None]]:
-    """The ways to take what a link names, the whole as a title first: titles may have slashes, too."""
+    """Yield the ways to read a link, first as a title: titles may have slashes, too."""
     yield target.strip(), None
     places = [place for place, character in enumerate(target) if character in "#/"]
     for place in places[: -MAX_READINGS - 1 : -1]:
@@ -233,7 +238,7 @@ def _readings(target: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _stem(name: str) -> str:
-    """``Title`` of ``folder/Title.md``."""
+    """Return ``Title`` of ``folder/Title.md``."""
     path = PurePosixPath(name)
     return path.stem if path.suffix.lower() in (".md", ".markdown", ".txt") else name
 
@@ -242,10 +247,62 @@ def _folded(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-# The page before anything is searched for: what is new, pinned, or was written on this day, and the index itself.
+# --- the page before anything is searched for
 
-# So many of each.
-AT_MOST = 6
+
+@dataclass(frozen=True)
+class StartPageNote:
+    """A note that the start page offers."""
+
+    id: int
+    title: str
+    at: str | None  # when it was modified or, of those of this day, created
+
+
+@dataclass(frozen=True)
+class IndexedSource:
+    """Where notes come from, and how many."""
+
+    name: str
+    location: str
+    notes: int
+    read: str | None
+
+
+@dataclass(frozen=True)
+class StartPage:
+    """What is new, pinned, or was written on this day of another year; and where it comes from."""
+
+    recent: tuple[StartPageNote, ...]
+    pinned: tuple[StartPageNote, ...]
+    on_this_day: tuple[StartPageNote, ...]
+    sources: tuple[IndexedSource, ...]
+
+
+def read_start_page(connection: sqlite3.Connection, now: datetime | None = None) -> StartPage:
+    """Read the start page from the index.
+
+    :param now: what "this day" is
+    """
+    now = now or datetime.now()
+    parameters = {
+        "day": f"{now:%m-%d}",
+        # In universal time it may be another day.
+        "day_before": f"{now - timedelta(days=1):%m-%d}",
+        "day_after": f"{now + timedelta(days=1):%m-%d}",
+        "year": f"{now.year:04}",
+    }
+
+    def notes(sql: str) -> tuple[StartPageNote, ...]:
+        return tuple(StartPageNote(*row) for row in connection.execute(sql, parameters))
+
+    return StartPage(
+        recent=notes(_RECENT),
+        pinned=notes(_PINNED),
+        on_this_day=notes(_ON_THIS_DAY),
+        sources=tuple(IndexedSource(*row) for row in connection.execute(_SOURCES)),
+    )
+
 
 # What a person put away isn't brought up again.
 _AT_HAND = "not archived and not trashed"
@@ -255,7 +312,7 @@ select id, title, modified
 from notes
 where {_AT_HAND}
 order by modified desc, id
-limit {AT_MOST}
+limit {START_PAGE_NOTES}
 """
 
 # The inner queries read an index from end to end instead of every note.
@@ -264,7 +321,7 @@ select id, title, modified
 from notes
 where id in (select id from notes where pinned and {_AT_HAND})
 order by modified desc, id
-limit {AT_MOST}
+limit {START_PAGE_NOTES}
 """
 
 _ON_THIS_DAY = f"""
@@ -279,7 +336,7 @@ where id in (
   and strftime('%m-%d', created, 'localtime') = :day
   and strftime('%Y', created, 'localtime') < :year
 order by created desc, id
-limit {AT_MOST}
+limit {START_PAGE_NOTES}
 """
 
 _SOURCES = """
@@ -287,57 +344,3 @@ select name, location, notes, read
 from sources
 order by notes desc, name
 """
-
-
-@dataclass(frozen=True)
-class Note:
-    """A note that the page offers."""
-
-    id: int
-    title: str
-    at: str | None  # when it was modified or, of those of this day, created
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where notes come from."""
-
-    name: str
-    location: str
-    notes: int
-    read: str | None
-
-
-@dataclass(frozen=True)
-class Home:
-    """What the page shows before anything is searched for."""
-
-    recent: tuple[Note, ...]
-    pinned: tuple[Note, ...]
-    on_this_day: tuple[Note, ...]
-    sources: tuple[Source, ...]
-
-
-def home(connection: sqlite3.Connection, now: datetime | None = None) -> Home:
-    """Read it from the sidecar.
-
-    :param now: what "this day" is
-    """
-    now = now or datetime.now()
-
-    def notes(sql: str) -> tuple[Note, ...]:
-        parameters = {
-            "day": f"{now:%m-%d}",
-            # In universal time it may be another day.
-            "day_before": f"{now - timedelta(days=1):%m-%d}",
-            "day_after": f"{now + timedelta(days=1):%m-%d}",
-            "year": f"{now.year:04}",
-        }
-        return tuple(Note(*row) for row in connection.execute(sql, parameters))
-
-    return Home(
-        recent=notes(_RECENT),
-        pinned=notes(_PINNED),
-        on_this_day=notes(_ON_THIS_DAY),
-        sources=tuple(Source(*row) for row in connection.execute(_SOURCES)),
-    )

@@ -1,4 +1,4 @@
-"""The parameters of an address → ``SearchRequest``: what is searched for, and which results are wanted."""
+"""Parameters of an address → ``SearchRequest``: what is searched for, which results are wanted."""
 
 from __future__ import annotations
 

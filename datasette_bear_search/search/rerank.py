@@ -1,16 +1,13 @@
-"""Puts the first results in a better order, in little time, and leaves the rest as it is.
+"""Put the first results in a better order, in little time, and leave the rest as it is.
 
-The first stage's order isn't thrown away: the nearer to the top it has a note, the more its score counts beside the
-reranker's, so that a reranker that errs can't push what is plainly right off the page.
+The first stage's order isn't thrown away: the nearer to the top it has a note, the more its score
+counts beside the reranker's, so that a reranker that errs can't push a plain answer off the page.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -27,15 +24,18 @@ TOP = 20
 # Seconds that reranking may take; what has no score by then follows in its own order.
 SECONDS = 1.0
 
-# Passages that are scored between two looks at the clock, and at first, when the reranker's pace isn't known.
+# Passages that are scored between two looks at the clock; fewer at first, while the reranker's
+# pace isn't known.
 BATCH = 8
 FIRST_BATCH = 2
 
-# The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after. From QMD (github.com/tobi/qmd).
+# The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after.
+# From QMD (github.com/tobi/qmd).
 FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (TOP, 0.40))
 
-# Searches whose scores are kept, so that their further pages follow from the first one.
-REMEMBERED = 256
+# Searches whose scores are cached, a MB in all: further pages must follow from the first one's
+# order, and scoring again takes up to SECONDS.
+CACHED_SEARCHES = 64
 
 NOT_RERANKED = "These notes weren't reranked."
 LOADING = f"{NOT_RERANKED} The reranker is still loading. Search again in a few seconds."
@@ -50,10 +50,10 @@ class Reranked:
 
 
 def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
-    """The reranker that takes part; None without one, and where the order isn't one of relevance.
+    """Return the reranker that takes part, if one is asked for and the order is by relevance.
 
     :param model: the index's embedding model
-    :param cross_encoder: the one that ``cross-encoder`` stands for, if it isn't ours
+    :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't the default
     """
     if ranking.rerank is None or ranking.sort != "relevance":
         return None
@@ -64,36 +64,24 @@ def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None)
 
 
 def first_stage(size: int, offset: int) -> tuple[int, int]:
-    """Size and offset of what has to be searched for, to show a page of that size at that offset.
+    """Return size and offset of the hits that a page of that size at that offset is made of.
 
-    The first TOP hits are reranked as a whole, whichever of them a page shows: so pages neither repeat nor miss a note.
+    The first TOP hits are reranked as a whole: so pages neither repeat nor miss a note.
     """
     return (max(TOP, offset + size), 0) if offset < TOP else (size, offset)
 
 
 def page(
-    results: Results,
-    reranker: Reranker,
-    size: int,
-    offset: int,
-    *,
-    wait: bool = False,
-    seconds: float = SECONDS,
+    results: Results, reranker: Reranker, size: int, offset: int, *, wait: bool = False
 ) -> Results:
-    """The page of that size at that offset, made of what :func:`first_stage` asked for.
+    """Return the page of that size at that offset, made of what :func:`first_stage` asked for.
 
     :param wait: whether to wait for the model if it isn't loaded, however long that takes
     """
     if offset >= TOP or not results.retrievers:
         return results
-    reranked = rerank(
-        results.hits,
-        results.query.meaning,
-        reranker,
-        wait=wait,
-        seconds=seconds,
-        go_on=offset == 0,
-    )
+    query, resume = results.query.meaning, offset == 0
+    reranked = rerank(results.hits, query, reranker, wait=wait, resume=resume)
     end = offset + size
     return replace(
         results,
@@ -110,55 +98,54 @@ def rerank(
     *,
     wait: bool = False,
     seconds: float = SECONDS,
-    go_on: bool = True,
+    resume: bool = True,
 ) -> Reranked:
-    """The first stage's hits, the first TOP of them reranked; exact ones stay where they are.
+    """Rerank the first TOP of the first stage's hits; exact ones stay where they are.
 
-    :param go_on: False shows again what the same search was given before, True tries to get further
+    :param resume: whether to score further hits if the same search ran out of time before
     """
     candidates = [hit for hit in hits[:TOP] if not hit.is_exact]
     passages = [_text(hit) for hit in candidates]
     if not passages:
         return Reranked(tuple(hits))
-    search = _identity(reranker.name, query, *passages)
-    scores = _remembered(search)
-    notice = None
-    if scores is None or (go_on and len(scores) < len(passages)):
+    search = (reranker.name, query, *passages)
+    scores, notice = _cache.get(search), None
+    if scores is None or (resume and len(scores) < len(passages)):
         scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
-        _remember(search, scores)
+        _cache[search] = scores
+        for oldest in list(_cache)[:-CACHED_SEARCHES]:
+            _cache.pop(oldest, None)
     if notice is None and len(scores) < len(passages):
         notice = (
-            f"Of the first {len(passages)} notes {len(scores)} were reranked in the time there is; the others follow in "
-            "their own order."
+            f"Of the first {len(passages)} notes {len(scores)} were reranked in the time there is; "
+            "the others follow in their own order."
             if scores
             else NOT_RERANKED
         )
     return Reranked(tuple(blended(hits, scores)), notice)
 
 
-def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
-    """The hits with the reranker's scores, in the order of both stages' scores.
+_cache: dict[tuple[str, ...], tuple[float, ...]] = {}
 
-    :param scores: of the first hits that aren't exact, which come before all others; hits without one come last
+
+def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+    """Return the hits with the reranker's scores, in the order of both stages' scores.
+
+    :param scores: of the first hits that aren't exact, which come before all others
     """
     exact = sum(hit.is_exact for hit in hits[:TOP])
     end = exact + len(scores)
     scored = [replace(hit, rerank_score=score) for hit, score in zip(hits[exact:end], scores)]
-    first_stage_scores = _scaled([hit.score or 0.0 for hit in scored])
+    first_stage_scores = _min_max([hit.score or 0.0 for hit in scored])
     blends = []
-    for rank, first, second in zip(count(exact + 1), first_stage_scores, _scaled(scores)):
-        share = _first_stage_share(rank)
+    for rank, first, second in zip(count(exact + 1), first_stage_scores, _min_max(scores)):
+        share = next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
         blends.append(share * first + (1 - share) * second)
     order = sorted(range(len(scored)), key=lambda place: -blends[place])  # stable
     return [*hits[:exact], *(scored[place] for place in order), *hits[end:]]
 
 
-def _first_stage_share(rank: int) -> float:
-    return next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
-
-
-def _scaled(scores: Sequence[float]) -> list[float]:
-    """The scores stretched to 0 … 1."""
+def _min_max(scores: Sequence[float]) -> list[float]:
     lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
     if highest == lowest:
         return [1.0] * len(scores)
@@ -166,7 +153,7 @@ def _scaled(scores: Sequence[float]) -> list[float]:
 
 
 def _text(hit: Hit) -> str:
-    """What the reranker reads of a note."""
+    """Return what the reranker reads of a note."""
     return f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title
 
 
@@ -178,7 +165,7 @@ def _scores(
     wait: bool,
     seconds: float,
 ) -> tuple[tuple[float, ...], str | None]:
-    """The scores of as many passages as there is time for, from the first on; and why there are none if so."""
+    """Return the scores of as many passages as there is time for, or why there are none."""
     started = time.monotonic()
     if not reranker.wait_until_loaded(None if wait else seconds):
         return tuple(known), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else LOADING
@@ -196,8 +183,7 @@ def _scored_in_time(
     scores = list(known)
     started, size = time.monotonic(), FIRST_BATCH
     while len(scores) < len(passages) and size:
-        batch = passages[len(scores) : len(scores) + size]
-        scores += _checked(reranker, query, batch)
+        scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
         now = time.monotonic()
         pace = (now - started) / (len(scores) - len(known))
         # None is begun that would not be done in time.
@@ -206,7 +192,6 @@ def _scored_in_time(
 
 
 def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
-    """:raises ModelUnavailable: for whatever else goes wrong in a reranker"""
     what_happened = f"The reranker {reranker.name} failed"
     try:
         scores = [float(score) for score in reranker.score(query, passages)]
@@ -215,28 +200,3 @@ def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[fl
     if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
         raise ModelUnavailable(f"{what_happened}: not every note got a score. {reranker.advice}")
     return scores
-
-
-_memory: OrderedDict[bytes, tuple[float, ...]] = OrderedDict()
-_memory_lock = threading.Lock()
-
-
-def _identity(*parts: str) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part.encode(errors="replace") + b"\0")
-    return digest.digest()
-
-
-def _remembered(search: bytes) -> tuple[float, ...] | None:
-    with _memory_lock:
-        if search in _memory:
-            _memory.move_to_end(search)
-        return _memory.get(search)
-
-
-def _remember(search: bytes, scores: tuple[float, ...]) -> None:
-    with _memory_lock:
-        _memory[search] = scores
-        while len(_memory) > REMEMBERED:
-            _memory.popitem(last=False)

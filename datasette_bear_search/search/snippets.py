@@ -1,4 +1,4 @@
-"""What a result shows: its snippet or its passage, the sentence in it that answers, and why it was found."""
+"""What a result shows: snippet or passage, the sentence that answers, and why it was found."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ..notes import fold_tag, local_day
 from ..query.filters import InvalidParameter
 from ..query.query import parse
 from ..search import notes, redaction, similar
-from ..search.notes import NotePassage, WholeNote
+from ..search.notes import NoteDetail, NotePassage
 from ..search.request import read_note_id, read_number
 from ..search.results import url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
@@ -67,8 +67,8 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
     note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
 
-    def read(connection: sqlite3.Connection) -> tuple[WholeNote, frozenset[str]] | None:
-        found = None if note_id is None else notes.read(connection, note_id)
+    def read(connection: sqlite3.Connection) -> tuple[NoteDetail, frozenset[str]] | None:
+        found = None if note_id is None else notes.read_note(connection, note_id)
         return (found, notes.matched_words(connection, found.id, query)) if found else None
 
     found = await read_index(database, read, too_slow=TOO_SLOW)
@@ -96,9 +96,9 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
     return await database.execute_fn(read)
 
 
-async def _json_note(whole: WholeNote) -> dict[str, Any]:
+async def _json_note(whole: NoteDetail) -> dict[str, Any]:
     fields = asdict(whole)
-    for name in ("named", "heading_link"):
+    for name in ("link_targets", "heading_link"):
         del fields[name]
     headings = await asyncio.to_thread(render.outline, whole.body)
     fields["outline"] = [
@@ -112,7 +112,7 @@ async def _note_page(
     datasette: Datasette,
     request,
     database: Database,
-    whole: WholeNote,
+    whole: NoteDetail,
     words: frozenset[str],
     alike: tuple[SimilarNote, ...],
 ) -> Response:
@@ -160,14 +160,14 @@ async def _note_html(
     return Response.html(html, status=status, headers={"content-security-policy": _POLICY})
 
 
-def _open_url(whole: WholeNote, passage: NotePassage | None) -> str | None:
+def _open_url(whole: NoteDetail, passage: NotePassage | None) -> str | None:
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     return url if render.is_safe_to_open(url) else None
 
 
-def _references(datasette: Datasette, whole: WholeNote) -> render.References:
+def _references(datasette: Datasette, whole: NoteDetail) -> render.References:
     def url(target: str) -> str | None:
-        meant = notes.note_named(whole.named, target)
+        meant = notes.resolve_link(whole.link_targets, target)
         if meant is None:
             return None
         note_id, heading = meant
@@ -181,7 +181,7 @@ def _references(datasette: Datasette, whole: WholeNote) -> render.References:
     )
 
 
-def _results_url(datasette: Datasette, request, whole: WholeNote) -> str | None:
+def _results_url(datasette: Datasette, request, whole: NoteDetail) -> str | None:
     """Return the search that led here, at this note among its results."""
     pairs = [
         (name, value)

@@ -19,7 +19,7 @@ from ..query.query import Query
 from ..search import facets, redaction, spelling
 from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
 from ..search.facets import Facets
-from ..search.notes import Home, home
+from ..search.notes import StartPage, read_start_page
 from ..search.planner import BALANCES
 from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
 from ..search.results import PAGE_SIZE, MatchedPassage, Results
@@ -120,7 +120,7 @@ class Surroundings:
     facets: Facets | None = None
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
-    home: Home | None = None  # before anything is searched for
+    home: StartPage | None = None  # before anything is searched for
     spellings: dict[str, str] = field(default_factory=dict)  # if nothing was found: typed → meant
 
 
@@ -224,7 +224,7 @@ async def _surroundings(database: Database, request, response: SearchResponse) -
     counted, beside = await asyncio.gather(
         _facets(database, response.results), _beside_the_hits(database, response)
     )
-    at_home = await _in_time(database, home) if is_home else None
+    at_home = await _in_time(database, read_start_page) if is_home else None
     if at_home and redacts(database.ds):
         at_home = redaction.masked_record(at_home)
     return replace(beside, facets=counted, home=at_home)
@@ -401,7 +401,7 @@ async def _judge(datasette: Datasette, request, database: Database) -> dict[str,
     }
 
 
-def _home(urls: Urls, home: Home, state: State, tags: Sequence[FacetValue]) -> dict[str, Any]:
+def _home(urls: Urls, home: StartPage, state: State, tags: Sequence[FacetValue]) -> dict[str, Any]:
     sections = (
         ("Recently changed", home.recent),
         ("Pinned", home.pinned),

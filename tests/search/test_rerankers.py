@@ -62,7 +62,7 @@ class Fake(Reranker):
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
-    monkeypatch.setattr(reranking, "_memory", type(reranking._memory)())
+    monkeypatch.setattr(reranking, "_cache", {})
     monkeypatch.setattr(rerankers, "_rerankers", {})
 
 
@@ -134,7 +134,7 @@ def test_a_further_page_is_made_of_the_scores_that_the_first_one_had():
     fake = Fake(seconds=0.02)
     first = rerank(hits(TOP), "query", fake, seconds=0.12)
     fake.seconds = 0
-    assert rerank(hits(TOP), "query", fake, go_on=False) == first
+    assert rerank(hits(TOP), "query", fake, resume=False) == first
 
 
 # What can go wrong

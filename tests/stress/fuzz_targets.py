@@ -25,8 +25,7 @@ from datasette_bear_search.notes import Note
 from datasette_bear_search.query import suggest as suggestions
 from datasette_bear_search.query.filters import InvalidParameter, operators, read_filters
 from datasette_bear_search.query.query import MODES, parse
-from datasette_bear_search.search import functions, planner
-from datasette_bear_search.search import notes as whole_note
+from datasette_bear_search.search import functions, notes, planner
 from datasette_bear_search.search import results as search
 from datasette_bear_search.search.request import (
     Parameters,
@@ -119,7 +118,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
         typed = text.encode(errors="replace").decode()  # as it comes out of an address
         suggestions.suggest(connection, typed, choices.number(len(typed)))
         if choices.chance(4):
-            whole_note.matched_words(connection, 1, asked)
+            notes.matched_words(connection, 1, asked)
             functions.found_notes(connection, text, choices.value())
             functions.similar_notes(connection, choices.value(), choices.value())
 

@@ -11,7 +11,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
-from datasette_bear_search.search.notes import home
+from datasette_bear_search.search.notes import read_start_page
 from tests.support.bear_libraries import day, edit
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -74,7 +74,7 @@ async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, si
     )
     bear_index()
     connection = database.connect(sidecar_path)
-    shown = home(connection, now=datetime(2026, 5, 4, 9)).on_this_day
+    shown = read_start_page(connection, now=datetime(2026, 5, 4, 9)).on_this_day
     assert [note.title for note in shown] == ["Last year", "Long ago"]
     connection.close()
 
