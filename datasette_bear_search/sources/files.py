@@ -81,13 +81,13 @@ class File(NamedTuple):
 
 
 class FileSource:
-    """The base of sources that are a file, or a folder that another program exported."""
+    """The base of sources that are a file or a folder."""
 
     app = ""
     heading_link = ""
     default_name = ""
 
-    def __init__(self, location: Path | str, name: str = "") -> None:
+    def __init__(self, location: str | os.PathLike[str], name: str = "") -> None:
         self.path = Path(location).expanduser()
         self.name = name or self.default_name
         self.location = str(location)
@@ -168,13 +168,15 @@ class Listing:
             self.skipped.append(f"{key}: not a file but a pipe or a device")
             return
         try:
-            found = entry.stat(follow_symlinks=False)
+            status = entry.stat(follow_symlinks=False)
         except OSError:
             return  # gone again
         # The change time reveals what sets the others back, and permission that was given.
-        stamp = f"{found.st_ino:x}/{found.st_mtime_ns:x}/{found.st_ctime_ns:x}/{found.st_size:x}"
-        created = getattr(found, "st_birthtime", None)
-        file = File(key, entry.path, stamp, found.st_size, found.st_mtime, created)
+        stamp = (
+            f"{status.st_ino:x}/{status.st_mtime_ns:x}/{status.st_ctime_ns:x}/{status.st_size:x}"
+        )
+        created = getattr(status, "st_birthtime", None)
+        file = File(key, entry.path, stamp, status.st_size, status.st_mtime, created)
         self.files.setdefault(key, file)
 
     def _is_wanted(self, name: str) -> bool:
@@ -422,10 +424,10 @@ def state(path: Path) -> str:
 def file_state(path: str | os.PathLike[str]) -> str:
     """Return a token that changes when the file may have changed; open nothing."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return "none"
-    return f"{found.st_ino}/{found.st_mtime_ns}/{found.st_size}"
+    return f"{status.st_ino}/{status.st_mtime_ns}/{status.st_size}"
 
 
 def composed(name: str) -> str:

@@ -149,8 +149,6 @@ class _Channel:
 
 @dataclass(frozen=True)
 class _Message:
-    """What somebody, or a bot, has written."""
-
     timestamp: str  # seconds since 1970; Slack's own id of a message in a channel
     thread: str  # timestamp of the thread's first message; "" outside of threads
     author: str
@@ -164,7 +162,6 @@ class _Message:
 
 
 def _is_root(names: Collection[str]) -> bool:
-    """Return whether an export begins in the folder that has these files."""
     return _CHANNELS in names and any(people in names for people in _PEOPLE)
 
 
@@ -313,9 +310,9 @@ def _text(message: dict[str, Any]) -> str:
         return words
     parts = []
     for attachment in as_dicts(message.get("attachments")):  # such as a message passed on
-        said = {key: as_text(value).strip() for key, value in attachment.items()}
-        keys = ("pretext", "title", "text") if said.get("text") else ("fallback",)
-        parts += [said.get(key, "") for key in keys]
+        texts = {key: as_text(value).strip() for key, value in attachment.items()}
+        keys = ("pretext", "title", "text") if texts.get("text") else ("fallback",)
+        parts += [texts.get(key, "") for key in keys]
     return "\n".join(filter(None, parts))
 
 
@@ -385,7 +382,6 @@ def _goes_on(before: _Message, message: _Message) -> bool:
 
 
 def _body(messages: Sequence[_Message]) -> str:
-    """Return who wrote what, as Markdown."""
     paragraphs = []
     author = None
     for message in messages:
@@ -400,7 +396,6 @@ def _body(messages: Sequence[_Message]) -> str:
 
 
 def _beginning(messages: Sequence[_Message]) -> str:
-    """Return the beginning of the first words, in a line."""
     words = next((m.text or " ".join(m.files) for m in messages if m.text or m.files), "")
     line = " ".join((plain_text(words.replace("```", " ")) or words).split())
     if len(line) <= TITLE_LENGTH:

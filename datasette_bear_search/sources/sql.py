@@ -231,7 +231,6 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
-    """Allow SQLite to read, and nothing else."""
     if action in _READING and second != "load_extension":
         return sqlite3.SQLITE_OK
     # So FTS5 asks whether its index has changed.

@@ -45,7 +45,7 @@ _KEEP_FIELDS = ("textContent", "listContent", "title")
 
 
 class Takeout(FileSource):
-    """An export of Google Takeout with Drive or Keep: zip file, folder with several, or unpacked."""
+    """An export of Google Takeout with Drive or Keep: a zip file, a folder of some, or unpacked."""
 
     default_name = "takeout"
 

@@ -191,7 +191,6 @@ def _is_bear_library(db: sqlite3.Connection) -> bool:
 
 
 def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
-    """Return all that is to be known of the library's notes, each table read once."""
     links = _rows(db, _LINKS)
     # Bear 1.7 to 1.9 had a mere join table for links, without titles.
     links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]

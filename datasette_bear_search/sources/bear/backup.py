@@ -297,15 +297,15 @@ _BEAR_LINK = re.compile(r"\[([^\[\]\n]*)\]\((bear://x-callback-url/open-note\?[^
 
 def tags(text: str) -> list[str]:
     """Return the tags in a text and, as Bear does, those above them: #a/b gives a and a/b."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     prose, _ = without_code(text)
     for match in _TAG.finditer(prose):
         parts = _tag_name(match).split("/")
         if all(part.strip() for part in parts):
             for length in range(1, len(parts) + 1):
                 tag = "/".join(parts[:length])
-                found.setdefault(tag.lower(), tag)
-    return sorted(found.values())
+                by_name.setdefault(tag.lower(), tag)
+    return sorted(by_name.values())
 
 
 def links(text: str, keys: Mapping[str, str]) -> list[Link]:
@@ -313,11 +313,11 @@ def links(text: str, keys: Mapping[str, str]) -> list[Link]:
 
     :param keys: the notes that there are: their keys by their titles, and by themselves
     """
-    found: dict[str, Link] = {}
+    by_key: dict[str, Link] = {}
     prose, _ = without_code(text)
     for _, key, label in sorted([*_wiki_links(prose, keys), *_bear_links(prose, keys)]):
-        found.setdefault(key, Link(key, label))
-    return list(found.values())
+        by_key.setdefault(key, Link(key, label))
+    return list(by_key.values())
 
 
 def _tag_name(match: re.Match[str]) -> str:

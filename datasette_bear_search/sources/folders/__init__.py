@@ -13,7 +13,7 @@ from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
 from .. import SourceError, Unchanged, Unreadable
-from ..files import File, Listing, composed, read_text
+from ..files import File, FileSource, Listing, composed, read_text
 from ..markdown_metadata import Metadata, extract_metadata, suffix
 from ..text import timestamp_from_seconds
 from . import front_matter
@@ -34,14 +34,12 @@ class ParsedFile:
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
 
 
-class NoteFolder(ABC):
+class NoteFolder(FileSource, ABC):
     """A folder of text files, each of which is a note.
 
     A kind says which files are notes, and how a file becomes one.
     """
 
-    app = ""
-    heading_link = ""
     suffixes: Collection[str] = (".md",)
     # Whether [[a link]] has a note's whole name, or may have the end of its path.
     whole_names = False
@@ -65,10 +63,8 @@ class NoteFolder(ABC):
         :param inline_tags: whether ``#word`` in a text is a tag
         :param folder_tags: whether the folder that a file is in is a tag, too
         """
-        self.location = str(location)
-        self.name = name
-        self.skipped: list[str] = []
-        self.root = os.path.realpath(os.path.expanduser(self.location))
+        super().__init__(location, name)
+        self.root = os.path.realpath(self.path)
         self.encoding = _checked_encoding(encoding)
         self.inline_tags = _checked_flag("inline_tags", inline_tags)
         self.folder_tags = _checked_flag("folder_tags", folder_tags)

@@ -75,7 +75,6 @@ class MarkdownFolder(NoteFolder):
 
 
 def _title(properties: Mapping[str, Any], text: str, file_name: str) -> tuple[str, str]:
-    """Return a note's title, and its text without the line that it comes from."""
     heading, below = leading_heading(text)
     title = front_matter.first(properties, front_matter.TITLES)
     if title:
