@@ -22,7 +22,7 @@ def collections() -> list[Path]:
 
 
 def write_collection(collection: Path, library: Path) -> int:
-    """Write a collection's documents as notes whose ids are the documents' ids; return their number."""
+    """Write a collection's documents as notes with their ids; return their number."""
     notes = list(_notes(collection))
     write_library(library, notes)
     return len(notes)

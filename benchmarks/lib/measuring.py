@@ -1,23 +1,30 @@
-"""What the benchmarks of speed share: times and what is said of them, tables, and which machine it was."""
+"""What the benchmarks share: times, tables, published results, and which machine it was."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
+import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import numpy
 
 from datasette_bear_search.sqlite import sqlite3
 
 T = TypeVar("T")
+
+# Where published tables are kept, each written by its script.
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
 def timed(
@@ -71,6 +78,40 @@ def machine() -> dict[str, Any]:
         # Times of a machine that does something else mean little.
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
+
+
+def publish(main: Callable[[], None], script: str) -> None:
+    """Run a benchmark's main function; ``--write`` keeps what it prints in ``benchmarks/results/``.
+
+    :param script: the benchmark's own ``__file__``
+    """
+    if "--write" not in sys.argv:
+        return main()
+    sys.argv.remove("--write")
+    place = Path(script).resolve().relative_to(RESULTS.parent).with_suffix("")
+    command = f"python -m benchmarks.{'.'.join(place.parts)} {shlex.join(sys.argv[1:])}".rstrip()
+    printed = _Copied(sys.stdout)
+    with redirect_stdout(printed):
+        main()
+    facts = "\n".join(f"- {name}: {fact}" for name, fact in machine().items())
+    path = RESULTS / f"{place.name}.md"
+    path.parent.mkdir(exist_ok=True)
+    text = printed.getvalue().strip()
+    path.write_text(f"# {place.name}\n\n`{command}`\n\n{text}\n\n{facts}\n", encoding="utf-8")
+    print(f"\nThe tables are in {path}.")
+
+
+class _Copied(io.StringIO):
+    """Keeps what is printed, and passes it on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(text)
+        self._stream.flush()
+        return super().write(text)
 
 
 def write_json(path: Path, measured: Any) -> None:

@@ -1,4 +1,4 @@
-"""The plots of the benchmarks of speed. They need matplotlib: pip install 'datasette-bear-search[benchmarks]'."""
+"""The plots of the speed benchmarks; matplotlib comes with the extra ``benchmarks``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALL = "all kinds"
 
 
 def plot_query_time(numbers: Path, picture: Path, peers: Path | None = None) -> None:
-    """Draw the medians of ``query_time`` over the size of the library, with those of ``peers`` if they were measured."""
+    """Draw the medians of ``query_time``, and of ``peers`` if measured, over the library's size."""
     measured: list[dict[str, Any]] = json.loads(numbers.read_text())["measured"]
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
     sizes = [one["notes"] for one in measured]

@@ -1,10 +1,12 @@
-"""Notes made of real words: as many as a benchmark wants, with the statistics of real text, the same ones every time.
+"""Notes of real words, as many as wanted, with the statistics of real text, always the same.
 
-A note is put together from stretches of some words each, as they stand in real documents: a part of them from documents
-of one topic, the rest from all. So the words that are in most real notes are in most of these, phrases recur, and notes of one
-topic share its words. Names that nobody else uses come on top, which is why the vocabulary grows with the library.
+A note is put together from stretches of some words each, as they stand in real documents: a part of
+them from documents of one topic, the rest from all. So the words that are in most real notes are in
+most of these, phrases recur, and notes of one topic share its words. Names that nobody else uses
+come on top, which is why the vocabulary grows with the library.
 
-The documents are the notes of the demo library and, where BEAR_SEARCH_SHARED names their folder, the test collections.
+The documents are the notes of the demo library and, where BEAR_SEARCH_SHARED names their folder,
+the test collections.
 """
 
 from __future__ import annotations
@@ -31,10 +33,12 @@ DOCUMENTS_A_TOPIC = 16
 TOPICS_AT_LEAST = 24
 # Of one collection, so that none outweighs the others.
 DOCUMENTS_AT_MOST = 1500
-# A collection whose stop words somebody has removed is no text. In English text every twentieth word is "the".
+# A collection whose stop words somebody has removed is no text. In English text every twentieth
+# word is "the".
 SHARE_OF_THE = 0.02
 
-# A note's words: the median, and how far the lengths spread (the standard deviation of their logarithm).
+# A note's words: the median, and how far the lengths spread (the standard deviation of their
+# logarithm).
 MEDIAN_WORDS = 175
 SPREAD = 0.65
 WORDS_AT_MOST = 6000
@@ -257,7 +261,7 @@ def _sentence(stretches: Sequence[str]) -> str:
 
 
 def _tags(words: Words, topic: int, chance: Sequence[float]) -> tuple[Tag, ...]:
-    """An area with its topic for most notes, a rare tag for a few, and a year's worth of "inbox"."""
+    """Return an area and its topic for most notes, a rare tag for a few, "inbox" for a year."""
     area = words.topic_names[topic // 12 * 12]
     tags = []
     if chance[0] < 0.8:
@@ -272,7 +276,7 @@ def _tags(words: Words, topic: int, chance: Sequence[float]) -> tuple[Tag, ...]:
 def _zipf(
     randomness: numpy.random.Generator, things: int, count: int, offset: float
 ) -> numpy.ndarray:
-    """Numbers below ``things``; number n comes with a probability that falls as 1 / (n + offset)."""
+    """Draw numbers below ``things``; n is as probable as 1 / (n + offset)."""
     # Its distribution function, turned around.
     share = randomness.random(count)
     numbers = offset * ((things + offset) / offset) ** share - offset

@@ -1,10 +1,12 @@
-"""Vectors for measurements of speed: made from words in no time, shaped as those of a real model. They find little.
+"""Vectors for speed: made of words in no time, shaped as a real model's. They find little.
 
-A word has a direction of its own and shares one with the other words of its topic; a text's vector is the sum of its words', rare
-ones weighing more. So nearest neighbors exist, they are about the same things, and a query goes the way of its words.
+A word has a direction of its own and shares one with the other words of its topic; a text's vector
+is the sum of its words', rare ones weighing more. So nearest neighbors exist, they are about the
+same things, and a query goes the way of its words.
 
-What decides how fast and how well such vectors are searched is how their cosines are spread and how few directions they
-fill. The constants are fitted to all-MiniLM-L6-v2 (``python -m benchmarks.lib.synthetic_vectors`` compares).
+What decides how fast and how well such vectors are searched is how their cosines are spread and how
+few directions they fill. The constants are fitted to all-MiniLM-L6-v2 (``python -m
+benchmarks.lib.synthetic_vectors`` compares).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is asked of a library to see how fast it answers: queries of several kinds, made of the library's own words."""
+"""Queries of several kinds, made of a library's own words, to see how fast it answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from datasette_bear_search.sqlite import sqlite3
 
 SEED = 11
 
-# Words by the share of the notes that have them: from, up to. Of a small library, at least so many notes.
+# Words by the share of the notes that have them: from, up to. Of a small library, at least so many
+# notes.
 RARE, RARE_NOTES = (0.0, 0.0005), (2, 10)
 SOME = (0.01, 0.1)
 MANY = (0.1, 0.5)
@@ -131,7 +132,8 @@ def _telling(words: Sequence[str]) -> list[str]:
 def _filters(connection: sqlite3.Connection) -> tuple[str, str]:
     """The day before which half of the notes were made, and a tag that few notes have."""
     [middle] = connection.execute(
-        "select date(created) from notes order by created limit 1 offset (select count(*) / 2 from notes)"
+        "select date(created) from notes order by created "
+        "limit 1 offset (select count(*) / 2 from notes)"
     ).fetchone()
     [tag] = connection.execute(
         """

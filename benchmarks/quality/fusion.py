@@ -1,12 +1,17 @@
-"""What the fusion is worth: python -m benchmarks.quality.fusion --folder FOLDER [COLLECTION…]
+"""What the fusion is worth.
 
-Takes the indexes that ``benchmarks.speed.indexing`` left in FOLDER and prints tables in Markdown, nDCG@10 each:
+    python -m benchmarks.quality.fusion --folder FOLDER [COLLECTION…] [--write]
 
-- both legs, plain Reciprocal Rank Fusion (k = 60 over 100 notes of each leg: FTS5 with all words joined by OR, title 10,
-  body 1, against each note's best passage), and our search with the balance that follows from the query's shape;
+Takes the indexes that ``benchmarks.speed.indexing`` left in FOLDER and prints tables in Markdown,
+nDCG@10 each:
+
+- both retrievers, plain Reciprocal Rank Fusion (k = 60 over 100 notes of each: FTS5 with all words
+  joined by OR, title 10, body 1, against each note's best passage), and our search with the balance
+  that follows from the query's shape;
 - our search with each fixed balance;
-- leave one collection out: for each shape of query the balance that is best on the other collections, fitted on them and
-  measured on the one that was left out. As long as this is no better than the balances in ``planning``, they stay.
+- leave one collection out: for each shape of query the balance that is best on the other
+  collections, fitted on them and measured on the one that was left out. As long as this is no
+  better than the balances in ``planning``, they stay.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from pathlib import Path
 import pytrec_eval
 
 from benchmarks.lib.collections import collections
+from benchmarks.lib.measuring import publish
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.evaluation.collections import read_collection
 from datasette_bear_search.evaluation.judgments import JudgedQuery
@@ -137,8 +143,8 @@ def plain_rrf(connection: sqlite3.Connection, text: str, vector: bytes) -> list[
         [vector, PASSAGES, DEPTH],
     ).fetchall()
     scores: dict[int, float] = {}
-    for leg in (words, meaning):
-        for rank, (note,) in enumerate(leg, 1):
+    for retriever in (words, meaning):
+        for rank, (note,) in enumerate(retriever, 1):
             scores[note] = scores.get(note, 0.0) + 1 / (RRF_K + rank)
     return sorted(scores, key=lambda note: -scores[note])[:10]
 
@@ -186,4 +192,4 @@ def _print_table(head: list[str], rows: list[list[str | float]]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

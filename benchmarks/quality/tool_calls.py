@@ -1,11 +1,14 @@
-"""What one call of the agents' tool search_notes is worth: python -m benchmarks.quality.tool_calls [--sidecar FILE]
+"""What one call of the agents' tool search_notes is worth.
 
-Asks the sample notes two sets of questions that use other words than the notes, through the official client and ``datasette
-bear-mcp``: questions.jsonl, and harder_questions.jsonl, which were written without searching and avoid every word of the note.
-Each is asked as it stands and with ``paraphrase``, which the tool's description asks for in such a case. Prints in Markdown in
-how many cases the right note is among the first three results of the one call, how many tokens the answer has (as text and
-as JSON, of which a client shows its model one; counted by the tokenizer of the embedding model), and how long the call
-took. Then the questions that missed.
+    python -m benchmarks.quality.tool_calls [--sidecar FILE] [--write]
+
+Asks the sample notes two sets of questions that use other words than the notes, through the
+official client and ``datasette bear-mcp``: questions.jsonl, and harder_questions.jsonl, which were
+written without searching and avoid every word of the note. Each is asked as it stands and with
+``paraphrase``, which the tool's description asks for in such a case. Prints in Markdown in how many
+cases the right note is among the first three results of the one call, how many tokens the answer
+has (as text and as JSON, of which a client shows its model one; counted by the tokenizer of the
+embedding model), and how long the call took. Then the questions that missed.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
+from benchmarks.lib.measuring import publish
 from datasette_bear_search import demo
 from datasette_bear_search.embeddings import files as model_files
 
@@ -92,7 +96,8 @@ async def ask(sidecar: Path, questions: list[dict[str, str]], **more: bool) -> l
 
 
 HEAD = """\
-| questions | asked | right note in the first 3 | tokens as text, median | most | as JSON, median | most | ms, median |
+| questions | asked | right note in the first 3 | tokens as text, median | most \
+| as JSON, median | most | ms, median |
 |---|---|---|---|---|---|---|---|"""
 
 
@@ -113,8 +118,10 @@ def report(name: str, asked: str, calls: list[Call]) -> str:
     hits = sum(call.is_hit for call in calls)
     times = [call.milliseconds for call in calls]
     return (
-        f"| {name} | {asked} | {hits} of {len(calls)} ({hits / len(calls):.0%}) | {statistics.median(as_text):,.0f} | "
-        f"{max(as_text):,} | {statistics.median(as_json):,.0f} | {max(as_json):,} | {statistics.median(times):.0f} |"
+        f"| {name} | {asked} | {hits} of {len(calls)} ({hits / len(calls):.0%}) "
+        f"| {statistics.median(as_text):,.0f} | {max(as_text):,} "
+        f"| {statistics.median(as_json):,.0f} | {max(as_json):,} "
+        f"| {statistics.median(times):.0f} |"
     )
 
 
@@ -125,7 +132,8 @@ def missed(asked: str, calls: list[Call]) -> list[str]:
         if not call.is_hit:
             place = call.titles.index(call.title) + 1 if call.title in call.titles else "none"
             lines.append(
-                f"- missed {asked}: {call.question!r}; {call.title!r} is result {place}; first: {call.titles[:FIRST]}"
+                f"- missed {asked}: {call.question!r}; {call.title!r} is result {place}; "
+                f"first: {call.titles[:FIRST]}"
             )
     return lines
 
@@ -137,7 +145,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sidecar = arguments.sidecar
         if sidecar is None:
-            command = "from datasette.cli import cli; import sys; cli(['bear-demo', '--no-serve', '--directory', sys.argv[1]])"
+            command = (
+                "from datasette.cli import cli; import sys; "
+                "cli(['bear-demo', '--no-serve', '--directory', sys.argv[1]])"
+            )
             subprocess.run([sys.executable, "-c", command, folder], check=True)
             sidecar = Path(folder) / "notes.db"
         print(HEAD)
@@ -151,4 +162,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

@@ -1,10 +1,13 @@
-"""How fast vectors are made, by which way: python -m benchmarks.speed.embedding [--passages N] [--rounds N] [--json FILE]
+"""How fast vectors are made, by which way.
 
-Prints a table in Markdown: passages a second with each way, the ratio to a bare ``model.encode(batch_size=32)`` of the same
-passages in the order of their files, the same ratio in seconds of the processor (which other programs disturb less), and
-the least cosine similarity to the vectors of that. The ways take turns, a window of passages each, so that whatever else
-the machine does is shared out fairly. The passages come from the collections below ``$BEAR_SEARCH_SHARED/eval`` if that is
-set, else from the sample notes.
+    python -m benchmarks.speed.embedding [--passages N] [--rounds N] [--write]
+
+Prints a table in Markdown: passages a second with each way, the ratio to a bare
+``model.encode(batch_size=32)`` of the same passages in the order of their files, the same ratio in
+seconds of the processor (which other programs disturb less), and the least cosine similarity to the
+vectors of that. The ways take turns, a window of passages each, so that whatever else the machine
+does is shared out fairly. The passages come from the collections below ``$BEAR_SEARCH_SHARED/eval``
+if that is set, else from the sample notes.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any
 import numpy
 
 from benchmarks.lib.collections import collections
+from benchmarks.lib.measuring import publish, table
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
@@ -50,12 +54,12 @@ def main() -> None:
         for encode in ways.values():
             encode(texts[:8])  # the first takes longest
         rows = measure(ways, texts, arguments.rounds)
-    print("| way | passages/s | ratio | ratio of processor seconds | least cosine |")
-    print("|---|---|---|---|---|")
-    for name, row in rows.items():
-        print(
-            f"| {name} | {row['rate']:.1f} | {row['ratio']:.2f} | {row['cpu_ratio']:.2f} | {row['cosine']:.6f} |"
-        )
+    head = ("way", "passages/s", "ratio", "ratio of processor seconds", "least cosine")
+    formats = {"rate": ".1f", "ratio": ".2f", "cpu_ratio": ".2f", "cosine": ".6f"}
+    cells = {
+        name: [format(row[key], formats[key]) for key in formats] for name, row in rows.items()
+    }
+    print(table(head, [[name, *row] for name, row in cells.items()]))
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2))
 
@@ -79,7 +83,7 @@ def real_passages(count: int) -> list[str]:
 
 
 def measure(ways: dict[str, Encode], texts: list[str], rounds: int) -> dict[str, dict[str, float]]:
-    """For each way its rate, its ratio to the first way and the least cosine to that one's vectors."""
+    """Return each way's rate, and its ratio and least cosine to the first way."""
     seconds = dict.fromkeys(ways, 0.0)
     cpu_seconds = dict.fromkeys(ways, 0.0)
     vectors: dict[str, Any] = {}
@@ -156,4 +160,4 @@ def _first(texts: Iterator[str], count: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

@@ -1,4 +1,4 @@
-"""What a search can't be faster than: FTS5 alone, a scan of all vectors in sqlite-vec, and the same in numpy."""
+"""What a search can't be faster than: bare FTS5, and all vectors scanned by vec0 or numpy."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Floor:
         return [rowid for rowid, _ in self._vectors.execute(_VEC0, [vector, k])]
 
     def numpy(self, vector: bytes, k: int) -> numpy.ndarray:
-        """The places of the nearest passages, in no order: what the machine's memory can deliver."""
+        """Return the places of the nearest passages, in no order: what the memory can deliver."""
         similarities = self.matrix @ numpy.frombuffer(vector, "<f4")
         return numpy.argpartition(-similarities, min(k, len(similarities) - 1))[:k]
 
@@ -96,7 +96,7 @@ class Floor:
 
 
 def _vec0_database(path: Path) -> Path:
-    """A database beside the sidecar with nothing but its vectors in a vec0 table; kept while the sidecar is the same."""
+    """Return a database with nothing but the index's vectors, kept while it is the same."""
     made = path.with_name(f"{path.stem}-vec0.db")
     if made.exists() and made.stat().st_mtime > path.stat().st_mtime:
         return made
@@ -110,10 +110,12 @@ def _vec0_database(path: Path) -> Path:
         ).fetchone()
         connection.execute("begin")
         connection.execute(
-            f"create virtual table vectors using vec0(embedding float[{size // 4}] distance_metric=cosine)"
+            f"create virtual table vectors "
+            f"using vec0(embedding float[{size // 4}] distance_metric=cosine)"
         )
         connection.execute(
-            f"insert into vectors (rowid, embedding) select passage_id, vector from sidecar.{VECTORS}"
+            "insert into vectors (rowid, embedding) "
+            f"select passage_id, vector from sidecar.{VECTORS}"
         )
         connection.execute("commit")
     return made

@@ -1,8 +1,11 @@
-"""How fast notes are indexed: python -m benchmarks.speed.indexing --folder FOLDER [LIBRARY…]
+"""How fast notes are indexed.
 
-Prints a table in Markdown: notes a second as text, passages a second as vectors, the ratio of that to a bare
-``model.encode`` over (a part of) the same passages in the same run, and how long a second run with nothing new takes. The
-libraries and their indexes stay in FOLDER for the other benchmarks and for ``datasette bear-eval --sidecar``.
+    python -m benchmarks.speed.indexing --folder FOLDER [LIBRARY…] [--write]
+
+Prints a table in Markdown: notes a second as text, passages a second as vectors, the ratio of that
+to a bare ``model.encode`` over (a part of) the same passages in the same run, and how long a second
+run with nothing new takes. The libraries and their indexes stay in FOLDER for the other benchmarks
+and for ``datasette bear-eval --sidecar``.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from pathlib import Path
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.lib.collections import collections, write_collection
+from benchmarks.lib.measuring import publish
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
@@ -35,7 +39,8 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     print(
-        "| library | notes | passages | text notes/s | passages/s | bare encode/s | ratio | second run s | MB |"
+        "| library | notes | passages | text notes/s | passages/s | bare encode/s | ratio "
+        "| second run s | MB |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     libraries: dict[str, Callable[[Path], int]] = {"demo": write_demo_library}
@@ -88,4 +93,4 @@ def _bare_model() -> SentenceTransformer:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

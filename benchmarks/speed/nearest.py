@@ -1,9 +1,13 @@
-"""Finding the nearest of very many vectors: python -m benchmarks.speed.nearest --folder FOLDER [--passages 1000000]
+"""How fast the nearest of very many vectors are found.
 
-Makes an index of so many passages without text: the synthetic vectors of the library of 100,000 notes (see scale), and mixtures
-of two of them each. Prints in Markdown, warm, the median and the 95th percentile in milliseconds:
+    python -m benchmarks.speed.nearest --folder FOLDER [--passages 1000000] [--write]
 
-- ours: ``nearest_passages()`` as a search calls it, for the 300 nearest passages with their similarities;
+Makes an index of so many passages without text: the synthetic vectors of the library of 100,000
+notes (see scale), and mixtures of two of them each. Prints in Markdown, warm, the median and the
+95th percentile in milliseconds:
+
+- ours: ``nearest_passages()`` as a search calls it, for the 300 nearest passages with their
+  similarities;
 - vec0: the 50 and the 300 nearest by sqlite-vec, exact;
 - numpy: the 50 nearest by a product of matrices;
 - × vec0: how many times as fast as vec0's 50 ours is, of the medians;
@@ -20,7 +24,7 @@ from pathlib import Path
 
 import numpy
 
-from benchmarks.lib.measuring import cell, summary, table, timed, write_json
+from benchmarks.lib.measuring import cell, publish, summary, table, timed, write_json
 from benchmarks.lib.synthetic_vectors import register
 from benchmarks.lib.workload import workload
 from benchmarks.speed.floor import Floor
@@ -150,4 +154,4 @@ def measure(path: Path, asked: list[bytes]) -> dict:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

@@ -1,7 +1,8 @@
 """Asks dogsheep-beta's index: run by a Python that has dogsheep-beta, with the path of the index.
 
-Takes a query a line and answers with a line of JSON: milliseconds, rows. The query is run as its page runs it (``search`` in
-dogsheep_beta/__init__.py): its SQL, and once more with quotation marks where FTS5 can't read it.
+Takes a query a line and answers with a line of JSON: milliseconds, rows. The query is run as its
+page runs it (``search`` in dogsheep_beta/__init__.py): its SQL, and once more with quotation marks
+where FTS5 can't read it.
 """
 
 import json

@@ -1,15 +1,22 @@
-"""How fast others search the same notes: python -m benchmarks.speed.peers --folder FOLDER
+"""How fast others search the same notes.
 
-Asks dogsheep-beta 0.11 and QMD 2.8.3 what query_time asks, of the same notes, in turns with our search, and prints for each size
-a table in Markdown with the median and the 95th percentile in milliseconds, and the share of the queries that find nothing:
+    python -m benchmarks.speed.peers --folder FOLDER [--write]
 
-- "warm": the process runs and has its index open; ours is the whole search, by words or by words and meaning, of 20 notes;
-  dogsheep-beta's is the SQL of its page, 100 rows; QMD's is ``searchLex`` of its library, 20 documents;
-- "page": an answer over HTTP, of servers that run: our JSON and our page, dogsheep-beta's page with its counts and facets;
-- "command": a process is started for one query: ``datasette bear-search --mode keyword`` and ``qmd search``.
+Asks dogsheep-beta 0.11 and QMD 2.8.3 what query_time asks, of the same notes, in turns with our
+search, and prints for each size a table in Markdown with the median and the 95th percentile in
+milliseconds, and the share of the queries that find nothing:
 
-QMD's models can't be had from a package registry, so only its search by words is asked. Both are installed into FOLDER if they aren't
-there, which needs the network, Python's venv and npm. Filters are left out: both have none in a query.
+- "warm": the process runs and has its index open; ours is the whole search, by words or by words
+  and meaning, of 20 notes; dogsheep-beta's is the SQL of its page, 100 rows; QMD's is ``searchLex``
+  of its library, 20 documents;
+- "page": an answer over HTTP, of servers that run: our JSON and our page, dogsheep-beta's page with
+  its counts and facets;
+- "command": a process is started for one query: ``datasette bear-search --mode keyword`` and ``qmd
+  search``.
+
+QMD's models can't be had from a package registry, so only its search by words is asked. Both are
+installed into FOLDER if they aren't there, which needs the network, Python's venv and npm. Filters
+are left out: both have none in a query.
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.measuring import cell, summary, table, timed, write_json
+from benchmarks.lib.measuring import cell, publish, summary, table, timed, write_json
 from benchmarks.lib.servers import serving
 from benchmarks.lib.synthetic_vectors import register
 from benchmarks.lib.workload import workload
@@ -269,4 +276,4 @@ def _share_of_zeros(counts: list[int]) -> float | None:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

@@ -1,15 +1,20 @@
-"""What ranking costs beside the two legs bare: python -m benchmarks.speed.queries --folder FOLDER [COLLECTION…]
+"""What ranking costs beside the two retrievers bare.
 
-Indexes each collection into FOLDER (kept, so that a second run need not embed again), asks its questions, warm, and prints a
-table in Markdown with the medians in milliseconds:
+    python -m benchmarks.speed.queries --folder FOLDER [COLLECTION…] [--write]
+
+Indexes each collection into FOLDER (kept, so that a second run need not embed again), asks its
+questions, warm, and prints a table in Markdown with the medians in milliseconds:
 
 - vector: making the query's vector, which the others leave out;
-- ranking: planning, and the statement as far as it ranks, without what it tells of the notes that it found;
+- ranking: planning, and the statement as far as it ranks, without what it tells of the notes that
+  it found;
 - whole: the same with snippets, passages and all that is told;
-- FTS5, vec0: the hundred best notes by FTS5 alone, all words joined by OR, and the hundred nearest passages by sqlite-vec;
+- FTS5, vec0: the hundred best notes by FTS5 alone, all words joined by OR, and the hundred nearest
+  passages by sqlite-vec;
 - ranking and whole as multiples of these two together.
 
-Each query is asked each way before the next one, so that what else the machine does is shared out fairly.
+Each query is asked each way before the next one, so that what else the machine does is shared out
+fairly.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.lib.collections import collections, queries, write_collection
-from benchmarks.lib.measuring import short, summary, table, timed
+from benchmarks.lib.measuring import publish, short, summary, table, timed
 from benchmarks.speed.floor import ROWS, Floor
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder
@@ -120,4 +125,4 @@ def _ask(
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

@@ -1,23 +1,29 @@
-"""How long a search takes, and how near that is to what is possible: python -m benchmarks.speed.query_time --folder FOLDER
+"""How long a search takes, and how near that is to what is possible.
 
-Asks libraries of several sizes (made in FOLDER if they aren't there, see scale) queries of several kinds, warm, and prints for
-each size a table in Markdown with the median and the 95th percentile in milliseconds:
+    python -m benchmarks.speed.query_time --folder FOLDER [--write]
 
-- whole: what the terminal and the agents run, with planning, the statement and the closest sentences, without making the
-  query's vector;
-- words, meaning: the same with one leg alone;
-- HTTP adds: what the JSON API of a Datasette in a process of its own, over a connection that stays open, takes longer than the
-  search itself takes there, as its answer tells; served: that search, without making the query's vector;
-- FTS5: the same words, ``order by bm25() limit 100`` and nothing else; all words: those that the planner leaves out, too;
-- vec0: the 50 and the 300 nearest of all vectors by sqlite-vec, exact; numpy: the same 50 by a product of matrices, which
-  shows what the machine's memory can deliver;
+Asks libraries of several sizes (made in FOLDER if they aren't there, see scale) queries of several
+kinds, warm, and prints for each size a table in Markdown with the median and the 95th percentile in
+milliseconds:
+
+- whole: what the terminal and the agents run, with planning, the statement and the closest
+  sentences, without making the query's vector;
+- words, meaning: the same with one retriever alone;
+- HTTP adds: what the JSON API of a Datasette in a process of its own, over a connection that stays
+  open, takes longer than the search itself takes there, as its answer tells; served: that search,
+  without making the query's vector;
+- FTS5: the same words, ``order by bm25() limit 100`` and nothing else; all words: those that the
+  planner leaves out, too;
+- vec0: the 50 and the 300 nearest of all vectors by sqlite-vec, exact; numpy: the same 50 by a
+  product of matrices, which shows what the machine's memory can deliver;
 - ratio: the whole, as a multiple of bare FTS5 and bare vec0 (50 nearest) together, of the medians;
-- × vec0: how many times as fast as that scan of all vectors a search by meaning alone is, of the medians;
+- × vec0: how many times as fast as that scan of all vectors a search by meaning alone is, of the
+  medians;
 - recall: the share of the 50 nearest notes, found exactly, that a search by meaning alone gives.
 
-Filters narrow our search only; what is bare always looks at everything. Everything is measured in turns, query by query, so
-that what else the machine does is shared out fairly. The vectors are synthetic. The tables, as JSON and as a plot, are written to
-FOLDER, too.
+Filters narrow our search only; what is bare always looks at everything. Everything is measured in
+turns, query by query, so that what else the machine does is shared out fairly. The vectors are
+synthetic. The tables, as JSON and as a plot, are written to FOLDER, too.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.measuring import cell, summary, table, timed, write_json
+from benchmarks.lib.measuring import cell, publish, summary, table, timed, write_json
 from benchmarks.lib.servers import Server, serving
 from benchmarks.lib.synthetic_vectors import register
 from benchmarks.lib.workload import Asked, workload
@@ -86,7 +92,7 @@ def main() -> None:
     parser.add_argument(
         "--processor-time",
         action="store_true",
-        help="count only what the processor does for it, on a machine that has other work; without HTTP",
+        help="count only the processor's time, on a machine that has other work; without HTTP",
     )
     arguments = parser.parse_args()
     path = arguments.json or arguments.folder / "query_time.json"
@@ -185,7 +191,7 @@ class Bench:
         return milliseconds, answer.timing_ms
 
     def _over_http(self, server: Server, asked: Asked) -> tuple[float, float]:
-        """What the search takes in that process, without making the query's vector, and what HTTP adds."""
+        """Return the time of the search there, without the query's vector, and what HTTP adds."""
         milliseconds, (status, body) = timed(
             lambda: server.get(f"{SEARCH_PATH}.json", q=asked.text)
         )
@@ -252,4 +258,4 @@ def _numbers(times: Sequence[dict[str, float]]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

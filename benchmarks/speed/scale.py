@@ -1,8 +1,11 @@
-"""Large indexes for the benchmarks: python -m benchmarks.speed.scale --folder FOLDER [SIZE…]
+"""Large indexes for the benchmarks.
 
-Makes an index of SIZE notes (about three passages each) in FOLDER, where it stays for the next run. The notes are made of
-real words (see synthetic_text), their vectors are synthetic (see synthetic_vectors); all of it is written by the package's own
-indexing, so that an index is just what a person with so many notes would have.
+    python -m benchmarks.speed.scale --folder FOLDER [SIZE…]
+
+Makes an index of SIZE notes (about three passages each) in FOLDER, where it stays for the next run.
+The notes are made of real words (see synthetic_text), their vectors are synthetic (see
+synthetic_vectors); all of it is written by the package's own indexing, so that an index is just
+what a person with so many notes would have.
 """
 
 from __future__ import annotations
@@ -74,14 +77,15 @@ def main() -> None:
         with closing(database.connect(path)) as connection:
             [passages] = connection.execute("select count(*) from passages").fetchone()
         print(
-            f"| {report.notes:,} | {passages:,} | {report.size / 1e6:,.0f} | {report.read_seconds:.1f} | "
+            f"| {report.notes:,} | {passages:,} | {report.size / 1e6:,.0f} "
+            f"| {report.read_seconds:.1f} | "
             f"{report.text_seconds:.1f} | {report.embed_seconds:.1f} |",
             flush=True,
         )
 
 
 def scaled_sidecar(folder: Path, notes: int) -> Path:
-    """The index of so many notes in ``folder``, made if it isn't there; the embedder that made it is registered."""
+    """Return the index of so many notes in ``folder``, made if need be, its embedder known."""
     make(folder, notes)
     return sidecar_path(folder, notes)
 
@@ -101,7 +105,8 @@ def make(folder: Path, notes: int) -> Report:
         path.unlink()
     with _few_commits():
         if path.exists():
-            # With the model at hand, so that an index which an older version laid out is laid out anew.
+            # With the model at hand, so that an index which an older version laid out is laid out
+            # anew.
             report = indexer.update(path, [], embedder, verify_model=True)
         else:
             report = indexer.index(path, [_snapshot(notes)], embedder)

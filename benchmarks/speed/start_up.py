@@ -1,14 +1,20 @@
-"""What the plugin costs before anybody searches, and the first time: python -m benchmarks.speed.start_up --folder FOLDER
+"""What the plugin costs before anybody searches, and the first time.
+
+    python -m benchmarks.speed.start_up --folder FOLDER [--write]
 
 Prints, as medians of several fresh processes in turns:
 
-- how long importing the package takes beyond Datasette's own import, and ``datasette --help`` with the plugin and without it;
-- of a server with the demo library (the bundled model, real vectors): how long until it answers, the memory it has before any
-  search, after the first search by words and after the first by meaning, and whether torch is loaded then;
-- of a cold process, how long a search by words and one by meaning take, from starting ``bear-search`` to its end;
+- how long importing the package takes beyond Datasette's own import, and ``datasette --help`` with
+  the plugin and without it;
+- of a server with the demo library (the bundled model, real vectors): how long until it answers,
+  the memory it has before any search, after the first search by words and after the first by
+  meaning, and whether torch is loaded then;
+- of a cold process, how long a search by words and one by meaning take, from starting
+  ``bear-search`` to its end;
 - megabytes per 1,000 notes of the indexes in FOLDER.
 
-FOLDER keeps the demo library's index, and the indexes that query_time and scale leave there are looked at, none is made.
+FOLDER keeps the demo library's index, and the indexes that query_time and scale leave there are
+looked at, none is made.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.measuring import resident_megabytes, table, timed, write_json
+from benchmarks.lib.measuring import publish, resident_megabytes, table, timed, write_json
 from benchmarks.lib.servers import Server, serving
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
@@ -141,7 +147,7 @@ def helps(rounds: int) -> dict[str, float]:
 
 
 def server(path: Path, rounds: int) -> dict[str, dict[str, Any]]:
-    """Of a server at each step: milliseconds of that request, resident megabytes, and which heavy modules it has."""
+    """Return a server's milliseconds, resident megabytes and heavy modules at each step."""
     steps: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as plugins:
         (Path(plugins) / "modules.py").write_text(_MODULES)
@@ -281,4 +287,4 @@ def _run(*arguments: Sequence[str] | str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    publish(main, __file__)

@@ -1,15 +1,20 @@
-"""How fast text is indexed, and in how much memory: python -m benchmarks.speed.text_indexing --folder FOLDER [SIZE…]
+"""How fast text is indexed, and in how much memory.
 
-Makes libraries of that many notes, as Bear's database and as a folder of Markdown: each note about 200 words, sentences of
-the collections in ``$BEAR_SEARCH_SHARED/eval`` in another order, a tag or two and now and then a link. Every run is a
-process of its own and makes no vectors. The table says of each
+    python -m benchmarks.speed.text_indexing --folder FOLDER [SIZE…] [--write]
+
+Makes libraries of that many notes, as Bear's database and as a folder of Markdown: each note about
+200 words, sentences of the collections in ``$BEAR_SEARCH_SHARED/eval`` in another order, a tag or
+two and now and then a link. Every run is a process of its own and makes no vectors. The table says
+of each
 
 - notes/s: reading and writing a library that isn't indexed yet,
 - the most memory that took, above the process with everything imported,
-- seconds of a run that finds nothing changed, and of one where the sources look changed and every note is as it was,
+- seconds of a run that finds nothing changed, and of one where the sources look changed and every
+  note is as it was,
 - seconds of a run after one note in a hundred was edited, and its most memory.
 
-``--against CHECKOUT`` measures another checkout of this project in turns with this one and adds the ratios.
+``--against CHECKOUT`` measures another checkout of this project in turns with this one and adds the
+ratios.
 """
 
 from __future__ import annotations
@@ -152,7 +157,8 @@ def _peak_megabytes() -> float:
 # The table.
 
 _HEAD = (
-    "| source | notes | checkout | notes/s | CPU s | read s | text s | peak MB | unchanged s | touched s | edited s"
+    "| source | notes | checkout | notes/s | CPU s | read s | text s | peak MB "
+    "| unchanged s | touched s | edited s"
     " | edited peak MB | index MB |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -291,7 +297,8 @@ def _edit(library: Path) -> None:
         with closing(sqlite3.connect(library)) as db, db:
             [count] = db.execute("select count(*) from ZSFNOTE").fetchone()
             db.execute(
-                "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' where Z_PK % ? = 0 and Z_PK / ? <= ?",
+                "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' "
+                "where Z_PK % ? = 0 and Z_PK / ? <= ?",
                 [round(1 / EDITED), round(1 / EDITED), max(1, int(count * EDITED))],
             )
         return
@@ -309,4 +316,7 @@ if __name__ == "__main__":
     if _CHILD in os.environ:
         _index_once(*sys.argv[1:])
     else:
-        main()
+        # Not above: a measured process imports no more than it has to.
+        from benchmarks.lib.measuring import publish
+
+        publish(main, __file__)

@@ -1,8 +1,11 @@
-"""How long after the last key the results are on the screen: python -m benchmarks.speed.typing http://127.0.0.1:8001
+"""How long after the last key the results are on the screen.
 
-Types queries into the search page that is served there (by ``datasette bear-demo``, say) in a headless Chromium, a key every
-120 ms as a practiced typist does, and prints a table in Markdown with the median and the 95th percentile in milliseconds:
-from the last key until the frame is drawn that has its results. The first queries only warm up.
+    python -m benchmarks.speed.typing http://127.0.0.1:8001
+
+Types queries into the search page that is served there (by ``datasette bear-demo``, say) in a
+headless Chromium, a key every 120 ms as a practiced typist does, and prints a table in Markdown
+with the median and the 95th percentile in milliseconds: from the last key until the frame is drawn
+that has its results. The first queries only warm up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""How fast a folder of Markdown is read: python -m benchmarks.speed.walking [--files 40000]
+"""How fast a folder of Markdown is read.
 
-Writes small notes into a temporary folder and prints a table in Markdown: files a second, and how many times as long as
-``os.walk`` with reading each file it takes, of the same files in the same run. Seconds are those of this process alone: all
-files are in the system's cache, so that nothing waits for a disk.
+    python -m benchmarks.speed.walking [--files 40000]
+
+Writes small notes into a temporary folder and prints a table in Markdown: files a second, and how
+many times as long as ``os.walk`` with reading each file it takes, of the same files in the same
+run. Seconds are those of this process alone: all files are in the system's cache, so that nothing
+waits for a disk.
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_notes(Path(folder), arguments.files)
         print(
-            f"{arguments.files:,} files\n\n| | files/s | seconds | × os.walk + read |\n|---|---|---|---|"
+            f"{arguments.files:,} files\n\n"
+            "| | files/s | seconds | × os.walk + read |\n|---|---|---|---|"
         )
         measure(folder, arguments.files)
 
@@ -50,11 +54,15 @@ def write_notes(folder: Path, count: int) -> None:
         place.mkdir(parents=True, exist_ok=True)
         text = f"# Note {number}\n\n"
         if number % 2:
-            text = f"---\ntags: [garden, year/{number % 9}]\ncreated: 2024-05-{number % 28 + 1:02}\n---\n{text}"
+            head = (
+                f"---\ntags: [garden, year/{number % 9}]\ncreated: 2024-05-{number % 28 + 1:02}\n"
+            )
+            text = f"{head}---\n{text}"
         for _ in range(6):
             text += " ".join(randomness.choices(WORDS, k=20)).capitalize() + ".\n\n"
         if number % 4 == 0:
-            text += f"See [[Note {number // 2}]] and [that](../note{number // 3}.md). #later\n\n- [ ] `do` it\n"
+            text += f"See [[Note {number // 2}]] and [that](../note{number // 3}.md). #later\n"
+            text += "\n- [ ] `do` it\n"
         (place / f"Note {number}.md").write_text(text)
 
 

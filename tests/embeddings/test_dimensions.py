@@ -1,4 +1,4 @@
-"""``bear-index --dimensions N``: vectors truncated to their first numbers, for models made for it."""
+"""``bear-index --dimensions N``: truncated vectors, for models that are made for it."""
 
 from __future__ import annotations
 

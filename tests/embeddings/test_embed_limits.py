@@ -1,4 +1,4 @@
-"""embed() is a function that anybody may call who may run SQL: it can't keep others from searching. On both Datasettes."""
+"""embed() may be called by anybody who may run SQL, and can't keep others from searching."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 0.03  # what one text takes the model
 
 
 class SlowEmbedder(TinyEmbedder):
-    """Takes its time, remembers how long the texts were, and how many threads were inside of it at a time."""
+    """Takes its time; keeps how long texts were, and how many threads were in it at once."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -39,7 +39,7 @@ class SlowEmbedder(TinyEmbedder):
 
 @pytest.fixture(autouse=True)
 def short_log(monkeypatch):
-    """Datasette's log of an interrupted query, if it is printed in colors with all variables, takes longer than the query."""
+    """Datasette's colored log of an interrupted query takes longer than the query."""
     monkeypatch.setattr("datasette.handle_exception.rich", None)
 
 

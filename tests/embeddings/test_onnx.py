@@ -1,4 +1,4 @@
-"""Models that were made light: they make the library's vectors, without the library, or stand aside."""
+"""ONNX exports: they make the library's vectors without the library, or stand aside."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def exported(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedder, ...]]:
-    """Two embedders of a model: ``library_and_onnx(folder)``, or of one that is a copy of the kind ``"mean"``."""
+    """Load a model twice, by the library and by its export; ``kind`` names what it is a copy of."""
 
     def load(folder: Path | str, kind: str | None = None):
         library = SentenceTransformerEmbedder(str(folder))
@@ -119,7 +119,10 @@ def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_on
 
 def test_the_closest_sentence_needs_no_library(library_and_onnx, models):
     library, light = library_and_onnx(models["mean"])
-    passage = "A plan to repair the fence in winter. Soup of lentil and water. Keep mice out of the cabin."
+    passage = (
+        "A plan to repair the fence in winter. Soup of lentil and water. "
+        "Keep mice out of the cabin."
+    )
     [theirs] = closest_sentences("how do i keep mice out", [passage], library)
     [ours] = closest_sentences("how do i keep mice out", [passage], light)
     assert passage[slice(*ours)] == passage[slice(*theirs)]
@@ -135,11 +138,13 @@ def test_no_other_user_can_read_it(models):
 def test_a_query_imports_neither_torch_nor_transformers(library_and_onnx, models):
     library_and_onnx(models["mean"])
     code = (
-        "import sys; from pathlib import Path; from datasette_bear_search.embeddings import onnx, registry; "
+        "import sys; from pathlib import Path; "
+        "from datasette_bear_search.embeddings import onnx, registry; "
         f"onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r}); "
         f"embedder = registry.get_embedder({str(models['mean'])!r}); "
         "embedder.embed_query('roof'); embedder.pieces(['roof']); "
-        "print([name for name in ('datasette', 'torch', 'transformers', 'sentence_transformers') if name in sys.modules])"
+        "print([name for name in sys.modules if name in "
+        "('datasette', 'torch', 'transformers', 'sentence_transformers')])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.stdout.strip(), result.stderr) == ("[]", "")
@@ -286,9 +291,10 @@ async def main():
     server = Datasette([{str(sidecar_path)!r}])
     await server.invoke_startup()
     heavy = []
-    for path in ("/", "/-/bear-search.json?q=roof&mode=keyword", "/-/bear-search.json?q=roof&mode=semantic"):
+    search = "/-/bear-search.json?q=roof&mode="
+    for path in ("/", search + "keyword", search + "semantic"):
         answer = await server.client.get(path)
-        heavy.append([answer.status_code, *(name for name in ("torch", "transformers") if name in sys.modules)])
+        heavy.append([answer.status_code, *({{"torch", "transformers"}} & set(sys.modules))])
     print(json.dumps([heavy, answer.json()["query"]["legs"]]))
 
 asyncio.run(main())

@@ -1,4 +1,4 @@
-"""Static models, which only look words up: indexed and searched like any other, a hundred times as fast."""
+"""Static models, which only look words up, are indexed and searched like any other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def test_notes_are_indexed_and_found_with_a_static_model(bear_index, write, mode
     result = CliRunner().invoke(
         cli,
         [
-            "bear-search", "garden fence", "--sidecar", str(sidecar_path), "--mode", "semantic", "--json",
+            "bear-search", "garden fence", "--sidecar", str(sidecar_path),
+            "--mode", "semantic", "--json",
         ],
     )  # fmt: skip
     [first, *_] = json.loads(result.output)["rows"]

@@ -1,4 +1,4 @@
-"""``datasette bear-eval``: metrics that can be checked by hand, and what it says when it can't measure."""
+"""``datasette bear-eval``: metrics checked by hand, and what it says when it can't measure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
 from tests.support.tiny_embedder import TinyEmbedder
 
-# Documents by id, as title and text. A word in a title ranks before the same word in a text, a short text before a long one.
+# Documents by id, as title and text. A word in a title ranks before the same word in a text,
+# a short text before a long one.
 DOCUMENTS = {
     "zebra/1": ("Zebra", "Stripes, and more stripes."),
     "zebra/2": ("Horses", "A zebra is one of them."),
@@ -66,7 +67,7 @@ def collection(tmp_path):
 
 @pytest.fixture
 def bear_eval(tmp_path):
-    """Run ``datasette bear-eval`` with a cache of the test's own; it must end well unless ``fails``."""
+    """Run ``datasette bear-eval`` with a cache of its own; it must end well unless ``fails``."""
 
     def run(*arguments, fails: bool = False) -> Result:
         arguments = ["bear-eval", "--cache", tmp_path / "cache", *arguments]
@@ -217,18 +218,46 @@ def test_the_environments_index_is_not_taken_for_a_collections(
         ("corpus.jsonl", None, "corpus.jsonl isn't there. A collection is a folder with"),
         ("queries.jsonl", None, "queries.jsonl isn't there"),
         ("qrels.tsv", None, "qrels.tsv isn't there"),
-        ("queries.jsonl", '{"_id": "z", "text": "zebra"}\n{oops\n', "queries.jsonl, line 2: this is not JSON"),
-        ("queries.jsonl", '{"_id": "z"}\n', 'queries.jsonl, line 1: this is not an object with "_id" and "text"'),
-        ("corpus.jsonl", "[1]\n", 'corpus.jsonl, line 1: this is not an object with "_id" and "text"'),
-        ("corpus.jsonl", '{"_id": "a", "text": "x"}\n' * 2, "line 2: there is another document 'a' above"),
-        ("queries.jsonl", '{"_id": "a", "text": "x"}\n' * 2, "line 2: there is another query 'a' above"),
-        ("qrels.tsv", "query-id\tcorpus-id\tscore\nz\tzebra/1\n", "qrels.tsv, line 2: this is not a query's id"),
+        (
+            "queries.jsonl",
+            '{"_id": "z", "text": "zebra"}\n{oops\n',
+            "queries.jsonl, line 2: this is not JSON",
+        ),
+        (
+            "queries.jsonl",
+            '{"_id": "z"}\n',
+            'queries.jsonl, line 1: this is not an object with "_id" and "text"',
+        ),
+        (
+            "corpus.jsonl",
+            "[1]\n",
+            'corpus.jsonl, line 1: this is not an object with "_id" and "text"',
+        ),
+        (
+            "corpus.jsonl",
+            '{"_id": "a", "text": "x"}\n' * 2,
+            "line 2: there is another document 'a' above",
+        ),
+        (
+            "queries.jsonl",
+            '{"_id": "a", "text": "x"}\n' * 2,
+            "line 2: there is another query 'a' above",
+        ),
+        (
+            "qrels.tsv",
+            "query-id\tcorpus-id\tscore\nz\tzebra/1\n",
+            "qrels.tsv, line 2: this is not a query's id",
+        ),
         ("qrels.tsv", "z\tzebra/1\tyes\n", "qrels.tsv, line 1: this is not a query's id"),
-        ("qrels.tsv", "z\tquagga\t1\nz\tdodo\t1\n", "names 2 documents that the index doesn't have, such as 'quagga'"),
+        (
+            "qrels.tsv",
+            "z\tquagga\t1\nz\tdodo\t1\n",
+            "names 2 documents that the index doesn't have, such as 'quagga'",
+        ),
         ("qrels.tsv", "z\tzebra/1\t0\n", "has an answer to none of the queries in queries.jsonl"),
         ("qrels.tsv", "", "has an answer to none of the queries"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_a_collection_is_said(collection, bear_eval, file, content, message):
     folder = collection()
     if content is None:

@@ -1,4 +1,4 @@
-"""Judging results on the search page. Everything here that goes through Datasette runs on both of its versions."""
+"""Judging results on the search page, through both versions of Datasette."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def datasette(indexed) -> Datasette:
 
 
 class Browser:
-    """What a browser does: keeps cookies, sends the forms of the page it is on, follows redirects."""
+    """A browser: keeps cookies, sends the forms of its page, follows redirects."""
 
     def __init__(self, datasette, **cookies) -> None:
         self.datasette = datasette

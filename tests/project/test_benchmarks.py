@@ -1,4 +1,4 @@
-"""The benchmarks of speed, on a library of fifty notes: that they run and measure what they say, not how fast it is."""
+"""The speed benchmarks run and measure what they say, on a library of fifty notes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from benchmarks.lib import synthetic_text, synthetic_vectors, workload
+from benchmarks.lib import measuring, synthetic_text, synthetic_vectors, workload
 from benchmarks.speed import floor, query_time, scale
 from datasette_bear_search.index import database
 
@@ -119,6 +119,16 @@ def test_query_time_measures_every_kind_and_way(folder, monkeypatch, capsys):
         assert all(numbers[name]["p50"] > 0 for name in query_time.COLUMNS if name != "http_adds")
         assert numbers["recall"] == 1, "so few vectors are compared exactly"
     assert "| questions |" in capsys.readouterr().out
+
+
+def test_write_keeps_what_a_benchmark_prints(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(measuring, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr("sys.argv", ["nearest", "--write", "--passages", "10"])
+    measuring.publish(lambda: print("| ours |"), str(tmp_path / "speed" / "nearest.py"))
+    written = (tmp_path / "results" / "nearest.md").read_text()
+    assert "`python -m benchmarks.speed.nearest --passages 10`\n\n| ours |\n" in written
+    assert "- processor: " in written
+    assert "| ours |" in capsys.readouterr().out
 
 
 def test_the_plot_is_drawn(folder, tmp_path):
