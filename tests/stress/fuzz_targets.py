@@ -110,7 +110,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
             fusion=choices.one_of(["blend", "rrf"]),
             recency=choices.one_of([None, 0.01, 30.0]),
         )
-        results = search.search(
+        results = search.retrieve(
             connection, planned, semantic=choices.chance(2), ranking=ranking, size=3
         )
         for hit in results.hits:
@@ -145,7 +145,9 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
             f"select id from notes where {' and '.join(conditions) or '1'}", values
         ).fetchall()
         planned = planner.plan(connection, asked, balance=ranking.balance)
-        search.search(connection, planned, semantic=True, ranking=ranking, size=size, offset=offset)
+        search.retrieve(
+            connection, planned, semantic=True, ranking=ranking, size=size, offset=offset
+        )
 
     return run
 
@@ -248,12 +250,12 @@ def markdown(folder: Path) -> Callable[[Choices], None]:
     references = render.References(
         tags={"work": "/s?tag=work", "two words": "/s"}, note={"a": "/note/1"}.get
     )
-    generous = render.UNITS
+    generous = render.MAX_BLOCKS
 
     def run(choices: Choices) -> None:
         body = choices.storable(60)  # as everything is that comes out of the index
         start, end = sorted([choices.number(len(body)), choices.number(len(body))])
-        render.UNITS = choices.one_of([generous, 200, 2000, 20_000])
+        render.MAX_BLOCKS = choices.one_of([generous, 200, 2000, 20_000])
         words = frozenset(["roof", "x", "a"])
         rendered = render.render(body, references, passage=(start, end), words=words)
         assert executable_parts(rendered.html) == []
