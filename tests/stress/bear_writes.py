@@ -1,8 +1,11 @@
-"""A Bear that writes all the time while all commands read: python -m tests.stress.bear_writes [--notes 2000] [--seconds 4]
+"""A Bear that writes all the time while all commands read.
 
-No write may be lost or fail, or take more than 50 ms longer because of us, at the 99th percentile; and nothing in Bear's
-folder may be made or changed. Two Bears write to two libraries, and a command reads neither, one, or the other in turn:
-so each library is what the other is compared with, under the same load.
+Run: python -m tests.stress.bear_writes [--notes 2000] [--seconds 4]
+
+No write may be lost or fail, or take more than 50 ms longer because of us, at the 99th percentile;
+and nothing in Bear's folder may be made or changed. Two Bears write to two libraries, and a command
+reads neither, one, or the other in turn: so each library is what the other is compared with, under
+the same load.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ COMMANDS = ("bear-index", "bear-index --watch", "bear-doctor", "bear-index --lis
 
 @dataclass
 class Measured:
-    """What two Bears felt of one command that read the library of one of them, and then that of the other."""
+    """What two Bears felt of a command that read the library of one, then that of the other."""
 
     journal: str
     command: str
@@ -49,9 +52,10 @@ class Measured:
 
     @property
     def delay(self) -> float:
-        """Seconds that the slowest writes but one in a hundred took longer because their library was read.
+        """Seconds that the 99th percentile of writes took longer while their library was read.
 
-        Not compared with no command at all: where two processors have eight things to do, a ninth delays everything.
+        Not compared with no command at all: where two processors have eight things to do, a ninth
+        delays everything.
         """
         return percentile(self.read) - percentile(self.beside)
 
@@ -97,7 +101,7 @@ def measure(
     rounds: int,
     pause: float = 0.005,
 ) -> Measured:
-    """Let two Bears write, while the command reads neither library, the one or the other, in turn."""
+    """Let two Bears write, while the command reads neither library, one or the other in turn."""
     measured = Measured(journal, command)
     libraries = [Library(folder / name, notes) for name in ("one", "other")]
     spans: list[tuple[float, float, Library | None]] = []
@@ -227,7 +231,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=MEMORY if MEMORY.exists() else None)
     arguments = parser.parse_args()
     problems: list[str] = []
-    columns = "command,journal,runs,writes,p50 alone,beside,read,p99 alone,beside,read,delay,longest beside,read"
+    columns = (
+        "command,journal,runs,writes,p50 alone,beside,read,p99 alone,beside,read,delay,"
+        "longest beside,read"
+    )
     print(f"Milliseconds that a write takes, {arguments.notes} notes\n")
     print(f"| {columns.replace(',', ' | ')} | failures |")
     print("|---" * (columns.count(",") + 2) + "|")

@@ -1,4 +1,4 @@
-"""Bytes → choices: how a fuzzer's bytes, or a seed's, become texts, numbers and files that are nearly right."""
+"""Bytes of a fuzzer or a seed → texts, numbers and files that are nearly right."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ T = TypeVar("T")
 
 # What syntax is made of, in the search box, in Markdown, in front matter and in what people paste.
 PIECES = """
-" ' * - # [ ] ( ) { } < > ! | ` ~ = : ; , . / \\ & % ? + ^ _ @ $ \t \n \r \0 \x1f \x7f \x02 \x03 \u2028 \u202e \ufeff \ufffe \ud800 \udfff
+" ' * - # [ ] ( ) { } < > ! | ` ~ = : ; , . / \\ & % ? + ^ _ @ $ \t \n \r \0 \x1f \x7f \x02 \x03
+\u2028 \u202e \ufeff \ufffe \ud800 \udfff
 🐻 é ß İ ſ 屋根 שלום ก \U0010ffff
-AND OR NOT NEAR( NEAR(a 99999999999) tag: -tag: source: created: modified: before: after: is: has: in: linked-to: in:title
-2024 2024-02-30 2024..2023 >=9999 <0001 0001-01-01 9999-12-31 10000 today 7d 99999999999d last-week nan inf -1 1e999 ٣
-#work #two\xa0words# roof roof* "roof garden" C++ (a OR b) a' or 1=1-- '); drop table notes;-- %27 :q {{7*7}} ${x}
-``` ~~~ --- +++ === **a** __ ![a](b) [a](b "c") [[a|b]] [^1] [^1]:\x20a ^[ <!-- --> <br> <script> javascript:x data: http://a.b
+AND OR NOT NEAR( NEAR(a 99999999999) tag: -tag: source: created: modified: before: after:
+is: has: in: linked-to: in:title
+2024 2024-02-30 2024..2023 >=9999 <0001 0001-01-01 9999-12-31 10000 today 7d 99999999999d
+last-week nan inf -1 1e999 ٣
+#work #two\xa0words# roof roof* "roof garden" C++ (a OR b) a' or 1=1-- ');
+drop table notes;-- %27 :q {{7*7}} ${x}
+``` ~~~ --- +++ === **a** __ ![a](b) [a](b "c") [[a|b]] [^1] [^1]:\x20a
+^[ <!-- --> <br> <script> javascript:x data: http://a.b
 - [ ] a 1. > |a|b| |-|-| --- title: tags: &a *a !!python/object:os.system {a: [b tags:: id::
 """.replace("\\n", "\n").split(" ")  # fmt: skip
 PIECES = [piece.strip("\n") or " " for line in PIECES for piece in line.split("\n")]
@@ -89,9 +94,11 @@ class Choices:
         """Whatever a cell of a SQLite table may hold."""
         return self.one_of(
             [
-                None, 0, 1, -1, 2**63 - 1, -(2**63), 0.0, -0.0, 1.5, 1e308, -1e308, float("inf"), float("-inf"),
+                None, 0, 1, -1, 2**63 - 1, -(2**63), 0.0, -0.0, 1.5, 1e308, -1e308,
+                float("inf"), float("-inf"),
                 # Seconds since 2001 to the years 1 and 9999, and one beyond.
                 -63_113_904_000, 252_423_993_599, 252_423_993_600, 700_000_000.123456,
-                "", "0", "x", "nan", "2024-01-01", self.storable(), self.bytes(), b"", b"\xff\xfe\x00", b"\x00" * 9,
+                "", "0", "x", "nan", "2024-01-01", self.storable(), self.bytes(), b"",
+                b"\xff\xfe\x00", b"\x00" * 9,
             ]
         )  # fmt: skip

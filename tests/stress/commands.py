@@ -1,7 +1,7 @@
-"""Commands as a person runs them, but with models that cost nothing, and killed when that is asked for.
+"""Commands as a person runs them, with models that cost nothing, killed when asked for.
 
-One process imports everything once and forks for each command, so that a command takes as long as its work, and a
-kill hits the work and not the imports.
+One process imports everything once and forks for each command, so that a command takes as long as
+its work, and a kill hits the work and not the imports.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class Commands:
         """Run one command to its end.
 
         :param kill_after: seconds after which it gets a SIGKILL
-        :param journal: of a database; the SIGKILL waits until it is being committed, the journal being needed to undo it
+        :param journal: of a database; the SIGKILL waits until it is being committed, the journal
+          being needed to undo it
         :param user: id of the user that it runs as, if this is root
         :param largest_file: bytes beyond which it can't write in a file
         """
@@ -156,7 +157,7 @@ def _wait_for(child: int, started: float, kill_after: float | None, journal: str
 
 
 def is_hot(journal: str | Path) -> bool:
-    """Whether a journal is there that whoever opens the database has to undo: others begin with zeros."""
+    """Whether there is a journal that has to be undone: others begin with zeros."""
     try:
         with open(journal, "rb") as stream:
             return stream.read(1) not in (b"", b"\0")

@@ -12,7 +12,8 @@ from datasette_bear_search.sqlite import sqlite3
 
 # Ids depend on history. Everything else that a search can see is here, by the keys of the sources.
 _CONTENT = {
-    "notes": "select {columns}, (select key from notes as first where first.id = notes.copy_of) from notes",
+    "notes": "select {columns}, (select key from notes as first where first.id = notes.copy_of)"
+    " from notes",
     "tags": """
         select notes.source, notes.key, tags.name, tags.folded, note_tags.pinned
         from note_tags join notes on notes.id = note_id join tags on tags.id = tag_id
@@ -20,7 +21,8 @@ _CONTENT = {
     "tag names": "select name from tags",
     "links": """
         select notes.source, notes.key, links.target_key, links.title, target.key
-        from links join notes on notes.id = note_id left join notes as target on target.id = target_id
+        from links join notes on notes.id = note_id
+        left join notes as target on target.id = target_id
         """,
     "passages": """
         select notes.source, notes.key, position, heading, start, length, content_hash, embedded
@@ -28,12 +30,14 @@ _CONTENT = {
         """,
     "vectors": f"""
         select notes.source, notes.key, position, vector
-        from {schema.VECTORS} left join passages on passages.id = passage_id left join notes on notes.id = note_id
+        from {schema.VECTORS}
+        left join passages on passages.id = passage_id left join notes on notes.id = note_id
         """,
     "vectors that are searched": f"""
         select notes.source, notes.key, position, embedding
         from {schema.PASSAGE_INDEX}
-        left join passages on passages.id = {schema.PASSAGE_INDEX}.rowid left join notes on notes.id = note_id
+        left join passages on passages.id = {schema.PASSAGE_INDEX}.rowid
+        left join notes on notes.id = note_id
         """,
     "sources": "select name, kind, location, options, never, notes, state, skipped from sources",
     "stems": f"select term, doc, cnt from {schema.STEM_VOCABULARY}",
@@ -41,8 +45,10 @@ _CONTENT = {
     "judgments": "select query, source, key, grade from judgments",
     "settings": """
         select key, value from meta
-        where key in ('model', 'dimension', 'fingerprint', 'passage_settings', 'old_text_in_fts', 'passage_index_stale',
-          'links_to_resolve')
+        where key in (
+          'model', 'dimension', 'fingerprint', 'passage_settings', 'old_text_in_fts',
+          'passage_index_stale', 'links_to_resolve'
+        )
         """,
 }
 

@@ -1,8 +1,11 @@
-"""Every Python that is here, both Datasettes, wheel and sdist: python -m tests.stress.compatibility [--folder FOLDER] [PYTHON…]
+"""Every Python that is here, both Datasettes, wheel and sdist.
 
-Each environment is new and lies outside the repository. The package goes into it as pip gives it to a person, but for
-sentence-transformers and what comes with it, unless --whole is given: what is tried is the search by words. Then come the
-first minutes of a person (smoke.py) and the part of the tests that needs neither a model nor a browser.
+Run: python -m tests.stress.compatibility [--folder FOLDER] [PYTHON…]
+
+Each environment is new and lies outside the repository. The package goes into it as pip gives it to
+a person, but for sentence-transformers and what comes with it, unless --whole is given: what is
+tried is the search by words. Then come the first minutes of a person (smoke.py) and the part of the
+tests that needs neither a model nor a browser.
 """
 
 from __future__ import annotations
@@ -29,14 +32,17 @@ TEST_PACKAGES = ("pytest", "pytest-asyncio", "hypothesis", "numpy")
 
 # The rooms in which Python's version makes a difference, each within seconds.
 FAST_TESTS = (
-    *("sources/test_bear_source", "sources/test_text", "sources/test_front_matter", "sources/test_sql_source", "sources/test_takeout",),
-    *("query/test_boolean", "query/test_dates", "query/test_filters", "query/test_identifiers", "query/test_operators", "query/test_query",),
+    *("sources/test_bear_source", "sources/test_text", "sources/test_front_matter"),
+    *("sources/test_sql_source", "sources/test_takeout"),
+    *("query/test_boolean", "query/test_dates", "query/test_filters"),
+    *("query/test_identifiers", "query/test_operators", "query/test_query"),
     *("index/test_configuration", "index/test_indexing", "index/test_sources",),
     *("project/test_packaging",),
     *("cli/test_terminal",),
 )  # fmt: skip
 
-# A sitecustomize that takes pysqlite3 away: what is left is Python's own module, which may not load extensions.
+# A sitecustomize that takes pysqlite3 away: what is left is Python's own module, which may not load
+# extensions.
 WITHOUT_PYSQLITE3 = "import sys; sys.modules['pysqlite3'] = None\n"
 
 
@@ -70,7 +76,8 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         wheel, sdist = build(folder)
         print(
-            "| Python | Datasette | SQLite | from | first minutes | tests | s |\n|---|---|---|---|---|---|---|"
+            "| Python | Datasette | SQLite | from | first minutes | tests | s |\n"
+            "|---|---|---|---|---|---|---|"
         )
         for case in cases(arguments.versions, wheel, sdist, arguments.whole):
             started = time.perf_counter()
@@ -84,7 +91,7 @@ def main() -> None:
 
 
 def cases(versions: list[str], wheel: Path, sdist: Path, whole: bool) -> Iterator[Case]:
-    """Every Python with one Datasette and every Datasette with one Python, and the others of their kind."""
+    """Every Python with one Datasette, every Datasette with one Python, and the rest."""
     for number, version in enumerate(versions):
         python = find_python(version)
         if python is None:

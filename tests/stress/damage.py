@@ -1,7 +1,10 @@
-"""Everything that can happen to the index's file: python -m tests.stress.damage [--seed 1] [--notes 60]
+"""Everything that can happen to the index file.
 
-Disks that are full, folders that can't be written, files that are cut off, overwritten, foreign or of a newer version, and
-two runs at once. Every command must end well or with a message that says what to do; what isn't ours stays as it is.
+Run: python -m tests.stress.damage [--seed 1] [--notes 60]
+
+Full disks, folders that can't be written, files that are cut off, overwritten, foreign or of a newer
+version, and two runs at once. Every command must end well or with a message that says what to do;
+what isn't ours stays as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ WRITING = (("bear-index",), ("bear-index", "--rebuild"))
 
 NOBODY = 65534
 
-DAMAGED = r"delete the index and run datasette bear-index|datasette bear-index --rebuild|rm '|not an index made by"
+DAMAGED = (
+    r"delete the index and run datasette bear-index|datasette bear-index --rebuild|"
+    r"rm '|not an index made by"
+)
 
 
 def check_truncated(place: Place, lengths: int = 40, seed: int = 1) -> list[str]:
@@ -115,7 +121,7 @@ def check_newer(place: Place) -> list[str]:
 
 
 def check_full_disk(place: Place, sizes: int = 8) -> list[str]:
-    """No space, at many moments; what was there stays, and with space the next run does the rest."""
+    """No space, at many moments: what was there stays, and the next run does the rest."""
     problems, refused = [], 0
     for scenario in (FRESH, INCREMENTAL):
         place.set_up(INCREMENTAL)

@@ -1,10 +1,11 @@
 """Any input: python -m tests.stress.fuzz TARGET --executions 10000 --seed 1
 
-TARGET is one of those in fuzz_targets.py, or "all". Whatever is raised, and every answer with a status of 500 or more, is a
-fault: its traceback is printed with the number of the execution, which --only repeats alone. Ends with status 1 if there are
-any.
+TARGET is one of those in fuzz_targets.py, or "all". Whatever is raised, and every answer with a
+status of 500 or more, is a fault: its traceback is printed with the number of the execution, which
+--only repeats alone. Ends with status 1 if there are any.
 
-With --guided, atheris (pip install atheris) looks for inputs that reach new code; for targets that touch no file.
+With --guided, atheris (pip install atheris) looks for inputs that reach new code; for targets that
+touch no file.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def _run(name: str, run: Callable, numbers: range | list[int], seed: int) -> int
             break
     seconds = time.monotonic() - started
     print(
-        f"| {name} | {done:,} | {seed} | {faults} | {seconds:.0f} s | slowest {slowest[0]:.2f} s (execution {slowest[1]}) |",
+        f"| {name} | {done:,} | {seed} | {faults} | {seconds:.0f} s |"
+        f" slowest {slowest[0]:.2f} s (execution {slowest[1]}) |",
         flush=True,
     )
     return faults

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target makes an input out of choices, gives it to us, and says what must hold."""
+"""What is fuzzed: a target makes an input out of choices and says what must hold."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ TINY = "test/tiny"
 
 # Every parameter that a page reads, and one that none does.
 PARAMETERS = (
-    "q", "mode", *links.FILTERS, "fusion", "sort", "rerank", "balance", "recency", "correct", "_size", "_next",
+    "q", "mode", *links.FILTERS, "fusion", "sort", "rerank", "balance", "recency", "correct",
+    "_size", "_next",
     "_facets", "passage", "cursor", "nonsense",
 )  # fmt: skip
 VALUES = (
@@ -74,21 +75,25 @@ VALUES = (
     "bear",
 )
 PATHS = (
-    "", ".json", "/suggest.json", "/note/1", "/note/1.json", "/note/99999999999999999999", "/similar/1",
+    "", ".json", "/suggest.json", "/note/1", "/note/1.json", "/note/99999999999999999999",
+    "/similar/1",
     "/similar/1.json", "/similar/x", "/judge", "/mcp",
 )  # fmt: skip
 
 NOTES = (
-    BearNote("# Roof\n#work\n\nThe roof leaks. See [[Soup]].\n\n## Plan\n\n- [ ] call", tags=("work/a b",), pinned=True),
-    BearNote("# Soup\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nC++ and `code` 2024-05-01 屋根", archived=True),
+    BearNote("# Roof\n#work\n\nThe roof leaks. See [[Soup]].\n\n## Plan\n\n- [ ] call",
+        tags=("work/a b",), pinned=True),
+    BearNote("# Soup\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nC++ and `code` 2024-05-01 屋根",
+        archived=True),
     BearNote("# Bank", encrypted=True, tags=("private",)),
-    BearNote("# <b>x</b> & \"y\"\n\n" + "word " * 400, files=(BearFile("s.png", ocr="OCR <i>text</i>"),)),
+    BearNote("# <b>x</b> & \"y\"\n\n" + "word " * 400,
+        files=(BearFile("s.png", ocr="OCR <i>text</i>"),)),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something to fuzz; ``prepare`` is given a folder of its own and gives what is run with each input."""
+    """Something to fuzz: ``prepare(folder)`` returns what is run with each input."""
 
     prepare: Callable[[Path], Callable[[Choices], None]]
     is_pure: bool = False  # touches no file, and so can be guided by the code that it reaches
@@ -126,7 +131,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
 
 
 def parameters(folder: Path) -> Callable[[Choices], None]:
-    """The parameters of an address: what they are read as, and the SQL conditions that they make."""
+    """The parameters of an address: what they are read as, and their SQL conditions."""
     connection = _connection(_index(folder))
 
     def run(choices: Choices) -> None:
@@ -155,7 +160,8 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
 def http(folder: Path) -> Callable[[Choices], None]:
     """Every address of ours, with any parameters, through Datasette."""
     path = _index(folder)
-    # Where it is installed, Datasette prints every error in colors with all variables, which takes seconds.
+    # Where it is installed, Datasette prints every error in colors with all variables, which takes
+    # seconds.
     import_module("datasette.handle_exception").rich = None
     datasette = Datasette([str(path)], settings={"sql_time_limit_ms": 20_000})
     loop = asyncio.new_event_loop()
@@ -187,7 +193,7 @@ def http(folder: Path) -> Callable[[Choices], None]:
 
 
 def bear(folder: Path) -> Callable[[Choices], None]:
-    """Bear's database with cells, tables and bytes that Bear didn't write; sometimes it is indexed, too."""
+    """Bear's database with cells and bytes that Bear didn't write; sometimes indexed, too."""
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     original = folder / "original.sqlite"
     write_library(original, NOTES)
@@ -224,7 +230,8 @@ def bear(folder: Path) -> Callable[[Choices], None]:
                     db.execute("update ZSFNOTE set ZTEXT = cast(zeroblob(1000000) as text)")
                 else:
                     db.execute(
-                        f"update {table} set {column} = ? where {choices.one_of(['1', 'rowid = 1', 'rowid % 2'])}",
+                        f"update {table} set {column} = ?"
+                        f" where {choices.one_of(['1', 'rowid = 1', 'rowid % 2'])}",
                         [choices.value()],
                     )
         for leftover in path.parent.iterdir():
@@ -267,7 +274,7 @@ def markdown(folder: Path) -> Callable[[Choices], None]:
 
 
 def cutter(folder: Path) -> Callable[[Choices], None]:
-    """Passages: each word of a note is in one of them, each at its place, and none is too long for the model."""
+    """Passages: each word of a note is in one, each at its place, none too long for the model."""
 
     def run(choices: Choices) -> None:
         title, body = choices.text(4), choices.text(80)
@@ -298,9 +305,12 @@ def archives(folder: Path) -> Callable[[Choices], None]:
     def names(choices: Choices) -> str:
         name = choices.one_of(
             [
-                "a.textbundle/text.md", "a.textbundle/info.json", "a.textpack", "channels.json", "users.json",
-                "general/2024-01-01.json", "Takeout/Drive/a.html", "Takeout/Drive/a.docx", "Takeout/Keep/a.json",
-                "../../evil.md", "/etc/evil.md", "C:\\evil.md", "a/../../b.textbundle/text.md", "x\0y", "",
+                "a.textbundle/text.md", "a.textbundle/info.json", "a.textpack",
+                "channels.json", "users.json",
+                "general/2024-01-01.json", "Takeout/Drive/a.html", "Takeout/Drive/a.docx",
+                "Takeout/Keep/a.json",
+                "../../evil.md", "/etc/evil.md", "C:\\evil.md", "a/../../b.textbundle/text.md",
+                "x\0y", "",
             ]
         )  # fmt: skip
         return name if choices.chance(2) else choices.storable(3) + name
@@ -381,7 +391,8 @@ def headers(folder: Path) -> Callable[[Choices], None]:
     def run(choices: Choices) -> None:
         fence = choices.one_of(["---\n", "+++\n"])
         lines = "".join(
-            f"{choices.one_of(['title', 'tags', 'date', 'a b', choices.text(2)])}{choices.one_of([': ', ' = ', ':'])}"
+            f"{choices.one_of(['title', 'tags', 'date', 'a b', choices.text(2)])}"
+            f"{choices.one_of([': ', ' = ', ':'])}"
             f"{choices.text(6)}\n"
             for _ in range(choices.number(6))
         )
@@ -477,6 +488,6 @@ def _bytes_changed(choices: Choices, data: bytes) -> bytes:
 
 @contextmanager
 def _unreadable_is_well() -> Iterator[None]:
-    """Where the damage is such that SQLite itself gives up, nothing more can be done to the file."""
+    """Where SQLite itself gives up, nothing more can be done to the file."""
     with suppress(sqlite3.Error, UnicodeDecodeError):  # of SQLite's own message
         yield

@@ -1,7 +1,7 @@
 """SIGKILL at random moments of indexing: python -m tests.stress.kill [--kills 200] [--seed 1]
 
-After each kill the index must open, be sound and answer searches with whole notes; the next run must end with what a
-clean build has. Runs of every kind are killed, some of them several times in a row.
+After each kill the index must open, be sound and answer searches with whole notes; the next run
+must end with what a clean build has. Runs of every kind are killed, some of them several times in a row.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tests.support.bear_libraries import bear_library, day
 NOTES = 120
 
 WORDS = """
-roof garden apple saw soup lentil winter paint ladder tax invoice violin glacier orchard kettle bicycle letter harbor
-candle mortgage walnut engine passport thunder basil curtain lantern meadow
+roof garden apple saw soup lentil winter paint ladder tax invoice violin glacier orchard kettle bicycle letter
+harbor candle mortgage walnut engine passport thunder basil curtain lantern meadow
 """.split()
 
 QUERIES = ("garden", "roof OR soup", '"apple saw"', "note5", "gla*", "café", "secret", "gone")
@@ -80,7 +80,7 @@ class Outcome:
 
 
 class Place:
-    """A Bear library of two versions and a folder of notes, with an index that is killed, in one folder."""
+    """A Bear library in two versions, a folder of notes, and an index that is killed."""
 
     def __init__(self, folder: Path, commands: Commands, notes: int = NOTES) -> None:
         self.folder, self.commands = folder, commands
@@ -163,7 +163,7 @@ class Place:
         return problems
 
     def problems_at_the_end(self) -> list[str]:
-        """In what the index is other than one that was built without a kill; by the model that it says it has."""
+        """How the index differs from one built without a kill, by the model that it names."""
         with opened(self.sidecar) as db:
             [model] = db.execute("select value from meta where key = 'model'").fetchone()
         found = differences(self.sidecar, self.expected[model], QUERIES) + faults(self.sidecar)
@@ -219,7 +219,7 @@ class Place:
 
 
 def library_notes(count: int, changed: bool) -> list[BearNote]:
-    """A library, or the same one after weeks of writing: notes added, edited, encrypted, trashed, moved and gone."""
+    """A library, or the same one after weeks of writing."""
     notes = []
     for number in range(count + (count // 5 if changed else 0)):
         edited = changed and number % 3 == 0
@@ -250,7 +250,8 @@ def library_notes(count: int, changed: bool) -> list[BearNote]:
 def _text(number: int, what: str) -> str:
     rng = random.Random(f"{number} {what}")
     paragraphs = [
-        f"## Part {part}\n\n{what if part == 1 else 'plain'} note{number} {' '.join(rng.choices(WORDS, k=70))}."
+        f"## Part {part}\n\n{what if part == 1 else 'plain'} note{number}"
+        f" {' '.join(rng.choices(WORDS, k=70))}."
         for part in range(1 + number % 4)
     ]
     return "\n\n".join(paragraphs)
@@ -273,7 +274,7 @@ def rounds(place: Place, kills: int, seed: int) -> dict[str, Outcome]:
 
 
 def _one_round(place: Place, scenario: Scenario, rng: random.Random, outcome: Outcome) -> int:
-    """Set up, kill, look, perhaps kill the next run, too, and let one end; gives how many were killed."""
+    """Set up, kill, look, perhaps kill the next run, let one end; how many were killed."""
     place.set_up(scenario)
     run, killed, history = place.run, 0, []
     for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):

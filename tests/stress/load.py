@@ -1,9 +1,12 @@
-"""Fifty clients at once: python -m tests.stress.load --folder FOLDER [--clients 50] [--seconds 60] [--notes 10000]
+"""Fifty clients at once.
 
-A Datasette serves an index of so many notes (made in FOLDER once, by benchmarks.speed.scale) and is asked over HTTP by as many
-clients as one process can be, each of which asks again as soon as it has an answer. No answer may be an error, and the
-server's memory has to stay as it is. Then the same questions, from a few clients, while a run of bear-index changes the index,
-and while the bundled model is loaded: how long does anybody wait?
+Run: python -m tests.stress.load --folder FOLDER [--clients 50] [--seconds 60] [--notes 10000]
+
+A Datasette serves an index of so many notes (made in FOLDER once, by benchmarks.speed.scale) and is
+asked over HTTP by as many clients as one process can be, each of which asks again as soon as it has
+an answer. No answer may be an error, and the server's memory has to stay as it is. Then the same
+questions, from a few clients, while a run of bear-index changes the index, and while the bundled
+model is loaded: how long does anybody wait?
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ from benchmarks.lib.servers import HOST, Server, serving
 from benchmarks.lib.synthetic_text import real_words
 from benchmarks.speed import scale
 
-# How often each kind is asked: mostly pages, some of them narrowed or sorted, and what a page asks for by itself.
+# How often each kind is asked: mostly pages, some of them narrowed or sorted, and what a page asks
+# for by itself.
 KINDS: dict[str, tuple[int, Callable[[str, int], str]]] = {
     "page": (6, lambda words, note: f"/-/bear-search?q={words}"),
     "page, keyword": (2, lambda words, note: f"/-/bear-search?q={words}&mode=keyword"),
@@ -102,7 +106,8 @@ class Clients:
             seen.add(kind, (time.perf_counter() - started) * 1000)
             if answer.status != 200:
                 seen.failures[
-                    f"{kind}: {answer.status}: {' '.join(body.decode(errors='replace').split())[:200]}"
+                    f"{kind}: {answer.status}: "
+                    f"{' '.join(body.decode(errors='replace').split())[:200]}"
                 ] += 1
             elif b"can&#39;t be read" in body or b"only these notes contain the text" in body:
                 seen.failures[f"{kind}: says that something is wrong"] += 1
@@ -159,7 +164,8 @@ def under_load(path: Path, words: list[str], arguments: argparse.Namespace) -> C
         after = memory(server)
     report(f"{arguments.clients} clients, {arguments.notes:,} notes", seen, arguments.seconds)
     print(
-        f"Memory: {before:.0f} MB when warm, {middle[0]:.0f} MB in the middle, {after:.0f} MB at the end\n",
+        f"Memory: {before:.0f} MB when warm, {middle[0]:.0f} MB in the middle, "
+        f"{after:.0f} MB at the end\n",
         flush=True,
     )
     failures += seen.failures
@@ -207,7 +213,7 @@ def while_indexing(path: Path, words: list[str], arguments: argparse.Namespace) 
 
 
 def while_loading(folder: Path) -> Counter[str]:
-    """The page and suggestions of the sample notes from the first second on, while the bundled model is loaded."""
+    """Search the sample notes from the first second on, while the bundled model loads."""
     demo = folder / "demo"
     if not (demo / "notes.db").exists():
         subprocess.run(
@@ -271,7 +277,8 @@ def _while_loading(path: Path, name: str) -> Counter[str]:
         thread.join()
     times.sort()
     print(
-        f"While the {name} is loaded ({waits[0]:.1f} s): {len(times)} answers, median {times[len(times) // 2]:.0f} ms, "
+        f"While the {name} is loaded ({waits[0]:.1f} s): {len(times)} answers, "
+        f"median {times[len(times) // 2]:.0f} ms, "
         f"longest {times[-1]:.0f} ms",
         flush=True,
     )

@@ -1,7 +1,9 @@
-"""What changes an index while it is searched, for load.py: python -m tests.stress.load_changes FOLDER INDEX
+"""Changes an index while it is searched, for load.py.
 
-Takes a tenth of the notes out, puts them back, and makes all vectors anew: whoever keeps something of the index in memory has
-to notice.
+Run: python -m tests.stress.load_changes FOLDER INDEX
+
+Takes a tenth of the notes out, puts them back, and makes all vectors anew: whoever keeps something
+of the index in memory has to notice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Eight clients search over HTTP while the index is written: python -m tests.stress.searchers [--seconds 60] [--notes 120]
+"""Eight clients search over HTTP while the index is written.
 
-The index is brought up to date, made anew, given another model and killed in the middle of commits, again and again. No
-searcher may get an error, hear of a lock, or see a note of which a part is missing.
+Run: python -m tests.stress.searchers [--seconds 60] [--notes 120]
+
+The index is brought up to date, made anew, given another model and killed in the middle of commits,
+again and again. No searcher may get an error, hear of a lock, or see a note of which a part is
+missing.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ class Seen:
 
 @contextmanager
 def served(sidecar: Path, seen: Seen) -> Iterator[str]:
-    """A Datasette that serves the index on this machine; gives its address, and notes what its database refused."""
+    """Serve the index on this machine; yield the address, and note what the database refused."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "tests.stress.searchers", "--serve", str(sidecar), str(port)]
@@ -202,7 +205,8 @@ def main() -> None:
         )
     times = sorted(seen.milliseconds)
     print(
-        "| searches | runs of bear-index meanwhile | p50 ms | p99 ms | longest ms | reloaded | failures |"
+        "| searches | runs of bear-index meanwhile | p50 ms | p99 ms | longest ms | reloaded "
+        "| failures |"
     )
     print("|---|---|---|---|---|---|---|")
     shares = [times[min(len(times) - 1, int(len(times) * share))] for share in (0.5, 0.99, 1)]

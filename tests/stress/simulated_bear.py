@@ -2,8 +2,9 @@
 
 python -m tests.stress.simulated_bear LIBRARY JOURNAL SECONDS_BETWEEN_WRITES [restarts]
 
-Inserts notes and changes them, a transaction each, until its input is closed; says then when each write began, how long
-it took, and what the library must hold. With "restarts" it closes the library now and then, as Bear does when it is quit.
+Inserts notes and changes them, a transaction each, until its input is closed; says then when each
+write began, how long it took, and what the library must hold. With "restarts" it closes the library
+now and then, as Bear does when it is quit.
 """
 
 from __future__ import annotations
@@ -139,7 +140,8 @@ def _save(db: sqlite3.Connection, key: str, text: str, *, is_new: bool) -> None:
         db.execute("update Z_PRIMARYKEY set Z_MAX = Z_MAX + 1 where Z_NAME = 'SFNote'")
     else:
         db.execute(
-            "update ZSFNOTE set ZTEXT = ?, ZMODIFICATIONDATE = ?, Z_OPT = Z_OPT + 1 where ZUNIQUEIDENTIFIER = ?",
+            "update ZSFNOTE set ZTEXT = ?, ZMODIFICATIONDATE = ?, Z_OPT = Z_OPT + 1"
+            " where ZUNIQUEIDENTIFIER = ?",
             [text, date, key],
         )
     db.execute("commit")

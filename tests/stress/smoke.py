@@ -1,7 +1,9 @@
-"""What a person does in the first minutes, with whatever Python runs this: python smoke.py FOLDER [--no-meaning]
+"""What a person does in the first minutes, with whatever Python runs this.
 
-Stands by itself, so that it tries the installed package and not the checkout. Prints a line a step; ends with an
-AssertionError if one fails.
+Run: python smoke.py FOLDER [--no-meaning]
+
+Stands by itself, so that it tries the installed package and not the checkout. Prints a line a step;
+ends with an AssertionError if one fails.
 """
 
 import asyncio
