@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
+import uvicorn
+from click.testing import CliRunner
 from datasette.app import Datasette
+from datasette.cli import cli
 
 IS_1_0 = hasattr(Datasette, "add_query")
 
@@ -40,3 +47,30 @@ async def get(datasette: Datasette, path: str, status: int = 200, actor: str | N
     response = await datasette.client.get(path, cookies=cookies(datasette, actor))
     assert response.status_code == status, response.text
     return response
+
+
+@contextmanager
+def served(*paths: Path, config: dict[str, Any] | None = None, **settings: Any) -> Iterator[str]:
+    """The address of a Datasette in this process, so that a test can change its model."""
+    app = configured(list(paths), config or {}, settings=settings).app()
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.05)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def indexed(library: Path, *options: str) -> Path:
+    """Index a library beside it: the path of the index."""
+    sidecar = library.with_name("notes.db")
+    arguments = ["bear-index", str(library), "--sidecar", str(sidecar), "--quiet", *options]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    return sidecar

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -17,33 +19,13 @@ pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory) -> Iterator[str]:
-    """A server with the sample notes, found by their words alone: no test here needs a model."""
-    folder = tmp_path_factory.mktemp("demo")
+def address(sidecar, tmp_path_factory) -> Iterator[str]:
+    """The sample notes as ``bear-serve`` serves them."""
+    own = Path(shutil.copy(sidecar, tmp_path_factory.mktemp("served")))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    library, sidecar = folder / "database.sqlite", folder / "notes.db"
-    code = (
-        "import sys; from pathlib import Path; from datasette_bear_search.demo import write_demo_library;"
-        "write_demo_library(Path(sys.argv[1]))"
-    )
-    subprocess.run([sys.executable, "-c", code, str(library)], check=True)
-    datasette = [sys.executable, "-m", "datasette"]
-    subprocess.run(
-        [
-            *datasette,
-            "bear-index",
-            str(library),
-            "--sidecar",
-            str(sidecar),
-            "--no-semantic",
-            "--quiet",
-        ],
-        check=True,
-    )
-    with subprocess.Popen(
-        [*datasette, "bear-serve", "--sidecar", str(sidecar), "--port", str(port), "--no-open"]
-    ) as server:
+    command = [sys.executable, "-m", "datasette", "bear-serve", "--sidecar", str(own), "--no-open"]
+    with subprocess.Popen([*command, "--port", str(port)]) as server:
         try:
             url = f"http://127.0.0.1:{port}"
             _wait_for(url)

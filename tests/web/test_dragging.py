@@ -9,9 +9,7 @@ import pytest
 
 from datasette_bear_search.web.links import period_name
 from tests.support.chromium import needs_chromium
-from tests.web.test_browser import address  # noqa: F401
-from tests.web.test_looks import open_page  # noqa: F401
-from tests.web.test_typing import served, sidecar  # noqa: F401
+from tests.support.datasettes import served
 
 pytestmark = [*needs_chromium]
 
@@ -46,7 +44,7 @@ def expect_narrowed(page, after: str, before: str, notes: int) -> None:
 
 @pytest.mark.parametrize("way", [(1, 3), (3, 1)], ids=["forward", "backward"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_dragged_over_is_searched(open_page, address, way, scheme):  # noqa: F811
+def test_what_is_dragged_over_is_searched(open_page, address, way, scheme):
     page = open_page(f"{address}/-/bear-search?q=cabin", color_scheme=scheme)
     page.evaluate("window.isTheSamePage = true")
     found = months(page)
@@ -64,7 +62,7 @@ def test_what_is_dragged_over_is_searched(open_page, address, way, scheme):  # n
     assert months(page) == found
 
 
-def test_escape_takes_it_back(open_page, address):  # noqa: F811
+def test_escape_takes_it_back(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin")
     ends = page.locator(".bear-ends").inner_text()
     drag(page, 1, 3)
@@ -79,7 +77,7 @@ def test_escape_takes_it_back(open_page, address):  # noqa: F811
     page.wait_for_url("**modified_after=**")
 
 
-def test_a_drag_ends_outside_the_histogram_as_well(open_page, address):  # noqa: F811
+def test_a_drag_ends_outside_the_histogram_as_well(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin")
     found = months(page)
     drag(page, 2, len(found) - 1)
@@ -88,7 +86,7 @@ def test_a_drag_ends_outside_the_histogram_as_well(open_page, address):  # noqa:
     expect_narrowed(page, found[2][0], found[-1][0], sum(notes for _, notes in found[2:]))
 
 
-def test_a_finger_drags_too(open_page, address):  # noqa: F811
+def test_a_finger_drags_too(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin", width=320, has_touch=True)
     found = months(page)
     (x, y), (to, _) = middle(page, 0), middle(page, 4)
@@ -103,7 +101,7 @@ def test_a_finger_drags_too(open_page, address):  # noqa: F811
     expect_narrowed(page, found[0][0], found[4][0], sum(notes for _, notes in found[:5]))
 
 
-def test_a_range_within_a_range_stays_in_it(open_page, address):  # noqa: F811
+def test_a_range_within_a_range_stays_in_it(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin&modified_after=2022-06-02")
     found = months(page)
     assert found[0][0] == "2022-06-02"
@@ -114,7 +112,7 @@ def test_a_range_within_a_range_stays_in_it(open_page, address):  # noqa: F811
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_dragging_moves_nothing_else(open_page, address, width):  # noqa: F811
+def test_dragging_moves_nothing_else(open_page, address, width):
     page = open_page(f"{address}/-/bear-search?q=cabin", width=width)
     places = "[...document.querySelectorAll('.bear-card')].map(card => card.offsetTop)"
     before = page.evaluate(places)
@@ -124,7 +122,7 @@ def test_dragging_moves_nothing_else(open_page, address, width):  # noqa: F811
     assert page.evaluate("String(getSelection())") == ""
 
 
-def test_it_works_below_a_base_url(open_page, sidecar):  # noqa: F811
+def test_it_works_below_a_base_url(open_page, sidecar):
     with served(sidecar, base_url="/my/") as at:
         page = open_page(f"{at}/my/-/bear-search?q=cabin")
         found = months(page)

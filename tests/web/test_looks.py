@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import datasette_bear_search
+from datasette_bear_search.web.site import PLUGIN
 from tests.support.chromium import needs_chromium
-from tests.web.test_browser import address  # noqa: F401
+from tests.support.datasettes import served
 
 AXE = os.environ.get("BEAR_SEARCH_AXE")
 STATIC = Path(datasette_bear_search.__file__).parent / "static"
@@ -25,25 +27,11 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def open_page(chromium):
-    """Open pages in a window of some width, scheme of colors …"""
-    contexts = []
-
-    def open_at(url, *, width=1280, **options):
-        # Datasette has a policy for its own scripts only; axe is put in from outside.
-        context = chromium.new_context(
-            viewport={"width": width, "height": 800}, bypass_csp=True, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.goto(url)
-        return page
-
-    yield open_at
-    for context in contexts:
-        context.close()
+@pytest.fixture(scope="module")
+def address(sidecar) -> Iterator[str]:
+    """With the buttons below each result, as in bear-serve."""
+    with served(sidecar, config={"plugins": {PLUGIN: {"judgments": True}}}) as address:
+        yield address
 
 
 @pytest.mark.skipif(
@@ -51,7 +39,7 @@ def open_page(chromium):
 )
 @pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(open_page, address, name, width, scheme):  # noqa: F811
+def test_axe_finds_nothing(open_page, address, name, width, scheme):
     page = open_page(f"{address}/-/bear-search{PAGES[name]}", width=width, color_scheme=scheme)
     page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
     page.add_script_tag(path=AXE)
@@ -67,13 +55,13 @@ def test_axe_finds_nothing(open_page, address, name, width, scheme):  # noqa: F8
 
 @pytest.mark.parametrize("width", [320, 480, 768, 1440])
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_wider_than_the_window(open_page, address, name, width):  # noqa: F811
+def test_nothing_is_wider_than_the_window(open_page, address, name, width):
     page = open_page(f"{address}/-/bear-search{PAGES[name]}", width=width)
     page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_facets_stand_beside_the_results_or_fold_above_them(open_page, address):  # noqa: F811
+def test_facets_stand_beside_the_results_or_fold_above_them(open_page, address):
     url = f"{address}/-/bear-search?q=cabin"
     wide = open_page(url)
     choice, card = wide.locator(".bear-choice").first, wide.locator(".bear-card").first
@@ -87,7 +75,7 @@ def test_facets_stand_beside_the_results_or_fold_above_them(open_page, address):
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["JavaScript", "no JavaScript"])
-def test_a_person_narrows_by_facets_and_goes_back(open_page, address, has_script):  # noqa: F811
+def test_a_person_narrows_by_facets_and_goes_back(open_page, address, has_script):
     page = open_page(f"{address}/-/bear-search?q=cabin", java_script_enabled=has_script)
     before = page.locator(".bear-count").inner_text()
     tag = page.locator('.bear-choice[href*="tag="]').first
@@ -103,7 +91,7 @@ def test_a_person_narrows_by_facets_and_goes_back(open_page, address, has_script
     assert page.locator(".bear-count").inner_text() == before
 
 
-def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):  # noqa: F811
+def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin")
     bar = page.locator(".bear-time svg a").first
     name, notes = bar.locator("title").text_content().split(": ")
@@ -115,7 +103,7 @@ def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):  # noqa
     assert page.locator(".bear-count").inner_text().split()[0] == notes
 
 
-def test_the_keyboard_reaches_results_before_facets(open_page, address):  # noqa: F811
+def test_the_keyboard_reaches_results_before_facets(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin")
     order = page.evaluate(
         "[...document.querySelectorAll('.bear-title, .bear-choice')].map(each => each.className)"
@@ -124,7 +112,7 @@ def test_the_keyboard_reaches_results_before_facets(open_page, address):  # noqa
     assert page.locator(".bear-time svg a").first.get_attribute("tabindex") == "-1"
 
 
-def test_in_the_dark_the_page_is_dark_and_the_header_is_datasettes(open_page, address):  # noqa: F811
+def test_in_the_dark_the_page_is_dark_and_the_header_is_datasettes(open_page, address):
     color = "element => getComputedStyle(element).backgroundColor"
     shown = {}
     for scheme in ("light", "dark"):
@@ -135,7 +123,7 @@ def test_in_the_dark_the_page_is_dark_and_the_header_is_datasettes(open_page, ad
     assert shown["light"][1] == shown["dark"][1]
 
 
-def test_on_paper_there_are_results_only(open_page, address):  # noqa: F811
+def test_on_paper_there_are_results_only(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin", color_scheme="dark")
     page.emulate_media(media="print")
     assert page.locator(".bear-card").first.is_visible()
@@ -145,14 +133,14 @@ def test_on_paper_there_are_results_only(open_page, address):  # noqa: F811
     assert body == "rgb(255, 255, 255)"
 
 
-def test_the_page_has_no_code_or_style_of_its_own(open_page, address):  # noqa: F811
+def test_the_page_has_no_code_or_style_of_its_own(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin", java_script_enabled=False)
     html = page.locator("main").inner_html()
     for unwanted in ("<script", "<style", " style=", " onclick=", " onchange=", "javascript:"):
         assert unwanted not in html
 
 
-def test_styles_and_scripts_of_the_search_page_are_light(open_page, address):  # noqa: F811
+def test_styles_and_scripts_of_the_search_page_are_light(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin")
     names = page.evaluate(
         """[...document.querySelectorAll('link[rel=stylesheet], script[src]')]

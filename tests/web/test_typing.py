@@ -5,67 +5,23 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import uvicorn
-from click.testing import CliRunner
-from datasette.app import Datasette
-from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote, write_demo_library, write_library
+from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.web.search_page import FIRST_RESULTS
 from tests.conftest import TINY
 from tests.support.chromium import needs_chromium
+from tests.support.datasettes import indexed, served
 from tests.support.tiny_embedder import TinyEmbedder
 
 pytestmark = [*needs_chromium]
 
 SEARCH = "/-/bear-search"
 IS_FIRST = "bear-search-first"
-
-
-@contextmanager
-def served(*paths: Path, **settings) -> Iterator[str]:
-    """The address of a Datasette in this process, so that a test can change its model."""
-    app = Datasette([str(path) for path in paths], settings=settings).app()
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.05)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-def indexed(library: Path, *options: str) -> Path:
-    sidecar = library.with_name("notes.db")
-    arguments = ["bear-index", str(library), "--sidecar", str(sidecar), "--quiet", *options]
-    result = CliRunner().invoke(cli, arguments)
-    assert result.exit_code == 0, result.output
-    return sidecar
-
-
-@pytest.fixture(scope="module")
-def sidecar(tmp_path_factory) -> Path:
-    """The sample notes, found by their words alone: most tests here need no model."""
-    library = tmp_path_factory.mktemp("demo") / "database.sqlite"
-    write_demo_library(library)
-    return indexed(library, "--no-semantic")
-
-
-@pytest.fixture(scope="module")
-def address(sidecar) -> Iterator[str]:
-    with served(sidecar) as address:
-        yield address
 
 
 @pytest.fixture
@@ -332,7 +288,7 @@ def test_a_first_answer_is_followed_by_the_rest_though_a_space_was_typed(page, s
 
 def test_filters_narrow_as_they_are_changed(page, search):
     search("?q=compost")
-    page.get_by_text("Filters").first.click()
+    page.get_by_text("Search options").first.click()
     page.locator("form.bear-form [name=tag]").first.fill("cabin")
     page.keyboard.press("Tab")
     expect_first(page, "Composting toilet")
@@ -387,14 +343,14 @@ def test_what_has_the_focus_keeps_it(page, search):
 def test_what_is_unfolded_stays_so(page, search):
     search("?q=compost")
     page.locator(".bear-time summary").click()
-    page.get_by_text("Filters").first.click()
+    page.get_by_text("Search options").first.click()
     type_text(page, "ing")
     page.wait_for_url("**?q=composting")
     # Datasette before 1.0 folds up every details outside which one clicks.
     page.locator("h1").click(position={"x": 300, "y": 5})
     assert page.locator(".bear-time details").get_attribute("open") is not None
     assert page.locator(".bear-filters").get_attribute("open") is not None
-    page.get_by_text("Filters").first.click()
+    page.get_by_text("Search options").first.click()
     assert page.locator(".bear-filters").get_attribute("open") is None
 
 
@@ -432,7 +388,7 @@ def test_a_search_that_took_too_long_leaves_the_old_results_and_says_so(page, se
 
 def test_a_filter_that_makes_no_sense_is_explained(page, search):
     search("?q=compost")
-    page.get_by_text("Filters").first.click()
+    page.get_by_text("Search options").first.click()
     page.locator("[name=created_after]").fill("someday")
     page.keyboard.press("Tab")
     page.get_by_text("created_after must be a date").wait_for()
@@ -567,7 +523,7 @@ def test_letters_are_letters_in_the_box_and_in_other_fields(page, search):
     search()
     type_text(page, "jok?")
     assert box_text(page) == "jok?"
-    page.get_by_text("Filters").first.click()
+    page.get_by_text("Search options").first.click()
     field = page.locator("form.bear-form [name=tag]").first
     field.press_sequentially("jok/?")
     assert field.input_value() == "jok/?"

@@ -1,0 +1,54 @@
+"""The sample notes in a server, once for all tests that only look at them in a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from datasette_bear_search.demo import write_demo_library
+from tests.support.datasettes import indexed, served
+
+
+@pytest.fixture(scope="session")
+def sidecar(tmp_path_factory) -> Path:
+    """The sample notes, found by their words alone: most tests in a browser need no model."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "words_only"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "done").exists():
+            folder.mkdir()
+            write_demo_library(folder / "database.sqlite")
+            indexed(folder / "database.sqlite", "--no-semantic")
+            (folder / "done").touch()
+    return folder / "notes.db"
+
+
+@pytest.fixture(scope="session")
+def address(sidecar) -> Iterator[str]:
+    with served(sidecar) as address:
+        yield address
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open pages in a window of some width, scheme of colors …"""
+    contexts = []
+
+    def open_at(url, *, width=1280, **options):
+        # Datasette has a policy for its own scripts only; axe is put in from outside.
+        context = chromium.new_context(
+            viewport={"width": width, "height": 800}, bypass_csp=True, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.goto(url)
+        return page
+
+    yield open_at
+    for context in contexts:
+        context.close()
