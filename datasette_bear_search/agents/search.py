@@ -188,7 +188,7 @@ def _passage(
 def _heading(data: Mapping[str, Any], shown: int) -> str:
     found, total, offset = data["found"], data["total"], data["offset"]
     if not shown:
-        return f"{total} found, none of them after offset {offset}." if total else _NOTHING
+        return f"There are no results after offset {offset}." if offset else _NOTHING
     heading = f"{found} found"
     if total > found:
         heading += f" and {total - found} that are less close in meaning"

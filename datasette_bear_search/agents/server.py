@@ -7,7 +7,7 @@ import logging
 import sys
 from contextlib import redirect_stdout
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ..embeddings import registry
@@ -58,7 +58,7 @@ def build_server(library: Library) -> Server[Any]:
 
     return Server(
         NAME,
-        version=_version(),
+        version=version("datasette-bear-search"),
         title="Notes",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -133,10 +133,3 @@ def _call(library: Library, name: str, arguments: dict[str, Any]) -> Any:
             content=[types.TextContent(text=result.text)], structured_content=result.data
         )
     return types.CallToolResult(content=[types.TextContent(text=problem)], is_error=True)
-
-
-def _version() -> str:
-    try:
-        return version("datasette-bear-search")
-    except PackageNotFoundError:
-        return ""

@@ -25,7 +25,6 @@ from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
 from .options import clear_errors, sidecar_option
 
-MARKS = {True: "✓", False: "✗", None: "·"}
 WORDS = {True: "ok", False: "problem", None: "note"}
 COLORS = {True: "green", False: "red", None: None}
 
@@ -67,7 +66,7 @@ def bear_doctor(
         answer = {"ok": not problems, "findings": rows}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     else:
-        click.echo(_as_text(findings, is_terminal=sys.stdout.isatty()))
+        click.echo(_as_text(findings))
         click.echo(f"{counted(problems, 'problem')} found." if problems else "No problems found.")
     context.exit(1 if problems else 0)
 
@@ -90,19 +89,15 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
     return {area: found for area, findings in areas.items() if (found := list(findings))}
 
 
-def _as_text(findings: Mapping[str, Sequence[Finding]], *, is_terminal: bool) -> str:
-    marks = MARKS if is_terminal else WORDS
-    width = max(map(len, marks.values()))
+def _as_text(findings: Mapping[str, Sequence[Finding]]) -> str:
     lines = []
     for area, found in findings.items():
         lines.append(area)
         for finding in found:
-            mark = marks[finding.ok].ljust(width)
-            if is_terminal:
-                mark = click.style(mark, fg=COLORS[finding.ok])
-            lines.append(f"  {mark} {finding.says}")
+            word = click.style(f"{WORDS[finding.ok]:<7}", fg=COLORS[finding.ok])
+            lines.append(f"  {word} {finding.says}")
             if finding.mend:
-                lines.append(f"{' ' * (width + 3)}{'→' if is_terminal else 'do:'} {finding.mend}")
+                lines.append(f"{'fix:':>14} {finding.mend}")
         lines.append("")
     return "\n".join(lines)
 

@@ -143,7 +143,7 @@ def bear_search(
             # Without color=True, click would strip the links; what is no terminal gets plain text.
             click.echo(text, color=True)
         if not found.notes:
-            _say("No results.")
+            _say(f"No results after the first {offset}." if offset else "No results.")
             sys.exit(NOTHING_FOUND)
 
 

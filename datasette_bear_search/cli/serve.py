@@ -39,13 +39,13 @@ port_option = click.option(
     metavar="NAME",
     help="Another host name to answer to, such as a proxy's; repeatable",
 )
-@redact_option(default=False)
+@redact_option(default=None)
 def bear_serve(
     sidecar_path: Path | None,
     port: int | None,
     open_browser: bool,
     hosts: tuple[str, ...],
-    redact: bool,
+    redact: bool | None,
 ) -> None:
     """
     Search the indexed notes in the browser
@@ -63,7 +63,7 @@ def bear_serve(
             redaction.require()
         # Nobody but the person at this machine can press the buttons, so they may write.
         settings: dict[str, Any] = {"judgments": True, "mcp_hosts": list(hosts)}
-        if _is_given("redact"):  # else pages and agents each keep their own default
+        if redact is not None:  # else the pages show secrets, and agents don't get them
             settings["redact"] = redact
         serve(path, port, open_browser, settings)
 
@@ -213,9 +213,3 @@ def _exit_on_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _is_given(option: str) -> bool:
-    """Return whether an option was given, on the command line or in the environment."""
-    source = click.get_current_context().get_parameter_source(option)
-    return source is not None and source.name != "DEFAULT"
