@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import SourceError, Unreadable
 from .files import MEGABYTE, open_zip
 from .markdown_metadata import leading_heading
-from .text import parse_timestamp
+from .text import first_timestamp
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -127,7 +127,7 @@ def _date(soup: BeautifulSoup, names: list[str]) -> str | None:
     for element in soup.find_all("meta", content=True):
         name = element.get("name") or element.get("property") or element.get("itemprop") or ""
         dates.setdefault(str(name).lower(), element["content"])
-    return next((date for name in names if (date := parse_timestamp(dates.get(name)))), None)
+    return first_timestamp(dates, names)
 
 
 def _without_scripts(html: str) -> str:

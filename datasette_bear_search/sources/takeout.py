@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,8 @@ from .text import (
     as_dicts,
     as_text,
     decode,
+    first_timestamp,
     load_json,
-    parse_timestamp,
     timestamp_from_seconds,
 )
 
@@ -225,8 +225,8 @@ class _Document(_Item):
             title=self.file.name,
             body=without_title(body, self.file.name),
             tags=(Tag(self.folder),) if self.folder else (),
-            created=_first_date(info, _CREATED),
-            modified=_first_date(info, _MODIFIED) or timestamp_from_seconds(self.file.modified),
+            created=first_timestamp(info, _CREATED),
+            modified=first_timestamp(info, _MODIFIED) or timestamp_from_seconds(self.file.modified),
             stamp=self.stamp,
             **metadata.note_fields(),
         )
@@ -246,7 +246,3 @@ class _Document(_Item):
         if self.file.suffix in (".html", ".htm"):
             return html_to_markdown(text), "<img" in text
         return (as_markdown(text) if self.file.suffix == ".txt" else text), False
-
-
-def _first_date(info: Mapping[str, object], names: Iterable[str]) -> str | None:
-    return next((date for name in names if (date := parse_timestamp(info.get(name)))), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -159,6 +160,11 @@ def parse_timestamp(value: object) -> str | None:
         return _parsed_by_dateutil(text)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def first_timestamp(values: Mapping[str, object], names: Iterable[str]) -> str | None:
+    """Return the first of the named values that is a date, or None."""
+    return next(filter(None, (parse_timestamp(values.get(name)) for name in names)), None)
 
 
 def timestamp_from_seconds(seconds: float) -> str | None:

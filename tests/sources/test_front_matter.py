@@ -92,6 +92,12 @@ def test_a_text_between_rules_stays_text(tmp_path: Path, text: str) -> None:
     assert (note.title, note.body) == ("note", text)
 
 
+def test_the_dates_of_other_apps_are_dates_and_not_text(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "---\ncreated-at: 2024-05-01\nupdated-at: 2024-05-02\n---\nText")
+    assert (note.created, note.modified) == ("2024-05-01T12:00:00Z", "2024-05-02T12:00:00Z")
+    assert note.body == "Text"
+
+
 def test_empty_front_matter_says_nothing(tmp_path: Path) -> None:
     assert markdown(tmp_path, "---\n---\n# Title\nText").body == "Text"
 

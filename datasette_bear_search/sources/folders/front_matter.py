@@ -119,12 +119,12 @@ def _texts(value: Any, depth: int = 2) -> list[str]:
     """Return the texts in a property, however they are nested, each on one line."""
     if value is None:
         return []
+    if isinstance(value, (Mapping, list, tuple, set)) and not depth:
+        return []
     if isinstance(value, Mapping):
-        value = [
-            f"{name}: {text}" for name, inner in value.items() for text in _texts(inner, depth - 1)
-        ] if depth else []  # fmt: skip
+        value = [f"{name}: {text}" for name in value for text in _texts(value[name], depth - 1)]
     if isinstance(value, (list, tuple, set)):
-        return [text for inner in value for text in _texts(inner, depth - 1)] if depth else []
+        return [text for inner in value for text in _texts(inner, depth - 1)]
     text = " ".join(storable(str(value)).split())
     return [text] if text not in ("", "null", "~", "None") else []
 

@@ -147,7 +147,7 @@ def _formatted_part(day: date, part: str) -> str:
     month, weekday = _MONTHS[day.month - 1], _WEEKDAYS[day.weekday()]
     if part == "do":
         digit = 0 if day.day in (11, 12, 13) else day.day % 10
-        return f"{day.day}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(digit, 'th') }"
+        return str(day.day) + {1: "st", 2: "nd", 3: "rd"}.get(digit, "th")
     match part[0], len(part):
         case "y", length:
             return f"{day.year % 100:02}" if length == 2 else f"{day.year:04}"
