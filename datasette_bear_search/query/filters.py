@@ -1,4 +1,7 @@
-"""The one table of filters, which every face reads, and ``Filters``: what a search demands."""
+"""The one table of filters, which all faces read, and ``Filters``: what a search demands.
+
+All faces: the search page, its JSON, the command, agents, and what is typed and suggested.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,7 @@ class Choice(NamedTuple):
 
 # Not a dataclass: each of those costs a millisecond at the start of every datasette command.
 class Filter(NamedTuple):
-    """A row of the table.
-
-    A further filter is a further row: the typed operator and its suggestions, the page's form and
-    chips, the JSON API, the command's options and the agents' arguments follow from it.
+    """A row of the table; a new filter is nothing but a new row.
 
     - "text" takes any values: ``?tag=work``, ``--tag work``, ``tag:work``
     - "choice" takes some of a few: ``?has=image``, ``--has image``, ``has:image``
@@ -47,8 +47,8 @@ class Filter(NamedTuple):
     name: str
     kind: Kind
     condition: str = ""  # SQL on notes: of a text {0} is its value; of a date only the column
-    label: str = ""  # on a chip; {} is the value
-    opposite: str = ""  # on the chip of a state that is denied
+    label: str = ""  # on a chip: of a text {} is its value
+    opposite: str = ""  # on the chip of a denied state
     help: str = ""  # for commands and agents
     value: str = ""  # what its values are, for people: "a tag such as work/projects"
     example: str = ""
@@ -56,7 +56,7 @@ class Filter(NamedTuple):
     normalized: Callable[[str], str] = str  # how texts are compared; what becomes "" is no value
     any_of: bool = False  # of several texts one is enough
     completions: str = ""  # SQL: a text's values, and how many notes have each
-    in_form: bool = True  # whether the search page's form has a field for it
+    in_form: bool = True  # whether the page's form has a field for it
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -85,10 +85,10 @@ class Filter(NamedTuple):
         value = value.strip()
         if self.kind == "choice" and value.lower() in self.choices:
             return self.choices[value.lower()].label
-        label = self.label or self.name
-        if self.kind == "state" and value.lower() in _FALSE:
-            return self.opposite or f"not {label}"
-        return label.format(value)
+        if self.kind == "state":
+            label = self.label or self.name
+            return self.opposite or f"not {label}" if value.lower() in _FALSE else label
+        return (self.label or f"{self.title}: {{}}").format(value)
 
     def conditions(self, values: Mapping[str, Sequence[str]], bind: Bind) -> list[str]:
         """Return the SQL conditions for the values that this filter's parameters have."""

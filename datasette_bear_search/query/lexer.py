@@ -55,7 +55,7 @@ class Token(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What ``roof*`` asks words to begin with; empty if this is no such word."""
+        """What ``roof*`` lets words begin with; empty if this is no such word."""
         text = self.text.rstrip(".,;:!?)")
         prefix = _bare(text[:-1])
         is_prefix = text.endswith("*") and text.count("*") == 1 and text[-2:-1].isalnum()
@@ -64,15 +64,8 @@ class Token(NamedTuple):
         return prefix if self.kind == "word" and is_prefix and is_long_enough else ""
 
 
-class Tokens(NamedTuple):
-    """All tokens of a text, in its order."""
-
-    tokens: tuple[Token, ...]
-    has_unpaired_quote: bool
-
-
-def tokenize(text: str) -> Tokens:
-    """Take a text apart. Any text can be."""
+def tokenize(text: str) -> tuple[list[Token], bool]:
+    """Return the tokens of any text, and whether a quotation mark has no partner."""
     return _Lexer(text.translate(QUOTES)).read()
 
 
@@ -81,7 +74,7 @@ class _Lexer:
         self.text = text
         self.depth = 0  # parentheses that are open here
 
-    def read(self) -> Tokens:
+    def read(self) -> tuple[list[Token], bool]:
         tokens, place, has_unpaired_quote = [], 0, False
         while place < len(self.text):
             if self.text[place] == " ":
@@ -94,7 +87,7 @@ class _Lexer:
                 self.depth += (token.kind == "open") - (token.kind == "close")
                 tokens.append(token)
                 place = token.end
-        return Tokens(tuple(tokens), has_unpaired_quote)
+        return tokens, has_unpaired_quote
 
     def token(self, start: int) -> Token:
         character = self.text[start]

@@ -91,7 +91,7 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
     # The quotation mark that is still to come.
     closed = before + '"' * (before.count('"') % 2)
-    tokens = tokenize(closed).tokens
+    tokens, _ = tokenize(closed)
     if not tokens or tokens[-1].end < len(before):
         return Typed("", cursor, cursor)
     start = tokens[-1].start
@@ -256,29 +256,25 @@ def _linked_titles(connection: sqlite3.Connection, typed: str) -> Values:
 
 def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:
     """Yield the values as one would type them, but for those that can't be typed."""
+    space = "" if following.startswith((" ", ")")) else " "
     for value, notes in values:
-        form = _form(typed, value)
-        if form is not None:
-            space = "" if following.startswith((" ", ")")) else " "
-            detail = "" if notes is None else counted(notes, "note")
-            yield Suggestion(typed.name, value, detail, form + space)
-
-
-def _form(typed: Typed, value: str) -> str | None:
-    """Return the shortest way to type this value, in the manner in which it was begun."""
-    forms = [f"{typed.name}:{value}", f'{typed.name}:"{value}"']
-    if typed.is_hash:
-        forms = [f"#{value}", f"#{value}#", *forms]
-    for form in forms:
-        read = [(token.kind, token.name, token.text) for token in tokenize(form).tokens]
-        if read == [("filter", typed.name, value)]:
-            return form
-    return None
+        forms = [f"{typed.name}:{value}", f'{typed.name}:"{value}"']
+        if typed.is_hash:
+            forms = [f"#{value}", f"#{value}#", *forms]
+        # The shortest that is read as this value, in the manner in which it was begun.
+        for form in forms:
+            tokens, _ = tokenize(form)
+            if [token[:2] for token in tokens] == [("filter", value)] and tokens[
+                0
+            ].name == typed.name:
+                detail = "" if notes is None else counted(notes, "note")
+                yield Suggestion(typed.name, value, detail, form + space)
+                break
 
 
 def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
     """Return notes with all of these words in their titles, if the text is only words."""
-    tokens = tokenize(" ".join(text.split())).tokens
+    tokens, _ = tokenize(" ".join(text.split()))
     if not all(token.kind == "word" and not token.minus for token in tokens):
         return []
     words = [token.bare for token in tokens if token.bare]
