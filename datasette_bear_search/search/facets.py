@@ -1,12 +1,12 @@
 """What a search can be narrowed by: tags, months, sources, states, each with its number of notes.
 
-The counts are over the notes that the search finds: notes that have its words, whose title it is, or
-that are at least as close in meaning as the threshold that was measured on the library. Whether a
+The counts are over the notes that the search finds: notes that have its words, whose title it is,
+or that are at least as close in meaning as the threshold measured when they were indexed. Whether a
 note is found depends on that note alone, so a value's count is what the search narrowed by it has
 ``found``. What is only nearest in meaning is listed, but not counted.
 
-One limit: only the nearest passages are compared by meaning. Where all of them are close, every count
-is a lower bound, and says so.
+One limit: only the nearest passages are compared by meaning. Where all of them are close, every
+count is a lower bound, and says so.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ tag_sets as materialized (
   )
   group by tag_ids
 ),
--- each tag and those above it, whether or not its source has those as tags: the filter does the same
+-- each tag and those above it, whether or not its source has them as tags: so does the filter
 tag_paths as (
   select id as tag_id, trim(name, '#/') as path, folded
   from tags

@@ -33,9 +33,9 @@ STOP_WORDS = frozenset(
 COMMON_SHARE = 0.5
 COMMON_FROM_NOTES = 200
 
-# FTS5 reads every note that has one of the words, about five hundred a millisecond. The rarest words
-# are searched for until so many notes have them; what is left out says least. On test collections
-# six tenths of the notes cost at most .008 nDCG@10, three tenths up to .027.
+# FTS5 reads every note that has one of the words, about five hundred a millisecond. The rarest
+# words are searched for until so many notes have them; what is left out says least. On test
+# collections six tenths of the notes cost at most .008 nDCG@10, three tenths up to .027.
 MAX_HITS = 60_000
 
 # The share of meaning in the blend, by the shape of the query; the rest is words. On five test
@@ -55,9 +55,10 @@ MAX_KEYWORDS = 2
 BM25_K1_PLUS_1 = 2.2
 
 # Candidate pruning: FTS5 tells in a few milliseconds which of 100,000 notes have a word, and needs
-# ten times as long for their BM25. With more hits than this (each word's notes added up), only notes
-# that have a rare word or several of the others are ranked: a note with one common word is not among
-# the first hundred where hundreds have more.
+# ten times as long for their BM25. With more hits than this (each word's notes added up), only
+# notes that have a rare word or several of the others are ranked: a note with one common word isn't
+# among the first hundred where hundreds have more. On 100,000 notes and seven kinds of queries it
+# saves 17 % of a search's time at the median, 40 % at the 95th percentile.
 PRUNE_FROM = 10_000
 # Words are rare as long as so many notes have them together.
 RARE_HITS = 3000
@@ -189,10 +190,11 @@ def _fitted(
 def _replacements(
     connection: sqlite3.Connection, query: Query, correct: bool, counts: _Counts, all_notes: int
 ) -> dict[str, str | None]:
-    """Return what some words are searched for by: ``x*`` for a word's beginning, None for nothing."""
+    """Return what replaces some words: ``x*`` for a beginning, None for nothing."""
     replacements: dict[str, str | None] = {}
     has_rare = bool(query.phrases or query.prefixes or query.identifiers)
-    common, known = [], []
+    common: list[str] = []
+    known: list[str] = []
     for word in query.words:
         if word.lower() in STOP_WORDS:
             common.append(word)  # to count its notes takes long
@@ -264,7 +266,7 @@ def _pruned_match(
     if sum(hits.values()) <= PRUNE_FROM:
         return None
     if min(hits.values()) * 2 >= notes:
-        # BM25 gives no weight to a word in half of the notes: only in a title it may mean something.
+        # BM25 gives no weight to a word in half of the notes, but in a title it may mean something.
         matches = [f"{{title}} : ({fts5.any_of(hits)})"]
     else:
         rare: list[str] = []

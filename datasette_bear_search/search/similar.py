@@ -1,6 +1,6 @@
 """A note → the notes most like it, each with its reasons.
 
-One statement, which needs no model: the vectors are there. What counts, and how much, is at the top.
+One statement, which needs no model: the vectors are there. What counts, and how much, is on top.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .sql import NOTE_COLUMNS, PASSAGE_COLUMNS, Statement, statement_sql
 SIZE = 10
 
 # The score is the sum of four numbers from 0 to 1, each times its weight. Measured by how well the
-# sample notes' links can be guessed without seeing them (39 notes): MRR .67 by similarity alone, .83
-# with tags; tags of .2 to .4 do about the same. The most similar two passages do as well as the mean
-# of the three best, and better than mean vectors.
+# sample notes' links can be guessed without seeing them (39 notes): MRR .67 by similarity alone,
+# .83 with tags; tags of .2 to .4 do about the same. The most similar two passages do as well as the
+# mean of the three best, and better than mean vectors.
 SIMILARITY = 1.0
 TAGS = 0.25
 LINK = 0.25
@@ -196,7 +196,9 @@ own_passages as materialized (
   from passages
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where note_id = :note
-    and position % (1 + (select count(*) - 1 from passages where note_id = :note) / {OWN_PASSAGES}) = 0
+    and position % (
+      1 + (select count(*) - 1 from passages where note_id = :note) / {OWN_PASSAGES}
+    ) = 0
 ),
 -- the passages nearest to each of them; the note's own are among them
 nearest as materialized (

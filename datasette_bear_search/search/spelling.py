@@ -11,9 +11,9 @@ from ..index import database
 from ..index.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY
 from ..sqlite import sqlite3
 
-# Edits (a letter more, less, other, or two swapped) that a mistake may have, from so many letters on.
-# Short words have too many neighbors, and four of five misspellings are one edit away (Damerau,
-# CACM 1964).
+# From so many letters on, a mistake may have so many edits (a letter more, less, other, or two
+# swapped). Short words have too many neighbors, and four of five misspellings are one edit away
+# (Damerau, CACM 1964).
 MAX_EDITS = ((8, 2), (4, 1))
 
 # With more notes than this, a mistyped word is looked for among words that begin with its first or

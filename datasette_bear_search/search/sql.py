@@ -25,7 +25,7 @@ NEAREST_PASSAGES = 300
 # Notes that have a lexical rank. More would cost sorting all of them.
 RANKED = 1000
 
-# BM25 of a word that is searched for anywhere in the text: about that of one in a fiftieth of notes.
+# BM25 of a word that is searched for anywhere in the text: about that of one in 2 % of the notes.
 ANYWHERE_WEIGHT = 4.0
 
 # Notes of each retriever that are scored by both. Further notes with the words follow in order.
@@ -43,8 +43,8 @@ FEEDBACK_NOTES = 3
 FEEDBACK_WEIGHT = 0.5
 
 # Score regularization (Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005): notes that are
-# alike are worth about the same. Each score of the first results moves by this share toward those of
-# the five others most like it. Gains .004 nDCG@10 on average, and loses on no test collection;
+# alike are worth about the same. Each score of the first results moves by this share toward those
+# of the five others most like it. Gains .004 nDCG@10 on average, and loses on no test collection;
 # 20 to 100 results, 3 to 10 others and .2 to .4 differ by .002.
 REGULARIZED_NOTES = 30
 REGULARIZATION = 0.3
@@ -95,7 +95,7 @@ def search_statement(
         substrings alone, ``semantic`` the nearest passages. With none of them the statement lists
         what the filters allow, newest first.
     """
-    conditions, parameters = planned.query.filters.conditions()
+    conditions, parameters = _conditions(planned, retrievers)
     is_filtered, sort = bool(conditions), ranking.sort
     has_words, is_semantic = "keyword" in retrievers, "semantic" in retrievers
     parts = [_filtered(conditions)] if conditions else []
@@ -103,7 +103,6 @@ def search_statement(
         sort = "newest" if sort == "relevance" else sort
         parts.append(_listed(is_filtered, sort, size, offset))
     else:
-        parameters |= _parameters(planned, retrievers)
         parameters["bm25_normalizer"] = BM25_NORMALIZER * planned.max_bm25
         balance = planned.balance if has_words or "like" in retrievers else 1.0
         parameters["balance"] = balance if is_semantic else 0.0
@@ -157,12 +156,11 @@ def matches_statement(planned: Plan, retrievers: Sequence[str], rest: str) -> St
 
     :param rest: parts that may read ``matches`` (some notes are in it more than once), and a select
     """
-    conditions, parameters = planned.query.filters.conditions()
+    conditions, parameters = _conditions(planned, retrievers)
     is_filtered = bool(conditions)
     parts = [_filtered(conditions)] if conditions else []
     matches = []
     if retrievers:
-        parameters |= _parameters(planned, retrievers)
         has_words, anywhere = "keyword" in retrievers, "anywhere" in parameters
         if has_words:
             parts.append(_words(is_filtered, anywhere, has_scores=False))
@@ -186,11 +184,16 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
     return f"with{','.join(parts)}{rest}"
 
 
-def _parameters(planned: Plan, retrievers: Sequence[str]) -> dict[str, str | int | float]:
+def _conditions(
+    planned: Plan, retrievers: Sequence[str]
+) -> tuple[list[str], dict[str, str | int | float]]:
+    # What every result fulfills, and the parameters that all statements share.
     query = planned.query
-    # What a title must be to be what was asked for.
-    title = query.meaning if query.understood else query.text
-    parameters: dict[str, str | int | float] = {"q": title}
+    conditions, values = query.filters.conditions()
+    parameters: dict[str, str | int | float] = {**values}
+    if retrievers:
+        # What a title must be to be what was asked for.
+        parameters["q"] = query.meaning if query.understood else query.text
     if "keyword" in retrievers:
         parameters["match"] = query.match or ""
         if planned.anywhere:
@@ -203,7 +206,7 @@ def _parameters(planned: Plan, retrievers: Sequence[str]) -> dict[str, str | int
     if "semantic" in retrievers:
         parameters["meaning"] = query.meaning
         parameters["threshold"] = planned.threshold or 0.0
-    return parameters
+    return conditions, parameters
 
 
 def _json(texts: Sequence[str]) -> str:
@@ -346,7 +349,8 @@ def _words(
   -- scripts without spaces between words
   select notes.id{f", {ANYWHERE_WEIGHT}" if has_scores else ""}
   from notes
-  join json_each(:anywhere) on instr({TEXT}, lower(json_each.value)) > 0{_where_allowed(is_filtered)}"""
+  join json_each(:anywhere) on
+    instr({TEXT}, lower(json_each.value)) > 0{_where_allowed(is_filtered)}"""
         if has_scores:
             words = f"""
   select note_id, sum(bm25) as bm25
@@ -371,7 +375,7 @@ def _substrings(is_filtered: bool, has_words: bool, anywhere: bool) -> str:
         # Of words that are searched for anywhere the word index knows nothing.
         unless += " and not exists (select 1 from words)"
     allowed = "\n    and id in (select id from filtered)" if is_filtered else ""
-    # The first table decides whether there is anything to do: a condition would be asked of each note.
+    # The first table decides whether there is anything to do: a condition would run for each note.
     return f"""
 -- {comment}
 substrings as materialized (
@@ -553,7 +557,8 @@ with_further as not materialized (
   select * from {ranked}
   union all
   -- further notes that have the words
-  select lexical.note_id, lexical.found_by, lexical_ranks.rank, null, null, null, 0, null, null, null
+  select
+    lexical.note_id, lexical.found_by, lexical_ranks.rank, null, null, null, 0, null, null, null
   from lexical
   left join lexical_ranks on lexical_ranks.note_id = lexical.note_id
   where lexical.note_id not in (select note_id from candidates)

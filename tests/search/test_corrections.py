@@ -17,7 +17,7 @@ ORCHARD, QUARRY = (
 
 @pytest.fixture(autouse=True)
 def caches(monkeypatch):
-    """What was just written may be written again in the same tick, and isn't cached."""
+    """Begin without lists, and cache them though the file was just written."""
     monkeypatch.setattr(spelling, "TICK_NS", 0)
     monkeypatch.setattr(spelling, "_word_lists", {})
 

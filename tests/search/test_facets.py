@@ -1,4 +1,4 @@
-"""What a search can be narrowed by, and that the counts are true. Everything here runs on both Datasettes."""
+"""What a search can be narrowed by, and that the counts are true. Runs on both Datasettes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,43 @@ def at(*date: int) -> datetime:
 
 
 NOTES = [
-    BearNote("# Cabin roof\n\nThe roof leaks. #Home/Cabin", tags=("Home/Cabin",), created=at(2022, 3, 1)),
-    BearNote("# Cabin stove\n\nThe stove smokes below the roof.", tags=("Home/Cabin",), created=at(2022, 3, 9)),
-    BearNote("# House roof\n\nSlate, from 1920.\n- [ ] gutter", tags=("Home",), created=at(2023, 5, 2), pinned=True),
-    BearNote("# Roofing\n\nWhat a roofer costs.", tags=("c++", "two words"), created=at(2024, 12, 31), archived=True),
-    BearNote("# Rooftop bar\n\n![](photo.png)", files=(BearFile("photo.png"),), created=at(2024, 6, 1)),
-    BearNote("# Lentil soup\n\nRed lentils, carrots.", tags=("recipes/soups",), created=at(2024, 6, 2)),
-    BearNote("# 屋根の修理\n\n山小屋の屋根を直す。", tags=("Home/Cabin", "旅行/日本"), created=at(2021, 1, 1)),
+    BearNote(
+        "# Cabin roof\n\nThe roof leaks. #Home/Cabin", tags=("Home/Cabin",), created=at(2022, 3, 1)
+    ),
+    BearNote(
+        "# Cabin stove\n\nThe stove smokes below the roof.",
+        tags=("Home/Cabin",),
+        created=at(2022, 3, 9),
+    ),
+    BearNote(
+        "# House roof\n\nSlate, from 1920.\n- [ ] gutter",
+        tags=("Home",),
+        created=at(2023, 5, 2),
+        pinned=True,
+    ),
+    BearNote(
+        "# Roofing\n\nWhat a roofer costs.",
+        tags=("c++", "two words"),
+        created=at(2024, 12, 31),
+        archived=True,
+    ),
+    BearNote(
+        "# Rooftop bar\n\n![](photo.png)",
+        files=(BearFile("photo.png"),),
+        created=at(2024, 6, 1),
+    ),
+    BearNote(
+        "# Lentil soup\n\nRed lentils, carrots.",
+        tags=("recipes/soups",),
+        created=at(2024, 6, 2),
+    ),
+    BearNote(
+        "# 屋根の修理\n\n山小屋の屋根を直す。",
+        tags=("Home/Cabin", "旅行/日本"),
+        created=at(2021, 1, 1),
+    ),
     BearNote("# Bank codes", encrypted=True, tags=("Home",), created=at(2024, 1, 1)),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -161,7 +189,8 @@ async def test_a_source_counts_the_copies_that_it_has(datasette, sidecar_path):
         db.execute("insert into sources (name, location) values ('backup', 'backup.bear2bk')")
         db.execute("update notes set source = 'backup' where title in ('Cabin roof', 'Roofing')")
         db.execute(
-            "update notes set copy_of = (select id from notes where title = 'House roof') where title = 'Cabin roof'"
+            "update notes set copy_of = (select id from notes where title = 'House roof') "
+            "where title = 'Cabin roof'"
         )
     data = await search(datasette, "q=roof&_facets=1")
     assert set(counts(data, "source")) == {"bear", "backup"}

@@ -1,4 +1,4 @@
-"""That SQLite prepares a statement once, however many others a connection has run: Datasette runs hundreds."""
+"""SQLite prepares a statement once, however many others a connection has run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def connection():
 
 
 class Preparing:
-    """Counts what SQLite asks permission for while it prepares statements: some hundred times for a large one."""
+    """Counts SQLite's requests for permission while it prepares statements, hundreds for one."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.requests = 0

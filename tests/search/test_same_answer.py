@@ -1,4 +1,4 @@
-"""One search, one answer: page, JSON, SQL, terminal, and agents over stdio and HTTP find the same notes in one order."""
+"""Page, JSON, SQL, terminal, and agents over stdio and HTTP find the same notes in one order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SEARCHES = [
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """The sample notes, indexed once with the tiny model."""
+    """Index the sample notes once with the tiny model."""
     from datasette_bear_search.demo import write_demo_library
     from datasette_bear_search.embeddings import registry
     from tests.conftest import TINY
@@ -68,7 +68,7 @@ def address(path: str, q: str, parameters: dict, **more) -> str:
 
 
 async def on_the_page(datasette, q, parameters) -> tuple[list[int], str]:
-    """The notes' ids, and the address of "View as SQL"."""
+    """Return the notes' ids, and the URL of "View as SQL"."""
     url = address("/-/bear-search", q, parameters)
     html = (await datasette.client.get(url)).text
     ids = re.findall(r"/-/bear-search/similar/(\d+)", html)
