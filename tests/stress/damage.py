@@ -2,9 +2,9 @@
 
 Run: python -m tests.stress.damage [--seed 1] [--notes 60]
 
-Full disks, folders that can't be written, files that are cut off, overwritten, foreign or of a newer
-version, and two runs at once. Every command must end well or with a message that says what to do;
-what isn't ours stays as it is.
+Full disks, folders that can't be written, files that are cut off, overwritten, foreign or of a
+newer version, and two runs at once. Every command must end well or with a message that says what
+to do; what isn't ours stays as it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SIGKILL at random moments of indexing: python -m tests.stress.kill [--kills 200] [--seed 1]
 
 After each kill the index must open, be sound and answer searches with whole notes; the next run
-must end with what a clean build has. Runs of every kind are killed, some of them several times in a row.
+must end with what a clean build has. Runs of every kind are killed, some several times in a row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from tests.support.bear_libraries import bear_library, day
 NOTES = 120
 
 WORDS = """
-roof garden apple saw soup lentil winter paint ladder tax invoice violin glacier orchard kettle bicycle letter
+roof garden apple saw soup lentil winter paint ladder tax
+invoice violin glacier orchard kettle bicycle letter
 harbor candle mortgage walnut engine passport thunder basil curtain lantern meadow
 """.split()
 
