@@ -8,6 +8,7 @@ from typing import Any
 
 from ..index.database import count_notes
 from ..index.schema import WORDS
+from ..notes import counted
 from ..query.filters import FILTERS, InvalidParameter
 from ..search import engine, redaction
 from ..search.planner import Plan
@@ -127,7 +128,7 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
         lines = _passage_lines(connection, found.notes)
     notes = [_similar_note(note, lines.get(note.id)) for note in found.notes]
     heading = f"like “{found.title}” (id {note_id})"
-    heading = f"{len(notes)} notes {heading}" if notes else f"No note is {heading}."
+    heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
     data = {"id": note_id, "title": found.title, "notices": list(found.notices)}
     return _result(heading, data, notes)
 
@@ -189,9 +190,9 @@ def _heading(data: Mapping[str, Any], shown: int) -> str:
     found, total, offset = data["found"], data["total"], data["offset"]
     if not shown:
         return f"There are no results after offset {offset}." if offset else _NOTHING
-    heading = f"{found} found"
+    heading = counted(found, "result")
     if total > found:
-        heading += f" and {total - found} that are less close in meaning"
+        heading += f" and {total - found} weaker matches"
     heading += f", {offset + 1} to {offset + shown} shown."
     if data["next_offset"]:
         heading += f" For more: offset={data['next_offset']}."

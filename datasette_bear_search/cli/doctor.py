@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,7 +87,17 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
         "Sources": _sources(path),
         "Index": _index(path),
     }
-    return {area: found for area, findings in areas.items() if (found := list(findings))}
+    found = {area: [_on_index(path, each) for each in checks] for area, checks in areas.items()}
+    return {area: findings for area, findings in found.items() if findings}
+
+
+def _on_index(path: Path, finding: Finding) -> Finding:
+    """Return the finding with a fix that names the index, if it isn't the default one."""
+    if path == database.default_path() or not finding.mend or "--sidecar" in finding.mend:
+        return finding
+    command = "datasette bear-index"
+    own = f"{command} --sidecar {shlex.quote(str(path))}"
+    return replace(finding, mend=finding.mend.replace(command, own))
 
 
 def _as_text(findings: Mapping[str, Sequence[Finding]]) -> str:
