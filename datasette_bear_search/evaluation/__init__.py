@@ -182,7 +182,7 @@ def evaluate(
     state = database.read_state(connection)
     semantic = semantic_modes(modes)
     if semantic:
-        _require_vectors(connection, state, semantic[0])
+        _require_vectors(connection, semantic[0])
     loaded_reranker = _reranker(reranker, state) if reranker else None
     titles = {_folded(title) for (title,) in connection.execute("select title from notes") if title}
     outcomes: list[Outcome] = []
@@ -265,19 +265,18 @@ def _measure(
     return Outcome(query.id, query.text, shape, embed_milliseconds, values)
 
 
-def _require_vectors(connection: sqlite3.Connection, state: database.State, mode: str) -> None:
+def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
     """Load the index's model: falling back to words would measure something else.
 
     :raises EvaluationError: if there are no vectors, or the model can't be had
     """
-    obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
-    if obstacle is None and state.model is not None:
-        embedder = registry.get_embedder(state.model)
-        obstacle = engine.embed_query(state, embedder, parse("warm up", mode))
-        if obstacle is None:
-            return
+    pipeline = Pipeline(SearchRequest(parse("warm up", mode)))
+    pipeline.plan(connection)
+    pipeline.embed()
+    if pipeline.embedder is not None:
+        return
     raise EvaluationError(
-        f"The mode {mode} can't be measured. {obstacle or 'The index is empty.'}\n"
+        f"The mode {mode} can't be measured. {pipeline.obstacle or 'The index is empty.'}\n"
         "To measure the search by words alone, use --mode keyword."
     )
 

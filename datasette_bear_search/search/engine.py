@@ -95,8 +95,8 @@ class Pipeline:
         self._cross_encoder = cross_encoder
         self._time_limit_ms = time_limit_ms
         self._state: State
-        self._obstacle: str | None = None
-        self._embedder: Embedder | None = None  # has the query's vector
+        self.embedder: Embedder | None = None  # has the query's vector
+        self.obstacle: str | None = None  # why there is none, if one was wanted
         self._reranker: Reranker | None = None
 
     def plan(self, connection: sqlite3.Connection) -> None:
@@ -131,9 +131,9 @@ class Pipeline:
             elif is_semantic(query):
                 if not embedder.ready:
                     on_loading()
-                obstacle = embed_query(state, embedder, query)
-                self._embedder = None if obstacle else embedder
-        self._obstacle = obstacle if is_semantic(query) else None
+                obstacle = _embed(state, embedder, query)
+                self.embedder = None if obstacle else embedder
+        self.obstacle = obstacle if is_semantic(query) else None
         self.laps.end("embed")
 
     def retrieve(self, connection: sqlite3.Connection) -> None:
@@ -145,15 +145,15 @@ class Pipeline:
         size, offset = request.size, request.offset
         if self._reranker:
             size, offset = rerank.first_stage(size, offset)
-        if self._embedder:
-            prefetch(connection, self.planned, self._embedder)
+        if self.embedder:
+            prefetch(connection, self.planned, self.embedder)
         started = time.perf_counter()
         try:
             with time_limit(connection, limit_ms):
                 self.results = retrieve(
                     connection,
                     self.planned,
-                    semantic=self._embedder is not None,
+                    semantic=self.embedder is not None,
                     ranking=request.ranking,
                     size=size,
                     offset=offset,
@@ -176,8 +176,8 @@ class Pipeline:
             size, offset = self._request.size, self._request.offset
             self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
             self.laps.end("rerank")
-        if self._embedder:
-            self.results = mark_sentences(self.results, self._embedder)
+        if self.embedder:
+            self.results = mark_sentences(self.results, self.embedder)
             self.laps.end("highlight")
 
     def redact(self, connection: sqlite3.Connection) -> None:
@@ -187,10 +187,25 @@ class Pipeline:
 
     def response(self) -> SearchResponse:
         """Return the results as they are by now."""
-        notices = (self._obstacle, pending_notice(self._state), *self.results.notices)
+        notices = (self.obstacle, pending_notice(self._state), *self.results.notices)
         return SearchResponse(
             self.results, tuple(filter(None, notices)), self.laps.milliseconds(), self._state
         )
+
+
+def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
+    """Make the query's vector, for ``embed()`` to find it; return why there is none, or None."""
+    try:
+        embedder.load()
+        if embedder.fingerprint != state.fingerprint:
+            return (
+                f"{WORDS_ONLY} The index was made with another version of the model {state.model}. "
+                f"To search by meaning, run: datasette bear-index --model {state.model}"
+            )
+        embedder.embed_query(query.meaning)
+    except ModelUnavailable as error:
+        return f"{WORDS_ONLY} {error}"
+    return None
 
 
 # --- degradation: what keeps a search from being whole, and the line that says so
@@ -212,24 +227,6 @@ def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
             f"{WORDS_ONLY} This Python can't load sqlite-vec; "
             "pip install pysqlite3 fixes that on most machines."
         )
-    return None
-
-
-def embed_query(state: State, embedder: Embedder, query: Query) -> str | None:
-    """Make the query's vector, for ``embed()`` to find it; return why there is none, or None.
-
-    Loads the model if need be, which takes seconds: not for an event loop.
-    """
-    try:
-        embedder.load()
-        if embedder.fingerprint != state.fingerprint:
-            return (
-                f"{WORDS_ONLY} The index was made with another version of the model {state.model}. "
-                f"To search by meaning, run: datasette bear-index --model {state.model}"
-            )
-        embedder.embed_query(query.meaning)
-    except ModelUnavailable as error:
-        return f"{WORDS_ONLY} {error}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""With redaction on, no secret of a note is in any answer: pages, JSON, SQL functions, suggestions, agents, terminal."""
+"""With redaction on, no secret is in any page, JSON, SQL function, suggestion, tool or output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ ALL = [IN_TITLE, IN_HEADING, IN_FILE, CARD, PASSWORD, *KEY.split("\n")[1:-1]]
 NOTES = [
     BearNote(
         f"# Server {IN_TITLE}\n\nThe garden server in the shed.\n\n## Access {IN_HEADING}\n\n"
-        f"It waters the tomatoes. Password: {PASSWORD}\nThe card for it is {CARD}, which is mine.\n\n{KEY}\n\n"
+        f"It waters the tomatoes. Password: {PASSWORD}\n"
+        f"The card for it is {CARD}, which is mine.\n\n{KEY}\n\n"
         "See [[Shed]].",
         tags=("garden",),
         files=(BearFile("photo.jpg", ocr=f"label {IN_FILE} on the box"),),
@@ -68,7 +69,7 @@ def opened(index, **settings) -> Datasette:
 
 
 def leaked(text: str, asked: str = "") -> list[str]:
-    """The parts of secrets that are in an answer, but for those of what was asked, which pages repeat."""
+    """The parts of secrets in an answer, but for those of the query, which pages repeat."""
     said = unescape(unquote(text)).replace("<mark>", "").replace("</mark>", "")
     said = said.replace("\\n", "\n").replace("**", "")
     secrets = [secret for secret in ALL if secret != asked]

@@ -1,4 +1,4 @@
-"""The closest sentence of a passage: which one it is, where it stands, and what is left alone."""
+"""What a result shows: snippet or passage, and the sentence of it that is closest to the query."""
 
 from __future__ import annotations
 
@@ -13,11 +13,81 @@ from datasette_bear_search.embeddings.files import BUNDLED
 from datasette_bear_search.index import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import functions
-from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.results import Results, retrieve
-from datasette_bear_search.search.snippets import closest_sentences, mark_sentences
+from datasette_bear_search.search.planner import Plan, plan
+from datasette_bear_search.search.results import Hit, MatchedPassage, Results, retrieve
+from datasette_bear_search.search.snippets import (
+    ShownText,
+    closest_sentences,
+    mark_sentences,
+    passage_text,
+    shortened,
+    shown_text,
+    starting_near_mark,
+)
 from datasette_bear_search.search.sql import END_MARK, MARK
 from tests.support.tiny_embedder import TinyEmbedder
+
+FOUND = f"The {MARK}boiler{END_MARK} lost pressure"
+TEXT = "## Heating\n\nThe *boiler* lost pressure.\nSue came."
+PLAIN = "The boiler lost pressure.\nSue came."
+
+
+def hit(snippet: str, text: str | None, similarity: float | None = 0.5, **fields) -> Hit:
+    passage = text and MatchedPassage(text, "House › Heating", 0, len(text))
+    facts = {
+        "id": 1, "source": "bear", "key": "k", "title": "House log", "url": None, "app": "",
+        "tags": ("home",), "created": None, "modified": None, "pinned": False, "archived": False,
+        "encrypted": False, "keyword_rank": 1, "semantic_rank": 1, "score": 1.0, "blend": 1.0,
+        "rrf": None, "is_exact": False,
+    }  # fmt: skip
+    return Hit(**{**facts, **fields}, snippet=snippet, passage=passage, similarity=similarity)
+
+
+PLAN = Plan(parse("boiler"), "keywords", 0.5, threshold=0.3)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        # The passage has the words that the snippet has.
+        (hit(FOUND, TEXT), ShownText(None, FOUND, "")),
+        (hit(f"a {MARK}stove{END_MARK}", TEXT), ShownText(None, f"a {MARK}stove{END_MARK}", PLAIN)),
+        (
+            hit(f"a {MARK}stove{END_MARK}", TEXT, 0.1),
+            ShownText(None, f"a {MARK}stove{END_MARK}", ""),
+        ),
+        # Without a match, a snippet is only the beginning of something.
+        (hit("The boiler lost", TEXT, 0.1), ShownText(None, "", PLAIN)),
+        (
+            hit(f"{MARK}House{END_MARK} log", TEXT),
+            ShownText(f"{MARK}House{END_MARK} log", "", PLAIN),
+        ),
+        (hit(f'["{MARK}home{END_MARK}"]', TEXT), ShownText(None, "", PLAIN)),
+        (hit(FOUND, None), ShownText(None, FOUND, "")),
+        (hit("", None), ShownText(None, "", "")),
+        (hit(FOUND, TEXT, encrypted=True), ShownText(None, "", "")),
+    ],
+)
+def test_a_result_shows_its_snippet_its_passage_or_both(found, expected):
+    assert shown_text(found, PLAN) == expected
+
+
+def test_a_passage_is_shown_without_its_heading_unless_there_is_nothing_else():
+    passage = hit("", TEXT).passage
+    assert passage_text(passage, "House log") == PLAIN
+    assert (
+        passage_text(passage, "House log", as_markdown=True)
+        == "The *boiler* lost pressure.\nSue came."
+    )
+    assert passage_text(hit("", "## Heating").passage, "House log") == "Heating"
+
+
+def test_a_long_text_is_cut_between_words_and_begins_near_its_mark():
+    assert shortened("one two three", 9) == "one two…"
+    assert shortened("one two", 9) == "one two"
+    assert starting_near_mark(f"one two three {MARK}four", 8) == f"…three {MARK}four"
+    assert starting_near_mark("one two three four", 8) == "one two three four"
+
 
 PASSAGE = "We met at nine. The boiler lost pressure again. Sue brought the good biscuits."
 

@@ -1,4 +1,4 @@
-"""Reranking: the order it makes, the time it takes, what happens without its model, and the hook for other rerankers."""
+"""Reranking: its order, the time it takes, what happens without its model, and the hook."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from datasette_bear_search.search.results import Hit
 
 def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
     return Hit(
-        id=id, source="bear", key=str(id), title=f"Note {id}", url=None, app="", tags=(), created=None, modified=None,
-        pinned=False, archived=False, encrypted=False, snippet="", passage=None, keyword_rank=None, semantic_rank=None,
-        similarity=None, score=score, blend=score, rrf=None, is_exact=exact,
+        id=id, source="bear", key=str(id), title=f"Note {id}", url=None, app="", tags=(),
+        created=None, modified=None, pinned=False, archived=False, encrypted=False, snippet="",
+        passage=None, keyword_rank=None, semantic_rank=None, similarity=None, score=score,
+        blend=score, rrf=None, is_exact=exact,
     )  # fmt: skip
 
 
@@ -72,13 +73,15 @@ def nothing_remembered(monkeypatch):
 def test_a_reranker_has_a_quarter_of_the_say_at_the_top_and_more_below():
     found = [hit(rank, float(13 - rank)) for rank in range(1, 13)]
     scores = [0.0, 0.0, 1.0, *[0.0] * 6, 1.0, 0.0, 1.0]
-    # Ranks 3, 10 and 12: .75 * 9/11 + .25 = .864, .6 * 2/11 + .4 = .509, .4 * 0 + .6 = .6. Without the reranker's one:
+    # Ranks 3, 10 and 12: .75 * 9/11 + .25 = .864, .6 * 2/11 + .4 = .509, .4 * 0 + .6 = .6.
+    # Without the reranker's one:
     # .75, .682; then .6 * 8/11 = .436 and less.
     assert ids(blended(found, scores)) == [3, 1, 2, 12, 10, 4, 5, 6, 7, 8, 9, 11]
 
 
 def test_the_scores_of_both_stages_are_stretched_to_the_same_range():
-    small, large = [hit(1, 0.012), hit(2, 0.011), hit(3, 0.010)], [hit(1, 120.0), hit(2, 110.0), hit(3, 100.0)]  # fmt: skip
+    small = [hit(1, 0.012), hit(2, 0.011), hit(3, 0.010)]
+    large = [hit(1, 120.0), hit(2, 110.0), hit(3, 100.0)]
     for scores in ([1.0, 8.0, 2.0], [-0.9, -0.2, -0.8]):
         assert ids(blended(small, scores)) == ids(blended(large, scores)) == [1, 2, 3]
     # .75, .75 * .9 + .25, 0
@@ -182,7 +185,8 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=True)
     assert (ids(reranked.hits), reranked.notice) == (
         [1, 2, 3],
-        "These notes weren't reranked. The cross-encoder BAAI/bge-reranker-v2-m3 isn't on this machine. "
+        "These notes weren't reranked. "
+        "The cross-encoder BAAI/bge-reranker-v2-m3 isn't on this machine. "
         "Get it: hf download BAAI/bge-reranker-v2-m3",
     )
 
@@ -192,7 +196,7 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
 
 @pytest.fixture(scope="module")
 def tiny_cross_encoder(tmp_path_factory) -> str:
-    """A folder with a cross-encoder of two layers and random weights: real files for the real library."""
+    """A cross-encoder of two layers and random weights: real files for the real library."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("sentence_transformers")
