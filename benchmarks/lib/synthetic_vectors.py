@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.lib.synthetic_text import SEED, real_words
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.embeddings.base import Embedder, ModelFacts
+from datasette_bear_search.embeddings.base import Embedder, ModelFacts, WordPieces
 from datasette_bear_search.search.planner import STOP_WORDS
 
 NAME = "synthetic"
@@ -81,11 +81,11 @@ class SyntheticEmbedder(Embedder):
         # A text without words has the direction that all have.
         return sums / numpy.maximum(lengths, 1e-6) + COMMON_WEIGHT * self._directions[-1]
 
-    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
-        return [[_row(word) for word in _WORD.findall(text.lower())] for text in texts]
+    def open_word_pieces(self) -> WordPieces:
+        return WordPieces(self._split, self._directions, 0)
 
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        return self._directions[list(pieces)]
+    def _split(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[_row(word) for word in _WORD.findall(text.lower())] for text in texts]
 
 
 def register(folder: Path) -> Embedder:

@@ -10,7 +10,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -110,6 +111,21 @@ class ModelFacts(NamedTuple):
     settings: Mapping[str, Any]  # whatever else its vectors depend on, such as prompts
 
 
+@dataclass(frozen=True)
+class WordPieces:
+    """The input layer of a model: what a word is like before a text is read."""
+
+    split: Callable[[Sequence[str]], list[list[int]]]  # texts → the numbers of each one's pieces
+    table: Any  # pieces x numbers
+    mean: Any  # of its rows, which says nothing about any of them
+
+    def vectors(self, pieces: Sequence[int]) -> Any:
+        """Return the rows of these pieces, less the mean: pieces x numbers."""
+        rows = self.table[list(pieces)].astype("float32", copy=False)
+        rows -= self.mean  # in place: memory that is new takes longer to get than this
+        return rows
+
+
 class Embedder(Model):
     """A model that turns texts into vectors. Any thread may use it.
 
@@ -159,15 +175,8 @@ class Embedder(Model):
         """
         return False
 
-    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
-        """Return the numbers of each text's word pieces in the model's table of them.
-
-        :raises ModelUnavailable: if the model has none
-        """
-        raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
-
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        """Return the rows of these pieces in the table: pieces x numbers.
+    def open_word_pieces(self) -> WordPieces:
+        """Return the model's word pieces, which are then kept.
 
         :raises ModelUnavailable: if the model has none
         """
@@ -240,22 +249,25 @@ class Embedder(Model):
 
         :raises ModelUnavailable: if the model can't be loaded, fails or has none
         """
-        return self._run(texts, self.split_into_pieces)
+        return self._run(texts, lambda texts: self._word_pieces.split(texts))
 
     def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:
         """Return the cosine similarity of word pieces asked for with others: asked x pieces.
-
-        Their vectors say what a word is like before a text is read, not what it means there.
 
         :raises ModelUnavailable: if the model has no vectors of word pieces
         """
         import numpy
 
-        rows = self.rows_of_pieces(pieces)
+        rows = self._word_pieces.vectors(pieces)
         lengths = numpy.sqrt(numpy.einsum("pn,pn->p", rows, rows))
         # Not by @, whose threads take longer to wake up than this takes.
-        products = numpy.einsum("qn,pn->qp", _unit_rows(self.rows_of_pieces(asked)), rows)
-        return products / numpy.maximum(lengths, 1e-12)
+        query = self._word_pieces.vectors(asked)
+        query /= numpy.maximum(numpy.linalg.norm(query, axis=1, keepdims=True), 1e-12)
+        return numpy.einsum("qn,pn->qp", query, rows) / numpy.maximum(lengths, 1e-12)
+
+    @cached_property
+    def _word_pieces(self) -> WordPieces:
+        return self.open_word_pieces()
 
     def prepare(self) -> None:
         self._facts = self.open_model()
@@ -335,10 +347,3 @@ def _unit_vectors(rows: Any, dimensions: int | None) -> list[bytes | None]:
     lengths[~usable] = 1
     unit = (matrix / lengths[:, None]).astype("<f4")
     return [row.tobytes() if fine else None for row, fine in zip(unit, usable)]
-
-
-def _unit_rows(rows: Any) -> Any:
-    import numpy
-
-    lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / numpy.where(lengths > 0, lengths, 1)

@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .base import ModelFacts
+from .base import ModelFacts, WordPieces
 
 # Grows when a version writes something else: an export of another format is made anew.
 FORMAT = 1
@@ -127,8 +127,9 @@ class OnnxModel:
         self._pooling: str = about["pooling"]
         self._prompts: dict[str, str] = about["prompts"]
         self._padding: dict[str, int] = about["padding"]
-        self._middle = numpy.array(about["middle"], dtype="float32")
+        mean = numpy.array(about["middle"], dtype="float32")
         self._table = numpy.load(folder / TABLE, mmap_mode="r")
+        self.word_pieces = WordPieces(self._split, self._table, mean)
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -156,17 +157,10 @@ class OnnxModel:
         """Return how many tokens of each text the model reads."""
         return [len(encoding.ids) for encoding in self._tokenize(texts)]
 
-    def split_into_pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the numbers of each text's word pieces."""
+    def _split(self, texts: Sequence[str]) -> list[list[int]]:
         # Fast is what it is without finding out where each piece stands.
-        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in found]
-
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        """Return the rows of these word pieces in the model's table, less their common mean."""
-        rows = self._table[list(pieces)].astype("float32")
-        rows -= self._middle  # in place: memory that is new takes longer to get than this
-        return rows
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def _tokenize(self, texts: Sequence[str]) -> list[Any]:
         # Not always: the pieces of a text are asked for to its end.

@@ -14,7 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import files, onnx
-from .base import Embedder, ModelFacts, ModelUnavailable, first_line, silent_libraries
+from .base import (
+    Embedder,
+    ModelFacts,
+    ModelUnavailable,
+    WordPieces,
+    first_line,
+    silent_libraries,
+)
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -118,23 +125,25 @@ class SentenceTransformerEmbedder(Embedder):
                 logger.warning("No ONNX export of %s can be kept: %s", self.name, error)
                 return False
 
-    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
+    def open_word_pieces(self) -> WordPieces:
         if self._onnx is not None:
-            return self._onnx.split_into_pieces(texts)
-        if self._piece_table is None:
-            return super().split_into_pieces(texts)
-        tokenizer = self._model.tokenizer
-        if hasattr(tokenizer, "encode_batch"):  # of a static model
-            return [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        return list(tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"])
+            return self._onnx.word_pieces
+        module, tokenizer = self._model[0], self._model.tokenizer
+        if hasattr(module, "auto_model"):
+            layer = module.auto_model.get_input_embeddings()
+        else:
+            layer = getattr(module, "embedding", None)
+        if layer is None or not hasattr(layer, "weight"):
+            return super().open_word_pieces()
 
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
-        if self._onnx is not None:
-            return self._onnx.rows_of_pieces(pieces)
-        table, middle = self._piece_table  # type: ignore[misc]
-        rows = table.take(pieces, axis=0)
-        rows -= middle  # in place: memory that is new takes longer to get than this
-        return rows
+        def split(texts: Sequence[str]) -> list[list[int]]:
+            if hasattr(tokenizer, "encode_batch"):  # of a static model
+                encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
+                return [encoding.ids for encoding in encodings]
+            return list(tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"])
+
+        table = layer.weight.detach().float().cpu().numpy()
+        return WordPieces(split, table, table.mean(axis=0))
 
     def _open_library(self) -> ModelFacts:
         files.check_name(self._source)  # before the import, which takes seconds
@@ -183,19 +192,6 @@ class SentenceTransformerEmbedder(Embedder):
                 f"The files of the model {self.name} have just changed. Start this program again."
             )
         return self._model
-
-    @cached_property
-    def _piece_table(self) -> tuple[Any, Any] | None:
-        """The vectors of all word pieces, and their mean, which says nothing about any of them."""
-        module = self._model[0]
-        if hasattr(module, "auto_model"):
-            layer = module.auto_model.get_input_embeddings()
-        else:
-            layer = getattr(module, "embedding", None)
-        if layer is None or not hasattr(layer, "weight"):
-            return None
-        table = layer.weight.detach().float().cpu().numpy()
-        return table, table.mean(axis=0)
 
     @cached_property
     def _fast_model(self) -> Any:

@@ -178,7 +178,7 @@ def test_what_was_found_by_its_words_alone_stays_as_it_is(write, bear_index, sid
 class Wordless(TinyEmbedder):
     """A model that tells nothing of word pieces."""
 
-    split_into_pieces = Embedder.split_into_pieces
+    open_word_pieces = Embedder.open_word_pieces
 
 
 def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_path):

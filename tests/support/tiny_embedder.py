@@ -28,11 +28,14 @@ class TinyEmbedder(Embedder):
     def encode(self, texts: list[str], *, is_query: bool) -> list[list[float]]:
         return [self._vector(text) for text in texts]
 
-    def split_into_pieces(self, texts: list[str]) -> list[list[int]]:
+    def open_word_pieces(self) -> TinyEmbedder:
+        return self
+
+    def split(self, texts: Sequence[str]) -> list[list[int]]:
         number = self.words.setdefault
         return [[number(word, len(self.words)) for word in text.split()] for text in texts]
 
-    def rows_of_pieces(self, pieces: Sequence[int]) -> Any:
+    def vectors(self, pieces: Sequence[int]) -> Any:
         words = list(self.words)
         return numpy.array([self._vector(words[piece]) for piece in pieces])
 
