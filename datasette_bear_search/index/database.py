@@ -263,7 +263,8 @@ def reset(connection: sqlite3.Connection) -> None:
     """
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
-        kept = {table: _read_table(connection, table) for table in (SOURCES, JUDGMENTS)}
+        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+        kept = {table: _read_table(connection, table) for table in tables & {SOURCES, JUDGMENTS}}
         schema.drop(connection)
         schema.create(connection)
         for table, rows in kept.items():

@@ -144,6 +144,13 @@ def test_a_run_that_dies_while_making_it_anew_loses_nothing(older, monkeypatch, 
     assert len(rows(older, "select 1 from notes")) == 3
 
 
+def test_an_index_that_has_no_room_for_judgments_gets_it(older):
+    with closing(sqlite3.connect(older)) as connection:
+        connection.execute("drop table judgments")
+    run("bear-index", "--sidecar", older)
+    assert rows(older, "select count(*) from judgments") == [(0,)]
+
+
 def test_a_dry_run_leaves_it_as_it_is(older):
     before = older.read_bytes()
     assert "Would add 2, change 0, remove 0" in run("bear-index", "--dry-run", "--sidecar", older)
