@@ -61,8 +61,13 @@ class Metadata(NamedTuple):
 
     def note_fields(self) -> dict[str, Any]:
         """Return the fields of a ``Note`` that need nothing else."""
-        names = ("todos_open", "todos_done", "has_image", "has_file", "has_code")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "todos_open": self.todos_open,
+            "todos_done": self.todos_done,
+            "has_image": self.has_image,
+            "has_file": self.has_file,
+            "has_code": self.has_code,
+        }
 
 
 def extract_metadata(text: str) -> Metadata:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -27,6 +27,9 @@ _FOR_PROGRAMS = frozenset(
     sidebar_position slug template toc uid url uuid weight
     """.split()
 )
+
+# What a note has elsewhere, or nobody searches for.
+_NOT_LISTED = _FOR_PROGRAMS.union(TITLES, CREATED, MODIFIED)
 
 # Longer ones are something else, and libyaml's parser, which calls itself for each level, ends
 # Python at some depth.
@@ -95,7 +98,7 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
     return [tag for item in items if (tag := item.strip().strip("#\"'/ "))]
 
 
-def as_list(properties: Mapping[str, Any], tag_names: Iterable[str] = TAGS) -> str:
+def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) -> str:
     """Return the properties that are somebody's words as a Markdown list, to stand above the text.
 
     So an alias, an author or an ISBN is found by its words, stands in the passage that is compared
@@ -105,10 +108,9 @@ def as_list(properties: Mapping[str, Any], tag_names: Iterable[str] = TAGS) -> s
     """
     if not properties:
         return ""
-    left_out = _FOR_PROGRAMS.union(TITLES, CREATED, MODIFIED, tag_names)
     lines = []
     for name, value in properties.items():
-        texts = [] if name in left_out else _texts(value)
+        texts = [] if name in _NOT_LISTED or name in tag_names else _texts(value)
         words = [text for text in texts if text.lower() not in ("true", "false", "yes", "no")]
         if words:
             lines.append(f"- {name}: {', '.join(words)}\n")
