@@ -45,7 +45,7 @@ def no_configuration(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_onnx_exports(tmp_path, monkeypatch):
-    """No test finds the light models of whoever runs it, or leaves its own there."""
+    """Keep tests from the ONNX exports of whoever runs them, and theirs from that cache."""
     monkeypatch.setattr(onnx, "cache_folder", lambda: tmp_path / "cache" / "models")
 
 

@@ -141,10 +141,10 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
         yield "by length, bfloat16", indexing(embedder, True)
     if onnx.is_installed() and model_files.model_folder(embedder.name):
         embedder.export_onnx()
-        light = SentenceTransformerEmbedder(name)
-        light.load()
-        if light._onnx is not None:
-            yield "by length, onnxruntime", indexing(light, False)
+        exported = SentenceTransformerEmbedder(name)
+        exported.load()
+        if exported._onnx is not None:
+            yield "by length, onnxruntime", indexing(exported, False)
 
 
 def _collection(folder: Path) -> Iterator[str]:

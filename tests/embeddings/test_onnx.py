@@ -83,23 +83,23 @@ def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedde
         else:
             assert library.export_onnx()
             shutil.copytree(kept, before)
-        light = SentenceTransformerEmbedder(str(folder))
-        light.load()
-        assert light._onnx is not None
+        runtime = SentenceTransformerEmbedder(str(folder))
+        runtime.load()
+        assert runtime._onnx is not None
         with pytest.MonkeyPatch.context() as patch:  # as if it had been loaded before
             patch.setattr(onnx, "open_export", lambda name, folder: None)
             library.load()
-        return library, light
+        return library, runtime
 
     return load
 
 
 @pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
 @pytest.mark.parametrize("is_query", [True, False], ids=["query", "document"])
-def test_a_light_model_makes_the_vectors_of_the_library(library_and_onnx, models, kind, is_query):
-    library, light = library_and_onnx(models[kind])
+def test_an_export_makes_the_vectors_of_the_library(library_and_onnx, models, kind, is_query):
+    library, runtime = library_and_onnx(models[kind])
     texts = [text for text in TEXTS if text.strip() or kind != "static"]
-    vectors = [embedder.encode(texts, is_query=is_query) for embedder in (library, light)]
+    vectors = [embedder.encode(texts, is_query=is_query) for embedder in (library, runtime)]
     assert cosines(*vectors).min() >= 0.9999
 
 
@@ -107,26 +107,26 @@ def test_a_light_model_makes_the_vectors_of_the_library(library_and_onnx, models
 def test_its_vectors_can_be_searched_with_the_library_and_the_other_way_round(
     library_and_onnx, models, kind
 ):
-    library, light = library_and_onnx(models[kind])
-    assert light.fingerprint == library.fingerprint
-    assert light.max_tokens == library.max_tokens
+    library, runtime = library_and_onnx(models[kind])
+    assert runtime.fingerprint == library.fingerprint
+    assert runtime.max_tokens == library.max_tokens
 
 
 def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_onnx, models):
-    library, light = library_and_onnx(models["static"])
-    assert library.embed_documents([""]) == light.embed_documents([""]) == [None]
+    library, runtime = library_and_onnx(models["static"])
+    assert library.embed_documents([""]) == runtime.embed_documents([""]) == [None]
 
 
 def test_the_closest_sentence_needs_no_library(library_and_onnx, models):
-    library, light = library_and_onnx(models["mean"])
+    library, runtime = library_and_onnx(models["mean"])
     passage = (
         "A plan to repair the fence in winter. Soup of lentil and water. "
         "Keep mice out of the cabin."
     )
     [theirs] = closest_sentences("how do i keep mice out", [passage], library)
-    [ours] = closest_sentences("how do i keep mice out", [passage], light)
+    [ours] = closest_sentences("how do i keep mice out", [passage], runtime)
     assert passage[slice(*ours)] == passage[slice(*theirs)]
-    assert light._model is None
+    assert runtime._model is None
 
 
 def test_no_other_user_can_read_it(models):
@@ -163,7 +163,7 @@ def kept() -> list[Path]:
     return list(onnx.cache_folder().iterdir())
 
 
-def test_a_model_whose_files_changed_is_made_light_anew(library_and_onnx, own_model):
+def test_a_model_whose_files_changed_is_exported_anew(library_and_onnx, own_model):
     library_and_onnx(own_model, "mean")
     [before] = kept()
     os.utime(own_model / "model.safetensors", ns=(1, 1))
@@ -177,9 +177,9 @@ def test_a_model_whose_files_changed_is_made_light_anew(library_and_onnx, own_mo
 
 
 def test_it_is_made_once(library_and_onnx, own_model):
-    library, light = library_and_onnx(own_model, "mean")
+    library, runtime = library_and_onnx(own_model, "mean")
     assert not library.needs_onnx_export()
-    assert not light.needs_onnx_export()
+    assert not runtime.needs_onnx_export()
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "weights.bin", "about.json", "pieces.npy"])
@@ -197,9 +197,9 @@ def test_a_damaged_one_is_not_used_and_made_anew(library_and_onnx, own_model, ca
 def test_one_that_fails_at_work_is_replaced_by_the_library(
     library_and_onnx, own_model, caplog, monkeypatch
 ):
-    library, light = library_and_onnx(own_model, "mean")
-    monkeypatch.setattr(light._onnx, "encode", lambda *arguments, **options: 1 / 0)
-    assert light.embed_query("roof") == library.embed_query("roof")
+    library, runtime = library_and_onnx(own_model, "mean")
+    monkeypatch.setattr(runtime._onnx, "encode", lambda *arguments, **options: 1 / 0)
+    assert runtime.embed_query("roof") == library.embed_query("roof")
     assert "division by zero" in caplog.text
 
 
@@ -253,21 +253,21 @@ def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
 def test_many_documents_are_left_to_the_library_where_it_is_faster(
     library_and_onnx, models, monkeypatch
 ):
-    library, light = library_and_onnx(models["mean"])
+    library, runtime = library_and_onnx(models["mean"])
     monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: True)
-    light.prepare_for_batch(10)
-    light.embed_documents(TEXTS)
-    assert light._model is None
-    light.prepare_for_batch(10_000)
-    vectors = light.encode(TEXTS, is_query=False)
-    assert light._model is not None
+    runtime.prepare_for_batch(10)
+    runtime.embed_documents(TEXTS)
+    assert runtime._model is None
+    runtime.prepare_for_batch(10_000)
+    vectors = runtime.encode(TEXTS, is_query=False)
+    assert runtime._model is not None
     assert cosines(vectors, library.encode(TEXTS, is_query=False)).min() > 0.999
 
 
 # In use
 
 
-def test_bear_index_makes_the_model_light_once(bear_index, write, models):
+def test_bear_index_exports_the_model_once(bear_index, write, models):
     write(BearNote("# Roof\nA plan to repair the roof"))
     model = ["--model", str(models["mean"])]
     assert "Preparing" in bear_index(*model).output
@@ -308,9 +308,9 @@ asyncio.run(main())
 
 @pytest.mark.skipif(not find_spec(BUNDLED_PACKAGE), reason="the bundled model is not installed")
 def test_the_bundled_model_agrees_on_texts_of_all_kinds(library_and_onnx):
-    library, light = library_and_onnx(BUNDLED)
-    assert light.fingerprint == "427339dd71cd033b"
+    library, runtime = library_and_onnx(BUNDLED)
+    assert runtime.fingerprint == "427339dd71cd033b"
     texts = [*TEXTS, *KINDS_OF_TEXT.values(), *(text * 60 for text in KINDS_OF_TEXT.values())]
-    vectors = [embedder.encode(texts, is_query=False) for embedder in (library, light)]
+    vectors = [embedder.encode(texts, is_query=False) for embedder in (library, runtime)]
     assert cosines(*vectors).min() >= 0.9999
     assert model_files.model_folder(BUNDLED) == model_files.bundled_folder()
