@@ -287,7 +287,8 @@ select
     {SIMILARITY} * closeness + {TAGS} * scored.tags
       + {LINK} * max(links_here, linked_from_here) + {TIME} * nearness, 4
   ) as score,
-  {PASSAGE_COLUMNS}, {NOTE_COLUMNS}
+  {PASSAGE_COLUMNS},
+  {NOTE_COLUMNS}
 from scored
 join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source

@@ -1,8 +1,7 @@
 """``Plan`` → the one SQL statement that finds and ranks notes, and the one that counts them.
 
-A statement is a list of parts, common table expressions that stand here in the order in which they
-run, and a select. A retriever that takes no part is an empty table of the same columns. "View as
-SQL" shows the whole.
+Its parts, common table expressions, stand here in the order in which they run. A retriever that
+takes no part is an empty table of the same columns. "View as SQL" shows the whole.
 """
 
 from __future__ import annotations
@@ -31,14 +30,13 @@ ANYWHERE_WEIGHT = 4.0
 # Notes of each retriever that are scored by both. Further notes with the words follow in order.
 CANDIDATES = 100
 
-# The best of poor matches isn't a good one: the normalizer of BM25 is at least this share of the
-# highest that all of the query's words together could have. Without it, a note that happens to have
-# one word of a question comes first.
+# The best of poor matches isn't a good one: BM25 is divided by at least this share of what all the
+# words could have. Without it, a note that has one word of a question comes first.
 BM25_NORMALIZER = 0.7
 
-# Pseudo-relevance feedback (Rocchio, in "The SMART Retrieval System", 1971) on vectors: the best
-# passages of the first results move the query vector by this weight. Gains .008 nDCG@10 on average;
-# more notes or weight gain no more.
+# Pseudo-relevance feedback (Rocchio, in "The SMART Retrieval System", 1971): the best passages of
+# the first results move the query vector by this weight. Gains .008 nDCG@10 on average, and more
+# notes or weight gain no more.
 FEEDBACK_NOTES = 3
 FEEDBACK_WEIGHT = 0.5
 
@@ -95,10 +93,9 @@ def search_statement(
         substrings alone, ``semantic`` the nearest passages. With none of them the statement lists
         what the filters allow, newest first.
     """
-    conditions, parameters = _conditions(planned, retrievers)
-    is_filtered, sort = bool(conditions), ranking.sort
+    parts, parameters = _filters_and_parameters(planned, retrievers)
+    is_filtered, sort = bool(parts), ranking.sort
     has_words, is_semantic = "keyword" in retrievers, "semantic" in retrievers
-    parts = [_filtered(conditions)] if conditions else []
     if not retrievers:
         sort = "newest" if sort == "relevance" else sort
         parts.append(_listed(is_filtered, sort, size, offset))
@@ -156,14 +153,12 @@ def matches_statement(planned: Plan, retrievers: Sequence[str], rest: str) -> St
 
     :param rest: parts that may read ``matches`` (some notes are in it more than once), and a select
     """
-    conditions, parameters = _conditions(planned, retrievers)
-    is_filtered = bool(conditions)
-    parts = [_filtered(conditions)] if conditions else []
-    matches = []
+    parts, parameters = _filters_and_parameters(planned, retrievers)
+    is_filtered, matches = bool(parts), []
     if retrievers:
         has_words, anywhere = "keyword" in retrievers, "anywhere" in parameters
         if has_words:
-            parts.append(_words(is_filtered, anywhere, has_scores=False))
+            parts.append(_words(is_filtered, anywhere, scored=False))
             matches.append("note_id from words")
         if has_words or "like" in retrievers:
             parts.append(_substrings(is_filtered, has_words, anywhere))
@@ -184,10 +179,9 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
     return f"with{','.join(parts)}{rest}"
 
 
-def _conditions(
+def _filters_and_parameters(
     planned: Plan, retrievers: Sequence[str]
 ) -> tuple[list[str], dict[str, str | int | float]]:
-    # What every result fulfills, and the parameters that all statements share.
     query = planned.query
     conditions, values = query.filters.conditions()
     parameters: dict[str, str | int | float] = {**values}
@@ -197,20 +191,16 @@ def _conditions(
     if "keyword" in retrievers:
         parameters["match"] = query.match or ""
         if planned.anywhere:
-            parameters["anywhere"] = _json(planned.anywhere)
+            parameters["anywhere"] = json.dumps(planned.anywhere, ensure_ascii=False)
         if query.exact:
             parameters["exact"] = query.exact
-            parameters["exact_substrings"] = _json(query.exact_substrings)
+            parameters["exact_substrings"] = json.dumps(query.exact_substrings, ensure_ascii=False)
     if "keyword" in retrievers or "like" in retrievers:
-        parameters["substrings"] = _json(query.substrings)
+        parameters["substrings"] = json.dumps(query.substrings, ensure_ascii=False)
     if "semantic" in retrievers:
         parameters["meaning"] = query.meaning
         parameters["threshold"] = planned.threshold or 0.0
-    return conditions, parameters
-
-
-def _json(texts: Sequence[str]) -> str:
-    return json.dumps(texts, ensure_ascii=False)
+    return [_filtered(conditions)] if conditions else [], parameters
 
 
 # --- What the filters allow
@@ -327,10 +317,8 @@ def _word_matches(is_filtered: bool) -> str:
   where notes_fts match :match{_and_allowed(is_filtered, "+rowid")}"""
 
 
-def _words(
-    is_filtered: bool, anywhere: bool, is_pruned: bool = False, has_scores: bool = True
-) -> str:
-    score = f", -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25" if has_scores else ""
+def _words(is_filtered: bool, anywhere: bool, is_pruned: bool = False, scored: bool = True) -> str:
+    score = f", -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25" if scored else ""
     words = f"""
   select rowid as note_id{score}{_word_matches(is_filtered)}"""
     if is_pruned:
@@ -347,18 +335,18 @@ def _words(
         words += f"""
   union all
   -- scripts without spaces between words
-  select notes.id{f", {ANYWHERE_WEIGHT}" if has_scores else ""}
+  select notes.id{f", {ANYWHERE_WEIGHT}" if scored else ""}
   from notes
   join json_each(:anywhere) on
     instr({TEXT}, lower(json_each.value)) > 0{_where_allowed(is_filtered)}"""
-        if has_scores:
+        if scored:
             words = f"""
   select note_id, sum(bm25) as bm25
   from ({words}
   )
   group by note_id"""
     # Read once it needs no table of its own.
-    hint = "materialized " if anywhere or not has_scores else ""
+    hint = "materialized " if anywhere or not scored else ""
     return f"""
 -- words: every note that has one of them; bm25() is the more negative the better
 words as {hint}({words}
@@ -603,8 +591,8 @@ further as materialized (
 
 def _page(is_shallow: bool, found_only: bool, sort: str, size: int, offset: int) -> str:
     more, further = (" + further.notes", "\n  cross join further") if is_shallow else ("", "")
+    # What is only nearest, if there is nothing else.
     only = """
-  -- what is only nearest, if there is nothing else
   where is_found or not exists (select 1 from fused where is_found)"""
     return f"""
 page as materialized (
@@ -622,10 +610,6 @@ def _listed(is_filtered: bool, sort: str, size: int, offset: int) -> str:
     where = _where_allowed(is_filtered)
     return f"""
 -- nothing was asked for
-listed as materialized (
-  select count(*) as notes
-  from notes{where}
-),
 page as materialized (
   select
     id as note_id, null as found_by, null as keyword_rank, null as semantic_rank,
@@ -633,7 +617,7 @@ page as materialized (
     julianday(modified) as score, 1 as is_found, listed.notes as total, listed.notes as found,
     null as closest
   from notes
-  cross join listed{where}
+  cross join (select count(*) as notes from notes{where}) as listed{where}
   order by {_order(sort)}
   limit {int(size)} offset {int(offset)}
 )"""
@@ -677,9 +661,8 @@ snippets as materialized (
 NO_SNIPPETS = empty_cte("snippets", "note_id", "snippet")
 
 # Shared with the statement for similar notes.
-PASSAGE_COLUMNS = """case when passages.length > 0 then
-    substr(notes.body, passages.start + 1, passages.length)
-  end as passage, passages.heading"""
+PASSAGE_COLUMNS = """case when passages.length > 0
+    then substr(notes.body, passages.start + 1, passages.length) end as passage, passages.heading"""
 NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
   notes.pinned, notes.archived, notes.encrypted, notes.source, notes.key, notes.url,
   sources.app, sources.heading_link"""
@@ -688,7 +671,8 @@ ROWS = f"""
 select
   notes.id, notes.title, snippets.snippet, {PASSAGE_COLUMNS},
   page.keyword_rank, page.semantic_rank, round(page.similarity, 4) as similarity, page.score,
-  page.blend, rrf(page.keyword_rank, page.semantic_rank) as rrf, page.exact, {NOTE_COLUMNS},
+  page.blend, rrf(page.keyword_rank, page.semantic_rank) as rrf, page.exact,
+  {NOTE_COLUMNS},
   -- the other sources that have the same note
   (
     select json_group_array(distinct source)
