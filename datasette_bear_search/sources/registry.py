@@ -22,8 +22,8 @@ from . import Source, SourceError
 OUR_KINDS = {
     "bear": "bear:BearLibrary",
     "bear-backup": "bear.backup:BearBackup",
-    "slack": "slack:SlackExport",
-    "takeout": "takeout:Takeout",
+    "slack": "exports.slack:SlackExport",
+    "takeout": "exports.takeout:Takeout",
     "logseq": "folders.logseq:LogseqGraph",
     "obsidian": "folders.obsidian:ObsidianVault",
     "markdown": "folders.markdown:MarkdownFolder",

@@ -1,4 +1,4 @@
-"""Slack exports: ``sources/slack.py``."""
+"""Slack exports: ``sources/exports/slack.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import SourceError
-from datasette_bear_search.sources.slack import PAUSE_SECONDS, TITLE_LENGTH, SlackExport
+from datasette_bear_search.sources.exports.slack import PAUSE_SECONDS, TITLE_LENGTH, SlackExport
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import ANY_JSON, damage, folder_of, read, zip_of
 

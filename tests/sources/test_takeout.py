@@ -1,4 +1,4 @@
-"""Google Drive and Keep out of Takeout: ``sources/takeout.py`` and ``documents.py``."""
+"""Google Drive and Keep out of Takeout: ``sources/exports/takeout.py`` and ``documents.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources import SourceError, Unchanged, Unreadable, documents
-from datasette_bear_search.sources.takeout import Takeout
+from datasette_bear_search.sources.exports.takeout import Takeout
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import ANY_JSON, damage, encrypt, folder_of, read, zip_of
 

@@ -37,13 +37,13 @@ from datasette_bear_search.search.request import (
 from datasette_bear_search.sources import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
+from datasette_bear_search.sources.exports.slack import SlackExport
+from datasette_bear_search.sources.exports.takeout import Takeout
 from datasette_bear_search.sources.folders import front_matter
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.registry import SourceConfig
-from datasette_bear_search.sources.slack import SlackExport
-from datasette_bear_search.sources.takeout import Takeout
 from datasette_bear_search.sources.text import parse_timestamp, timestamp_from_seconds
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import cards, links, render

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..notes import Note, Tag
-from . import SourceError, Unchanged, Unreadable
-from .documents import html_to_markdown, word_to_markdown
-from .files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
-from .markdown_metadata import as_markdown, extract_metadata, title_of, without_title
-from .text import (
+from ...notes import Note, Tag
+from .. import SourceError, Unchanged, Unreadable
+from ..documents import html_to_markdown, word_to_markdown
+from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
+from ..markdown_metadata import as_markdown, extract_metadata, title_of, without_title
+from ..text import (
     as_dict,
     as_dicts,
     as_text,

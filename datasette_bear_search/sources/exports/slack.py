@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..markdown import plain_text
-from ..notes import Note, Tag
-from . import SourceError, Unreadable
-from .files import Archive, FileSource, is_zip, open_archive
-from .markdown_metadata import as_markdown
-from .text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
+from ...markdown import plain_text
+from ...notes import Note, Tag
+from .. import SourceError, Unreadable
+from ..files import Archive, FileSource, is_zip, open_archive
+from ..markdown_metadata import as_markdown
+from ..text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
 
 # A longer pause ends a conversation, and so does midnight (UTC).
 PAUSE_SECONDS = 60 * 60

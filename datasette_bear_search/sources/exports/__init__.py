@@ -1,0 +1,1 @@
+"""Sources that are what another program exported: archives, or folders unpacked from them."""
