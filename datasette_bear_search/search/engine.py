@@ -122,7 +122,9 @@ class Pipeline:
             self._request.ranking, state.model, self._cross_encoder
         )
         obstacle = semantic_obstacle(state, self._has_vector_extension)
-        if obstacle is None and state.model and state.has_vectors:
+        # Who doesn't wait has the model loaded for later searches, even by a search by words.
+        is_needed = is_semantic(query) or not wait
+        if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
             if not wait and not embedder.ready:
                 failure = embedder.failure

@@ -287,9 +287,7 @@ def test_a_real_terminal_gets_links_and_marks(bear_search, sidecar_path):
     ],
 )
 def test_the_script_imports_nothing_heavy(index_notes, arguments, avoided):
-    # A model that isn't on this machine may be a plugin's, which Datasette knows.
-    options = [] if "--similar" in arguments else ["--no-semantic"]
-    sidecar_path = index_notes(NOTES, *options)
+    sidecar_path = index_notes(NOTES)
     code = (
         "import runpy, sys; del sys.argv[0]\n"
         "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
