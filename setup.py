@@ -6,8 +6,8 @@ VERSION = "0.1"
 REPOSITORY = "https://github.com/datasette-bear-search/datasette-bear-search"
 DOCUMENTATION = "https://datasette-bear-search.readthedocs.io"
 
-# Many Pythons, those of pyenv and python.org among them, can't load SQLite extensions. pysqlite3 can, and Datasette uses
-# it by itself; these are the machines for which it has wheels.
+# Many Pythons, those of pyenv and python.org among them, can't load SQLite extensions. pysqlite3
+# can, and Datasette uses it by itself; these are the machines for which it has wheels.
 PYSQLITE3 = (
     'pysqlite3>=0.6.1; python_version < "3.15" and ('
     '(platform_system == "Darwin" and platform_machine == "arm64")'
@@ -20,7 +20,8 @@ README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
 README = README.replace("](docs/", f"]({REPOSITORY}/blob/main/docs/")
 
-# What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it that is looked after.
+# What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it
+# that is looked after.
 REDACT = ["bc-detect-secrets>=1.5.52", "python-stdnum>=2"]
 
 setup(

@@ -46,7 +46,7 @@ def main() -> None:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The sample notes in a Datasette; gives the address of the search page."""
+    """Yield the address of a search page for the sample notes."""
     datasette = [sys.executable, "-m", "datasette"]
     subprocess.run([*datasette, "bear-demo", "--no-serve", "--directory", folder], check=True)
     server = subprocess.Popen(

@@ -1,4 +1,7 @@
-"""What the tests share: a model small enough for any test, and the commands as a person runs them."""
+"""What the tests share.
+
+A model small enough for any test, and the commands as a person runs them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ TINY = "test/tiny"
 
 @pytest.fixture(autouse=True)
 def tiny_model(monkeypatch):
-    """Every test gets the tiny model instead of the default one; those of the real model ask for it by name."""
+    """Every test gets the tiny model instead of the default one.
+
+    Those of the real model ask for it by name.
+    """
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     monkeypatch.setattr(registry, "default_model", lambda: TINY)
 
@@ -51,7 +57,10 @@ def no_onnx_exports(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True, scope="session")
 def compiled_templates(tmp_path_factory):
-    """Templates are compiled once, not by each Datasette anew: half of the time of a page's test went there."""
+    """Templates are compiled once, not by each Datasette anew.
+
+    Half of the time of a page's test went there.
+    """
     cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
 
     class Compiled:
@@ -106,7 +115,10 @@ def write(library) -> Callable[..., Path]:
 
 @pytest.fixture
 def bear_index(library, sidecar_path) -> Callable[..., Result]:
-    """Run ``datasette bear-index LIBRARY --sidecar SIDECAR`` with more options; it must end well unless ``fails``."""
+    """Run ``datasette bear-index LIBRARY --sidecar SIDECAR`` with more options.
+
+    It must end well unless ``fails``.
+    """
 
     def run(*options: str, fails: bool = False, path: Path | None = None) -> Result:
         arguments = ["bear-index", str(path or library), "--sidecar", str(sidecar_path), *options]
@@ -123,7 +135,7 @@ def bear_index(library, sidecar_path) -> Callable[..., Result]:
 
 @pytest.fixture(scope="session")
 def indexed_before() -> dict[tuple, Path]:
-    """Folders with libraries and their sidecars, by the notes and options that they were made of."""
+    """Folders with a library and its index, by the notes and options that they were made of."""
     return {}
 
 
@@ -131,9 +143,10 @@ def indexed_before() -> dict[tuple, Path]:
 def index_notes(
     write, bear_index, library, sidecar_path, indexed_before, tmp_path_factory
 ) -> Callable[..., Path]:
-    """Write notes and index them with some options: ``index_notes(notes, *options)``, which is the sidecar's path.
+    """Write notes and index them: ``index_notes(notes, *options)`` gives the index file's path.
 
-    What another test had indexed is copied, so that each has its own; to index it anew took a third of a page's test.
+    What another test had indexed is copied, so that each has its own; to index it anew took a third
+    of a page's test.
     """
 
     def run(notes: Iterable[BearNote], *options: str) -> Path:
@@ -159,6 +172,9 @@ def index_notes(
 
 @pytest.fixture(scope="module")
 def chromium():
-    """A browser. Not for longer: while Playwright is at work, nothing else can have an event loop."""
+    """A browser.
+
+    Not for longer: while Playwright is at work, nothing else can have an event loop.
+    """
     with launched() as browser:
         yield browser

@@ -14,7 +14,7 @@ START = datetime(2020, 9, 13, tzinfo=timezone.utc)
 
 
 def collections() -> list[Path]:
-    """The folders below ``$BEAR_SEARCH_SHARED/eval`` that hold a ``corpus.jsonl``."""
+    """Return the folders below ``$BEAR_SEARCH_SHARED/eval`` that hold a ``corpus.jsonl``."""
     shared = os.environ.get("BEAR_SEARCH_SHARED")
     if not shared:
         raise SystemExit("Set BEAR_SEARCH_SHARED to the folder that has the collections in eval/.")
@@ -29,7 +29,7 @@ def write_collection(collection: Path, library: Path) -> int:
 
 
 def queries(collection: Path) -> list[str]:
-    """The texts of a collection's queries."""
+    """Return the texts of a collection's queries."""
     with open(collection / "queries.jsonl", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in lines]
 

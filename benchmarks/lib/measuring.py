@@ -37,29 +37,29 @@ def timed(
 
 
 def summary(milliseconds: Iterable[float]) -> dict[str, float]:
-    """The median and the 95th percentile."""
+    """Return the median and the 95th percentile."""
     p50, p95 = numpy.percentile(list(milliseconds), [50, 95])
     return {"p50": round(float(p50), 2), "p95": round(float(p95), 2)}
 
 
 def cell(times: dict[str, float]) -> str:
-    """A summary in a table."""
+    """Return a summary in a table."""
     return f"{short(times['p50'])} / {short(times['p95'])}"
 
 
 def short(milliseconds: float) -> str:
-    """A time in a table or a plot."""
+    """Return a time in a table or a plot."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on."""
+    """Return what the numbers depend on."""
     connection = sqlite3.connect(":memory:")
     [sqlite] = connection.execute("select sqlite_version()").fetchone()
     connection.close()
@@ -122,7 +122,7 @@ def write_json(path: Path, measured: Any) -> None:
 
 
 def resident_megabytes(process: int) -> float:
-    """The memory that a process has at the moment."""
+    """Return the memory that a process has at the moment."""
     kilobytes = subprocess.check_output(["ps", "-o", "rss=", "-p", str(process)])
     return int(kilobytes) / 1024
 

@@ -79,7 +79,7 @@ def serving(
     synthetic: Path | None = None,
     python: Path | str = sys.executable,
 ) -> Iterator[Server]:
-    """A Datasette that serves these files.
+    """Return a Datasette that serves these files.
 
     :param synthetic: the folder whose synthetic embedder the server knows
     :param python: the interpreter that has Datasette

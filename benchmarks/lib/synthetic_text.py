@@ -77,7 +77,7 @@ class Words:
 
 @cache
 def real_words() -> Words:
-    """The words of the documents that are there, neighboring documents together as a topic."""
+    """Return the words of the documents that are there, neighbors as a topic."""
     documents = [_words(document) for documents in _collections() for document in documents]
     size = max(1, min(DOCUMENTS_A_TOPIC, len(documents) // TOPICS_AT_LEAST))
     topics = [
@@ -107,7 +107,7 @@ def synthetic_notes(count: int, seed: int = SEED) -> Iterator[Note]:
 
 
 def stem_of(word: str) -> str:
-    """A word as it is counted: without case and marks."""
+    """Return a word as it is counted: without case and marks."""
     return word.strip(",.;:?!").lower()
 
 

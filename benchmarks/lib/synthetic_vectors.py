@@ -89,7 +89,7 @@ class SyntheticEmbedder(Embedder):
 
 
 def register(folder: Path) -> Embedder:
-    """The embedder of the libraries in ``folder``, known to the package by its name."""
+    """Return the embedder of the libraries in ``folder``, known to the package by its name."""
     registry.register(NAME, lambda: SyntheticEmbedder(folder))
     return registry.get_embedder(NAME)
 
@@ -123,7 +123,7 @@ def _row(word: str) -> int:
 
 
 def _directions(topics: int) -> numpy.ndarray:
-    """Unit vectors: of words, of topics, and last the one that all texts have in common."""
+    """Return unit vectors: of words, of topics, and last the one that all texts have in common."""
     randomness = numpy.random.default_rng(SEED)
     strengths = (numpy.arange(DIMENSION) + OFFSET) ** (-FALL / 2)
     rows = randomness.standard_normal((DIRECTIONS + topics + 1, DIMENSION), "float32")

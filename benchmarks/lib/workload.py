@@ -102,7 +102,7 @@ class _Words:
         return frame.format(*self._randomness.sample(words, frame.count("{}")))
 
     def small_filter(self) -> str:
-        """A filter that one note in some hundreds passes."""
+        """Return a filter that one note in some hundreds passes."""
         return self._randomness.choice(
             [f"tag:{self._tag}", f"created:{self._randomness.choice(self._weeks)}"]
         )
@@ -130,7 +130,7 @@ def _telling(words: Sequence[str]) -> list[str]:
 
 
 def _filters(connection: sqlite3.Connection) -> tuple[str, str]:
-    """The day before which half of the notes were made, and a tag that few notes have."""
+    """Return the day before which half of the notes were made, and a tag that few notes have."""
     [middle] = connection.execute(
         "select date(created) from notes order by created "
         "limit 1 offset (select count(*) / 2 from notes)"

@@ -118,7 +118,7 @@ def found_by_us(
 
 
 def plain_rrf(connection: sqlite3.Connection, text: str, vector: bytes) -> list[int]:
-    """What most hybrid searches do."""
+    """Rank as most hybrid searches do."""
     match = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
     words = connection.execute(
         """

@@ -54,13 +54,13 @@ class Call:
 
 
 def title_of(name: str) -> str:
-    """The title of the sample note in the file of that name."""
+    """Return the title of the sample note in the file of that name."""
     text = (NOTES / f"{name}.md").read_text(encoding="utf-8")
     return re.search("^# (.+)$", text, re.MULTILINE)[1]
 
 
 def questions(name: str) -> list[dict[str, str]]:
-    """A set of questions, each with the title of the note that answers it."""
+    """Return a set of questions, each with the title of the note that answers it."""
     lines = Path(__file__).with_name(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [
         {"title": asked.get("title") or title_of(asked["note"]), **asked}
@@ -102,7 +102,7 @@ HEAD = """\
 
 
 def report(name: str, asked: str, calls: list[Call]) -> str:
-    """The numbers as a row of the table."""
+    """Return the numbers as a row of the table."""
     from tokenizers import Tokenizer
 
     folder = model_files.bundled_folder()
@@ -126,7 +126,7 @@ def report(name: str, asked: str, calls: list[Call]) -> str:
 
 
 def missed(asked: str, calls: list[Call]) -> list[str]:
-    """The questions that missed, each with where the right note is."""
+    """Return the questions that missed, each with where the right note is."""
     lines = []
     for call in calls:
         if not call.is_hit:

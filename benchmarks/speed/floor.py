@@ -65,11 +65,11 @@ class Floor:
         self._vectors.close()
 
     def fts5(self, match: str) -> list[int]:
-        """The notes that FTS5 finds best."""
+        """Return the notes that FTS5 finds best."""
         return [rowid for (rowid,) in self._words.execute(_FTS5, [match])]
 
     def vec0(self, vector: bytes, k: int) -> list[int]:
-        """The passages that sqlite-vec finds nearest, comparing all."""
+        """Return the passages that sqlite-vec finds nearest, comparing all."""
         return [rowid for rowid, _ in self._vectors.execute(_VEC0, [vector, k])]
 
     def numpy(self, vector: bytes, k: int) -> numpy.ndarray:
@@ -80,7 +80,7 @@ class Floor:
     def nearest_notes(
         self, vector: bytes, count: int, allowed: Sequence[int] | None = None
     ) -> dict[int, float]:
-        """The nearest notes of those allowed, each with the similarity of its nearest passage."""
+        """Return the nearest of the notes allowed, with their passages' best similarity."""
         similarities = self.matrix @ numpy.frombuffer(vector, "<f4")
         if allowed is not None:
             similarities[~numpy.isin(self.note_ids, numpy.fromiter(allowed, "int64"))] = -2

@@ -122,7 +122,7 @@ def _vectors(vectors: numpy.ndarray, start: int, end: int) -> numpy.ndarray:
 
 
 def measure(path: Path, asked: list[bytes]) -> dict:
-    """The times and the recall; one query after the other, each in every way."""
+    """Return the times and the recall; one query after the other, each in every way."""
     floor = Floor(path)
     times: dict[str, list[float]] = {"ours": [], "vec0_50": [], "vec0_300": [], "numpy": []}
     recalls = []

@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def measure(folder: Path, size: int, count: int, without: list[str]) -> dict[str, Any]:
-    """The numbers of one library, by the way in which it is asked."""
+    """Return the numbers of one library, by the way in which it is asked."""
     path = scaled_sidecar(folder, size).resolve()
     with ExitStack() as opened:
         connection = opened.enter_context(open_sidecar(path))
@@ -117,7 +117,7 @@ def measure(folder: Path, size: int, count: int, without: list[str]) -> dict[str
 
 
 def report(measured: dict[str, Any]) -> str:
-    """The numbers of one library as a table."""
+    """Return the numbers of one library as a table."""
     rows = [
         [
             name,
@@ -133,7 +133,7 @@ def report(measured: dict[str, Any]) -> str:
 
 @contextmanager
 def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
-    """The ways to ask our search."""
+    """Return the ways to ask our search."""
     embedder = register(folder)
     with open_sidecar(path) as connection, serving([path], synthetic=folder) as server:
 
@@ -167,7 +167,7 @@ def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
 
 @contextmanager
 def dogsheep(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
-    """The ways to ask dogsheep-beta."""
+    """Return the ways to ask dogsheep-beta."""
     home = (folder / "dogsheep-beta").resolve()
     python = home / "bin" / "python"
     if not (home / "bin" / "dogsheep-beta").exists():
@@ -196,7 +196,7 @@ def dogsheep(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
 
 @contextmanager
 def qmd(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
-    """The ways to ask QMD."""
+    """Return the ways to ask QMD."""
     home = (folder / "qmd").resolve()
     node = home / "node_modules" / ".bin" / "node"
     if not node.exists():
@@ -230,7 +230,7 @@ def write_markdown(path: Path, folder: Path) -> None:
 
 @contextmanager
 def _worker(command: list[str], *, greets: bool = False) -> Iterator[Way]:
-    """A process that takes a query a line and answers with milliseconds and rows.
+    """Return a process that takes a query a line and answers with milliseconds and rows.
 
     :param greets: whether it says when it is ready
     """

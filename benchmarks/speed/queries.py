@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def measure(collection: Path, folder: Path, count: int) -> list[str]:
-    """The row of one collection."""
+    """Return the row of one collection."""
     library, path = folder / f"{collection.name}.sqlite", folder / f"{collection.name}.db"
     if not library.exists():
         write_collection(collection, library)
@@ -94,7 +94,7 @@ def measure(collection: Path, folder: Path, count: int) -> list[str]:
 def _ask(
     connection: sqlite3.Connection, embedder: Embedder, floor: Floor, text: str
 ) -> dict[str, float]:
-    """What one query takes each way, in milliseconds."""
+    """Return what one query takes each way, in milliseconds."""
     query = plan(connection, parse(text)).query
     all_words = any_of(quoted(word) for word in re.findall(r"\w+", text))
     times = {}

@@ -109,7 +109,7 @@ def main() -> None:
 
 
 def measure(folder: Path, size: int, count: int, http: bool = True) -> dict[str, Any]:
-    """The numbers of one library, by kind of query; without HTTP they are the processor's time."""
+    """Return the numbers of one library by kind of query; without HTTP, processor time."""
     path = scaled_sidecar(folder, size)
     embedder = register(folder)
     floor = Floor(path)
@@ -161,7 +161,7 @@ class Bench:
         self.too_slow = 0  # requests that Datasette's time limit stopped
 
     def ask_everywhere(self, asked: Asked, understood: Query) -> dict[str, float]:
-        """What one query takes each way, in milliseconds, and the recall."""
+        """Return what one query takes each way, in milliseconds, and the recall."""
         # Made, and kept, before anything is measured.
         vector = self._embedder.embed_query(understood.meaning)
         all_words = any_of(quoted(word) for word in asked.text.split() if ":" not in word)
@@ -217,7 +217,7 @@ class Bench:
 
 
 def report(measured: dict[str, Any]) -> str:
-    """The numbers of one library as a table."""
+    """Return the numbers of one library as a table."""
     columns = {name: head for name, head in COLUMNS.items() if name in measured["kinds"][ALL]}
     rows = [
         [

@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def demo_sidecar(folder: Path) -> Path:
-    """The demo library's index with the bundled model, made if it isn't there."""
+    """Return the demo library's index with the bundled model, made if it isn't there."""
     path = folder / "demo.db"
     if not path.exists():
         library = folder / "demo.sqlite"
@@ -228,7 +228,7 @@ def sizes(folder: Path) -> list[dict[str, Any]]:
 
 
 def report(measured: dict[str, Any]) -> str:
-    """The tables."""
+    """Return the tables as text."""
     seconds = measured["seconds"]
     starts = table(["", "seconds"], [[name, f"{value:.2f}"] for name, value in seconds.items()])
     served = table(

@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def measure(folder: Path, kind: str, size: int, checkout: Path) -> dict[str, dict[str, float]]:
-    """What a run in each situation takes, with the package of a checkout."""
+    """Return what a run in each situation takes, with the package of a checkout."""
     library = write_library(folder, kind, size)
     sidecar = folder / "measured.db"
     for leftover in folder.glob("measured.db*"):
@@ -146,7 +146,7 @@ def _index_once(library: str, sidecar: str) -> None:
 
 
 def _peak_megabytes() -> float:
-    """The most memory that this process had at once."""
+    """Return the most memory that this process had at once."""
     status = Path("/proc/self/status")
     if status.exists():  # ru_maxrss counts what the parent had before this program was started
         return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) / 1024
@@ -206,7 +206,7 @@ def _medians(runs: list[dict]) -> dict[str, dict[str, float]]:
 
 
 def write_library(folder: Path, kind: str, size: int) -> Path:
-    """A library of so many notes, made anew from a copy that stays for the next time."""
+    """Return a library of so many notes, made anew from a copy that stays for the next time."""
     pristine = folder / (f"{kind}-{size}.pristine" + (".sqlite" if kind == "bear" else ""))
     library = folder / f"library{pristine.suffix if kind == 'bear' else ''}"
     if not pristine.exists():

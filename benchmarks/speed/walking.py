@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def write_notes(folder: Path, count: int) -> None:
-    """Notes of about 900 bytes; every second one with front matter, every fourth with links."""
+    """Return notes of 900 bytes: half with front matter, a quarter with links."""
     randomness = random.Random(7)
     (folder / ".obsidian").mkdir()
     for number in range(count):

@@ -1,4 +1,4 @@
-"""The SQL functions: ``rrf`` and ``decay`` on every connection, ``embed`` and more on index files."""
+"""SQL functions: ``rrf`` and ``decay`` on every connection, ``embed`` and more on index files."""
 
 from __future__ import annotations
 

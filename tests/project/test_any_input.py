@@ -1,4 +1,7 @@
-"""Any input at all: a little of what tests/stress/fuzz.py does for hours, and the faults that it found."""
+"""Any input at all.
+
+A little of what tests/stress/fuzz.py does for hours, and the faults that it found.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Nothing leaves this machine: indexing, searching, serving and agents with the bundled model, watched and cut off.
+"""Nothing leaves this machine: all commands with the bundled model, watched and cut off.
 
-Watched: an audit hook in every Python process writes down each address that is asked for, and refuses it: it can tell that
-something was tried. Cut off: all of it runs in a network namespace that has nothing but its own loopback, where the machine
-permits one, which native code can't leave either.
+Watched: an audit hook in every Python process writes down each address that is asked for, and
+refuses it, so that whatever was tried is seen. Cut off: all of it runs in a network namespace that
+has nothing but its own loopback, where the machine permits one. Native code can't leave it either.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def lo_up():
         fcntl.ioctl(sock, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 def run(*arguments):
-    done = subprocess.run([sys.executable, "-m", "datasette", *arguments], capture_output=True, text=True)
+    command = [sys.executable, "-m", "datasette", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, (arguments, done.stdout, done.stderr)
     return done.stdout
 
@@ -53,10 +54,11 @@ found = {}
 run("bear-index", library, "--sidecar", sidecar)
 answer = json.loads(run("bear-search", query, "--json", "--redact", "--sidecar", sidecar))
 found["bear-search"] = answer["rows"][0]["title"], answer["query"]["legs"]
-subprocess.run([sys.executable, "-m", "datasette", "bear-doctor", "--sidecar", sidecar], capture_output=True)
+datasette = [sys.executable, "-u", "-m", "datasette"]
+subprocess.run([*datasette, "bear-doctor", "--sidecar", sidecar], capture_output=True)
 
 with subprocess.Popen(
-    [sys.executable, "-u", "-m", "datasette", "bear-serve", "--no-open", "--port", "0", "--sidecar", sidecar],
+    [*datasette, "bear-serve", "--no-open", "--port", "0", "--sidecar", sidecar],
     stdout=subprocess.PIPE, text=True,
 ) as server:
     try:
@@ -74,7 +76,8 @@ with subprocess.Popen(
 async def agent():
     from mcp import Client, StdioServerParameters
     async with Client(StdioServerParameters(
-        command=sys.executable, args=["-m", "datasette", "bear-mcp", "--sidecar", sidecar], env=dict(os.environ),
+        command=sys.executable, args=["-m", "datasette", "bear-mcp", "--sidecar", sidecar],
+        env=dict(os.environ),
     )) as client:
         result = await client.call_tool("search_notes", {"query": query})
         await client.call_tool("get_notes", {"ids": [1]})
@@ -88,7 +91,10 @@ print(json.dumps(found))
 
 @pytest.fixture
 def watched(tmp_path) -> dict[str, str]:
-    """An environment in which every Python process is watched, without anything that was downloaded before."""
+    """An environment in which every Python process is watched.
+
+    Without anything that was downloaded before.
+    """
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -121,7 +127,10 @@ def rainy_library(write) -> Path:
 
 
 def cut_off() -> list[str]:
-    """How to run a program without any network, in a way that this machine permits; empty if it permits none."""
+    """How to run a program without any network, in a way that this machine permits.
+
+    Empty if it permits none.
+    """
     unshare = shutil.which("unshare")
     for options in ("-n", "-rn"):
         command = [unshare, options]

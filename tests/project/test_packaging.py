@@ -46,7 +46,10 @@ def files(source) -> set[str]:
 
 def build(source: Path, kind: str, folder: Path) -> Path:
     """Made by the backend itself: pip would fetch setuptools anew each time."""
-    script = f"import sys; from setuptools.build_meta import build_{kind}; print(build_{kind}(sys.argv[1]))"
+    script = (
+        f"import sys; from setuptools.build_meta import build_{kind}; "
+        f"print(build_{kind}(sys.argv[1]))"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", script, str(folder)], cwd=source, capture_output=True, text=True
     )

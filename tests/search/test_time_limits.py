@@ -1,4 +1,7 @@
-"""A search may work for so long; that the machine is busy with others is no reason to refuse an answer."""
+"""A search may work for so long.
+
+That the machine is busy with others is no reason to refuse an answer.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ import pytest
 
 from datasette_bear_search.sqlite import sqlite3, time_limit
 
-ENDLESS = "with recursive numbers(n) as (select 1 union all select n + 1 from numbers) select count(*) from numbers"
+ENDLESS = """
+with recursive numbers(n) as (select 1 union all select n + 1 from numbers)
+select count(*) from numbers
+"""
 
 
 @pytest.fixture
@@ -30,7 +36,10 @@ def test_a_statement_that_works_for_too_long_is_interrupted(connection, millisec
 
 
 def test_a_statement_that_waits_for_others_is_not(connection):
-    steps = "with recursive numbers(n) as (select 1 union all select n + 1 from numbers limit 5000) select max(n) from numbers"
+    steps = """
+    with recursive numbers(n) as (select 1 union all select n + 1 from numbers limit 5000)
+    select max(n) from numbers
+    """
     with time_limit(connection, 100):
         connection.execute("select wait(0.3)")
         assert connection.execute(steps).fetchone() == (5000,)

@@ -14,7 +14,8 @@ import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
 
-# The command, in a process of its own in which the tiny model is registered, as the tests' own process has it.
+# The command, in a process of its own in which the tiny model is registered, as the tests' own
+# process has it.
 _BEAR_MCP = """
 import sys
 from datasette.cli import cli

@@ -1,4 +1,7 @@
-"""What the tests of Datasette's own pages share: the same question to either version of Datasette."""
+"""What the tests of Datasette's own pages share.
+
+The same question to either version of Datasette.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ def other_database(path) -> str:
         db.execute("create table notes (id integer primary key, title, tags, url, body, modified)")
         db.execute("create table tags (id integer primary key, name)")
         db.execute(
-            "insert into notes values (1, 'Roof elsewhere', '[\"a\"]', 'bear://x', ?, '2024-01-01')",
+            "insert into notes values (1, 'Roof elsewhere', '[\"a\"]', 'bear://x', ?, "
+            "'2024-01-01')",
             ["long " * 1000],
         )
         db.execute("insert into tags values (1, 'elsewhere')")

@@ -1,4 +1,7 @@
-"""Texts whose markup costs a parser much more than their length, as logs, broken exports and attackers have them."""
+"""Texts whose markup costs a parser much more than their length.
+
+As logs, broken exports and attackers have them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Secrets that were never anybody's: put together here, so that no scanner of repositories takes them for real ones."""
+"""Secrets that were never anybody's.
+
+Put together here, so that no scanner of repositories takes them for real ones.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +37,28 @@ SECRETS: dict[str, tuple[str, str, str]] = {
     "GitHub, classic": ("", "gh" + "p_" + drawn(36), ""),
     "GitHub, fine-grained": ("", "github" + "_pat_" + drawn(22) + "_" + drawn(59), ""),
     "GitLab": ("", "gl" + "pat-" + drawn(20), ""),
-    "Slack, bot": ("", f"xo{''}xb-{drawn(12, '123456789')}-{drawn(12, '123456789')}-{drawn(24)}", ""),
-    "Slack, app": ("", "xa" + f"pp-1-A{drawn(10, _UPPER)}-{drawn(13, '1234567')}-{drawn(64, _HEX)}", ""),
+    "Slack, bot": (
+        "",
+        f"xo{''}xb-{drawn(12, '123456789')}-{drawn(12, '123456789')}-{drawn(24)}",
+        "",
+    ),
+    "Slack, app": (
+        "",
+        "xa" + f"pp-1-A{drawn(10, _UPPER)}-{drawn(13, '1234567')}-{drawn(64, _HEX)}",
+        "",
+    ),
     "Slack, hook": (
         "",
-        "https://hooks." + f"slack.com/services/T{drawn(8, _UPPER)}/B{drawn(10, _UPPER)}/{drawn(24)}",
+        "https://hooks."
+        + f"slack.com/services/T{drawn(8, _UPPER)}/B{drawn(10, _UPPER)}/{drawn(24)}",
         "",
     ),
     "Stripe": ("", "sk" + "_live_" + drawn(24), ""),
     "Stripe, for tests": ("", "rk" + "_test_51" + drawn(97), ""),
     "JSON web token": (
         "",
-        f"{_base64({'alg': 'HS256', 'typ': 'JWT'})}.{_base64({'sub': '17', 'name': 'Ada'})}.{drawn(43)}",
+        f"{_base64({'alg': 'HS256', 'typ': 'JWT'})}"
+        f".{_base64({'sub': '17', 'name': 'Ada'})}.{drawn(43)}",
         "",
     ),
     "Google API": ("", "AI" + "za" + drawn(35), ""),

@@ -1,4 +1,7 @@
-"""A model that takes its time, so that a command can be stopped at its work. Importing this registers it as ``slow``."""
+"""A model that takes its time, so that a command can be stopped at its work.
+
+Importing this registers it as ``slow``.
+"""
 
 import time
 

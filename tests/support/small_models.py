@@ -1,4 +1,7 @@
-"""Models of sentence-transformers that are made in a second: of random weights, but loaded and run like real ones."""
+"""Models of sentence-transformers that are made in a second.
+
+Of random weights, but loaded and run like real ones.
+"""
 
 from __future__ import annotations
 

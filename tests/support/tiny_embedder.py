@@ -1,4 +1,5 @@
-"""A model small enough for any test: texts that share words, or parts of words, are near each other.
+"""A model small enough for any test: texts that share words, or parts of words, are near each
+other.
 
 For the plumbing only. What it finds says nothing about how well a real model searches.
 """

@@ -1,4 +1,7 @@
-"""An index in which everything that people can name or write is an attack: titles, tags, text in images, sources, addresses."""
+"""An index in which everything that people can name or write is an attack.
+
+Titles, tags, text in images, sources, addresses.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,18 @@ from datasette_bear_search.sqlite import sqlite3
 from tests.support.tiny_embedder import TinyEmbedder
 from tests.support.unsafe_markdown import PAYLOADS, TARGETS
 
-# Beside those in unsafe_markdown.py, of which most are meant for a Markdown parser: what escapes from sanitizers by being read
-# twice, from attributes, from JSON inside of pages and from templates; and marks that our own highlights are made of.
+# Beside those in unsafe_markdown.py, of which most are meant for a Markdown parser: what escapes
+# from sanitizers by being read twice, from attributes, from JSON inside of pages and from
+# templates; and marks that our own
+# highlights are made of.
 MORE_PAYLOADS = (
-    "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=window.pwned=1&gt;\">",
+    "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 "
+    "onerror=window.pwned=1&gt;\">",
     "<form><math><mtext></form><form><mglyph><style></math><img src onerror=window.pwned=1>",
     "<svg></p><style><a id=\"</style><img src=1 onerror=window.pwned=1>\">",
     "<noscript><noscript></noscript><img src=x onerror=window.pwned=1></noscript>",
-    "<select><template><style><!--</style><a rel=\"--></style></template></select><img src onerror=window.pwned=1>\">",
+    "<select><template><style><!--</style><a rel=\"--></style></template></select><img src "
+    "onerror=window.pwned=1>\">",
     "<xmp><p title=\"</xmp><img src onerror=window.pwned=1>\">",
     "<svg><animate onbegin=window.pwned=1 attributeName=x dur=1s>",
     "<a id=x tabindex=1 onfocus=window.pwned=1></a>",
@@ -31,33 +38,45 @@ MORE_PAYLOADS = (
     "</title></textarea></style></template></noscript><script>window.pwned=1</script>",
     "\\u003cscript\\u003ewindow.pwned=1\\u003c/script\\u003e",
     "{{7*7}}{{config}}{% include 'base.html' %}${7*7}#{7*7}<%= 7*7 %>",
-    "`-window.pwned=1-`", "';window.pwned=1//", "\";window.pwned=1//", "--><script>window.pwned=1</script>",
+    "`-window.pwned=1-`", "';window.pwned=1//", "\";window.pwned=1//",
+    "--><script>window.pwned=1</script>",
     "\x02<img src=x onerror=window.pwned=1>", "\x03\x02\x03window\x02", "\x02" * 5 + "window",
     "a\u202e<script>window.pwned=1</script>\u202c", "\ufeff<script>window.pwned=1</script>",
-    "<\x00script>window.pwned=1</script>", "<img\x0csrc=x\x0conerror=window.pwned=1>", "<img\xa0src=x onerror=window.pwned=1>",
+    "<\x00script>window.pwned=1</script>", "<img\x0csrc=x\x0conerror=window.pwned=1>",
+    "<img\xa0src=x onerror=window.pwned=1>",
     "\uff1cscript\uff1ewindow.pwned=1", "+ADw-script+AD4-window.pwned=1+ADw-/script+AD4-",
-    "javascript:window.pwned=1//http://x", "&quot; onmouseover=&quot;window.pwned=1", "&amp;lt;script&amp;gt;",
+    "javascript:window.pwned=1//http://x", "&quot; onmouseover=&quot;window.pwned=1",
+    "&amp;lt;script&amp;gt;",
 )  # fmt: skip
 
 ALL_PAYLOADS = (*PAYLOADS, *MORE_PAYLOADS)
 
-ADDRESSES = (*TARGETS, "javascript&#58;window.pwned=1", " javascript:window.pwned=1", "\x01javascript:window.pwned=1",
-             "java\nscript:window.pwned=1", "ｊavascript:window.pwned=1", "data:,x", "https://x.example/\"><script>")  # fmt: skip
+ADDRESSES = (
+    *TARGETS, "javascript&#58;window.pwned=1", " javascript:window.pwned=1",
+    "\x01javascript:window.pwned=1", "java\nscript:window.pwned=1", "ｊavascript:window.pwned=1",
+    "data:,x", "https://x.example/\"><script>",
+)  # fmt: skip
 
 TINY = "test/tiny"
 
 
 def unsafe_index(folder: Path) -> Path:
-    """Write the index: a note for each payload, which stands in all that is its own, and one for each address."""
+    """Write the index.
+
+    A note for each payload, which stands in all that is its own, and one for each address.
+    """
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     rows = []
     for number, payload in enumerate(ALL_PAYLOADS):
         other = ALL_PAYLOADS[(number + 1) % len(ALL_PAYLOADS)].replace("\n", " ")
         body = (
-            f"window {payload} text\n\n## {payload}\n\n- [ ] {payload}\n\n[[{other}]] [[{payload}|{payload}]] "
-            f"[a]({payload}) ![{payload}]({payload}) `{payload}`\n\n| {payload} | b |\n|---|---|\n| {payload} | x |\n"
+            f"window {payload} text\n\n## {payload}\n\n- [ ] {payload}\n\n[[{other}]] "
+            f"[[{payload}|{payload}]] "
+            f"[a]({payload}) ![{payload}]({payload}) `{payload}`\n\n| {payload} | b "
+            f"|\n|---|---|\n| {payload} | x |\n"
         )
-        rows.append((f"{number}/{payload}", payload, body, json.dumps([payload, f"a/{payload}"]), payload))  # fmt: skip
+        rows.append((f"{number}/{payload}", payload, body, json.dumps([payload, f"a/{payload}"]),
+        payload))  # fmt: skip
     for number, address in enumerate(ADDRESSES):
         rows.append((f"address {number}", f"window {number}", f"[window]({address})", "[]", ""))
     with closing(sqlite3.connect(folder / "own.db")) as db, db:
@@ -85,12 +104,14 @@ def unsafe_index(folder: Path) -> Path:
 
 
 _NEVER = frozenset(
-    "iframe object embed applet base frame frameset math template noscript marquee video audio".split()
+    "iframe object embed applet base frame frameset math template noscript marquee video "
+    "audio".split()
 )
 _ADDRESSES = frozenset(
     "href src action formaction xlink:href data poster background srcset cite longdesc ping".split()
 )
-_RUN = ("javascript:", "data:", "vbscript:", "blob:", "filesystem:", "view-source:", "about:")  # fmt: skip
+_RUN = ("javascript:", "data:", "vbscript:", "blob:", "filesystem:", "view-source:",
+"about:")  # fmt: skip
 
 
 class _Page(HTMLParser):
@@ -135,7 +156,10 @@ class _Page(HTMLParser):
 
 
 def harmful_parts(html: str) -> list[str]:
-    """What in a whole page isn't harmless; Datasette's own scripts, and what its 1.0 has on buttons, don't count."""
+    """What in a whole page isn't harmless.
+
+    Datasette's own scripts, and what its 1.0 has on buttons, don't count.
+    """
     page = _Page()
     page.feed(html)
     page.close()

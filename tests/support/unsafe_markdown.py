@@ -1,4 +1,7 @@
-"""What people might paste into a note, or be sent, to have a page run something; and how to tell that nothing would."""
+"""What people might paste into a note, or be sent, to have a page run something.
+
+And how to tell that nothing would.
+"""
 
 from __future__ import annotations
 
@@ -149,11 +152,13 @@ def unsafe_notes() -> list[str]:
 
 
 _ELEMENTS = set(
-    "a article blockquote br code details div em h1 h2 h3 h4 h5 h6 hr input li main mark nav ol p pre s section "
+    "a article blockquote br code details div em h1 h2 h3 h4 h5 h6 hr input li main mark nav "
+    "ol p pre s section "
     "span strong summary sup table tbody td th thead time tr u ul".split()
 )
 _ATTRIBUTES = set(
-    "aria-hidden aria-label checked class datetime dir disabled href id open rel role start tabindex title type".split()
+    "aria-hidden aria-label checked class datetime dir disabled href id open rel role start "
+    "tabindex title type".split()
 )
 _SCHEMES = ("http:", "https:", "mailto:", "tel:", "bear:", "obsidian:")
 

@@ -1,4 +1,7 @@
-"""The index in Datasette's own pages: menus, cells, the order of rows, what is hidden. On both of its versions."""
+"""The index in Datasette's own pages: menus, cells, the order of rows, what is hidden.
+
+On both of its versions.
+"""
 
 import json
 import re
@@ -26,7 +29,8 @@ SQL = "/notes/-/query?sql=" if IS_1_0 else "/notes?sql="
 LONG = "Shingles, tar;\n" * 10_000
 NOTES = [
     BearNote(f"# Cabin roof\n#cabin/repairs\n\n{LONG}", tags=("cabin/repairs",), created=day(1)),
-    BearNote("# Soup\n#recipes\n\nRed lentils. See [[Cabin roof]].", tags=("recipes",), created=day(3)),
+    BearNote("# Soup\n#recipes\n\nRed lentils. See [[Cabin roof]].", tags=("recipes",),
+             created=day(3)),
     BearNote("# <b>Bold</b>\n#a&b\n\n<script>alert(1)</script>", tags=("a&b",), created=day(2)),
 ]  # fmt: skip
 
@@ -282,7 +286,8 @@ async def test_the_configuration_that_was_given_stays_as_it_is(path):
 @pytest.mark.parametrize(
     "place",
     [
-        "/notes", "/notes/notes", "/notes/notes/1", "/notes/tags", "/notes/tags/1", "/notes/passages/1",
+        "/notes", "/notes/notes", "/notes/notes/1", "/notes/tags", "/notes/tags/1",
+        "/notes/passages/1",
         "/notes/bear_search?q=roof", "/notes/bear_similar?id=1",
     ],
 )  # fmt: skip
@@ -325,7 +330,8 @@ async def test_a_broken_index_does_not_keep_datasette_from_starting(path, tmp_pa
 
 
 async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
-    # Datasette itself can't show it, and before 1.0 shows nothing else then: so this asks the hooks.
+    # Datasette itself can't show it, and before 1.0 shows nothing else then: so this asks the
+    # hooks.
     file = tmp_path / "notes.db"
     file.write_bytes(b"no database" * 1000)
     datasette = Datasette([])

@@ -1,4 +1,7 @@
-"""``datasette bear-serve`` answers only under its own names: another site's name that leads here is none (DNS rebinding)."""
+"""``datasette bear-serve`` answers only under its own names.
+
+Another site's name that leads here is none (DNS rebinding).
+"""
 
 from __future__ import annotations
 

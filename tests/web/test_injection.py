@@ -1,4 +1,7 @@
-"""SQL in every parameter of every address: answered as what it is, text. Everything here runs on both Datasettes."""
+"""SQL in every parameter of every address: answered as what it is, text.
+
+Everything here runs on both Datasettes.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,18 @@ from tests.support.tiny_embedder import TinyEmbedder
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
 PAYLOADS = (
-    "'", '"', "`", "\\", ";", "--", "/*", "')", "'))--", "%", "%27", "_", "\0", "x\0'; drop table notes;--",
-    "' or '1'='1", "' or 1=1--", "1 or 1=1", "1; drop table notes", "'; drop table notes; --", "1) or (1=1",
-    "') union select sql from sqlite_master--", "' union select load_extension('x')--", ":q", "?", "?1", "@x", "$x", "::q",
-    "' || (select body from notes) || '", "1 and randomblob(1000000000)", "x' collate nocase--", "{}", "%s", "{0}",
-    '" OR "1"="1', '"a" NEAR("b"', "title:x", "{title body}: x", "^x", "x*", "notes_fts", "* OR rank", "a AND", "NEAR(",
-    "(" * 200, '"' * 201, "NOT " * 100, "9" * 400, "-1", "1e309", "0x10", "‮", "\\u0000", "\ud83d", "[1,2]", '{"$ne": 1}',
+    "'", '"', "`", "\\", ";", "--", "/*", "')", "'))--", "%", "%27", "_", "\0",
+    "x\0'; drop table notes;--",
+    "' or '1'='1", "' or 1=1--", "1 or 1=1", "1; drop table notes", "'; drop table notes; --",
+    "1) or (1=1",
+    "') union select sql from sqlite_master--", "' union select load_extension('x')--", ":q", "?",
+    "?1", "@x", "$x", "::q",
+    "' || (select body from notes) || '", "1 and randomblob(1000000000)", "x' collate nocase--",
+    "{}", "%s", "{0}",
+    '" OR "1"="1', '"a" NEAR("b"', "title:x", "{title body}: x", "^x", "x*", "notes_fts",
+    "* OR rank", "a AND", "NEAR(",
+    "(" * 200, '"' * 201, "NOT " * 100, "9" * 400, "-1", "1e309", "0x10", "‮", "\\u0000", "\ud83d",
+    "[1,2]", '{"$ne": 1}',
 )  # fmt: skip
 
 # What the text of the box may hold, too: each operator with each payload as its value.
@@ -42,11 +51,16 @@ READERS = (
 
 
 def read_parameters() -> set[str]:
-    """The names of all parameters that our pages read, taken from their code: a new one is tried, too."""
+    """The names of all parameters that our pages read, taken from their code.
+
+    A new one is tried, too.
+    """
     names = {*links.FILTERS, *search_page.FIELDS, *links.OF_ONE_LIST}
     for module in READERS:
         for call in ast.walk(ast.parse(inspect.getsource(module))):
-            if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Attribute, ast.Name)):  # fmt: skip
+            if not isinstance(call, ast.Call):
+                continue
+            if not isinstance(call.func, (ast.Attribute, ast.Name)):
                 continue
             source = ast.unparse(call.func)
             texts = [
@@ -92,7 +106,8 @@ def contents(path: Path) -> str:
 
 async def test_the_parameters_are_found_in_the_code():
     assert read_parameters() >= {
-        "q", "mode", "tag", "source", "has", "pinned", "created_after", "modified_before", "sort", "fusion", "rerank",
+        "q", "mode", "tag", "source", "has", "pinned", "created_after", "modified_before", "sort",
+        "fusion", "rerank",
         "balance", "recency", "correct", "_size", "_next", "_facets", "passage", "cursor",
     }  # fmt: skip
 
@@ -154,7 +169,8 @@ async def test_sql_in_what_agents_ask_is_text(index):
             response = await datasette.client.post(
                 "/-/bear-search/mcp",
                 content=json.dumps(message),
-                headers={"accept": "application/json, text/event-stream", "content-type": "application/json", "host": "localhost"},
+                headers={"accept": "application/json, text/event-stream",
+                "content-type": "application/json", "host": "localhost"},
             )  # fmt: skip
             # A half of a pair isn't even JSON.
             expected = 400 if payload == "\ud83d" else 200

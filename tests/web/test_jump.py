@@ -1,4 +1,7 @@
-"""Notes in Datasette 1.0's jump menu: found by their titles, and never in the way of what else is in the menu."""
+"""Notes in Datasette 1.0's jump menu.
+
+Found by their titles, and never in the way of what else is in the menu.
+"""
 
 import json
 import time
@@ -158,7 +161,8 @@ async def test_a_sidecar_of_another_shape_does_not_break_the_menu(
     await matches(datasette, "roof")
 
 
-# In these states Datasette can't answer itself for the rest of the menu: so they ask the hook alone.
+# In these states Datasette can't answer itself for the rest of the menu: so they ask the hook
+# alone.
 
 
 async def items(datasette, typed) -> list[str]:

@@ -1,4 +1,7 @@
-"""How the search page looks and whom it serves, in Debian's Chromium: axe-core, narrow windows, print, no JavaScript."""
+"""How the search page looks and whom it serves, in Debian's Chromium.
+
+Axe-core, narrow windows, print, no JavaScript.
+"""
 
 from __future__ import annotations
 

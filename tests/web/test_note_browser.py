@@ -1,4 +1,7 @@
-"""Reading a note in Debian's Chromium: nothing in it runs, and the passage that was found is in view."""
+"""Reading a note in Debian's Chromium.
+
+Nothing in it runs, and the passage that was found is in view.
+"""
 
 from __future__ import annotations
 

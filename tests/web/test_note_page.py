@@ -1,4 +1,7 @@
-"""Reading a note: the page and its JSON, through Datasette. Everything here runs on both of its versions."""
+"""Reading a note: the page and its JSON, through Datasette.
+
+Everything here runs on both of its versions.
+"""
 
 import re
 from html import unescape
@@ -16,8 +19,10 @@ from tests.support.unsafe_markdown import executable_parts, unsafe_notes
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
 ROOF = BearNote(
-    "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove, see [[Stove]] and [[Lost|gone]].\n\n"
-    "## Plan for May\n\nReplace the flashing, then the leaking panel.\n- [ ] ask Hollis\n\n### Sheets\n\nTwelve.",
+    "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove, see [[Stove]] and "
+    "[[Lost|gone]].\n\n"
+    "## Plan for May\n\nReplace the flashing, then the leaking panel.\n- [ ] ask Hollis\n\n### "
+    "Sheets\n\nTwelve.",
     tags=("cabin/repairs",),
     created=day(1),
     modified=day(2),
@@ -129,8 +134,10 @@ async def test_the_json_has_the_whole_note(serve, path, ask):
     note = data["note"]
     stove = {"id": ask("select id from notes where title = 'Stove'"), "title": "Stove"}
     assert set(note) == {
-        "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned", "archived", "trashed",
-        "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "body", "attachments", "passages",
+        "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned",
+        "archived", "trashed",
+        "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "body",
+        "attachments", "passages",
         "links", "backlinks", "outline",
     }  # fmt: skip
     assert note["tags"] == ["cabin", "cabin/repairs"]

@@ -26,14 +26,19 @@ pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
 NOTES = [
     BearNote(
-        "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.\n\n## Plan for May\n\nReplace the flashing.",
+        "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.\n\n## Plan for "
+        "May\n\nReplace the flashing.",
         tags=("cabin/repairs",),
         created=day(1),
     ),
-    BearNote("# Lentil soup\n#recipes\n\nRed lentils, carrots, cumin.", tags=("recipes",), created=day(2)),
-    BearNote("# Roof of the church\n\nA drawing of the roof in Évora.", created=day(3), pinned=True),
-    BearNote("# Old plans\n\nA roof garden, never built.\n- [ ] ask", archived=True, created=day(4)),
-    BearNote("# Receipts\n\n![](scan.png)", files=(BearFile("scan.png", ocr="plumber invoice"),), created=day(5)),
+    BearNote("# Lentil soup\n#recipes\n\nRed lentils, carrots, cumin.", tags=("recipes",),
+             created=day(2)),
+    BearNote("# Roof of the church\n\nA drawing of the roof in Évora.", created=day(3),
+             pinned=True),
+    BearNote("# Old plans\n\nA roof garden, never built.\n- [ ] ask", archived=True,
+             created=day(4)),
+    BearNote("# Receipts\n\n![](scan.png)", files=(BearFile("scan.png", ocr="plumber invoice"),),
+             created=day(5)),
     BearNote("# Bank codes", encrypted=True, created=day(6)),
 ]  # fmt: skip
 
@@ -139,7 +144,8 @@ async def test_words_and_filters_find(datasette):
 
 
 async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, sidecar_path):
-    # Were they applied afterwards, the nearest passages of all would leave no place for the one with the tag.
+    # Were they applied afterwards, the nearest passages of all would leave no place for the one
+    # with the tag.
     near = [
         BearNote(f"# Roof {number}\n\nThe roof leaks.") for number in range(legs.NEAREST_PASSAGES)
     ]
@@ -233,9 +239,12 @@ async def test_a_parameter_that_is_not_valid_is_a_400(datasette):
 
 
 STRANGE = [
-    "", " ", '"', '""', "'", "\\", "*", "AND", "NOT", "a AND", "NEAR(", "NEAR(a b, 3)", "(", "a OR (", "title:", "title:roof",
-    "-roof", "^roof", "{title body}: roof", "roof*", "*roof", "\x00", "\x07roof", "%", "_", "🏠", "שלום עולם", "屋根", "C++",
-    "' or 1=1 --", "<script>alert(1)</script>", "x" * 10_000, "roof " * 2_000, "\U0001f9d1\u200d\U0001f33e", "\ufeff",
+    "", " ", '"', '""', "'", "\\", "*", "AND", "NOT", "a AND", "NEAR(", "NEAR(a b, 3)", "(",
+    "a OR (", "title:", "title:roof",
+    "-roof", "^roof", "{title body}: roof", "roof*", "*roof", "\x00", "\x07roof", "%", "_", "🏠",
+    "שלום עולם", "屋根", "C++",
+    "' or 1=1 --", "<script>alert(1)</script>", "x" * 10_000, "roof " * 2_000,
+    "\U0001f9d1\u200d\U0001f33e", "\ufeff",
 ]  # fmt: skip
 
 
@@ -293,7 +302,8 @@ async def test_the_page_shows_what_was_found_and_why(datasette):
 async def test_titles_and_snippets_are_escaped(write, bear_index, sidecar_path):
     write(
         BearNote(
-            "# <img src=x onerror=alert(1)>\n#<b>tag\n\nroof <script>alert(1)</script> & more\n\n## <i>sub</i>\n\nx",
+            "# <img src=x onerror=alert(1)>\n#<b>tag\n\nroof <script>alert(1)</script> & "
+            "more\n\n## <i>sub</i>\n\nx",
             tags=("<b>tag",),
         )
     )

@@ -1,4 +1,7 @@
-"""Who sees notes: every address of ours, in every format, for everybody. Everything here runs on both Datasettes."""
+"""Who sees notes: every address of ours, in every format, for everybody.
+
+Everything here runs on both Datasettes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ from tests.support.tiny_embedder import TinyEmbedder
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
 SECRET = "zanzibar"
-NOTE = BearNote(f"# Plan {SECRET}\n#{SECRET}tag\n\nTo {SECRET} in May. [[Roof]]", tags=(f"{SECRET}tag",))  # fmt: skip
+NOTE = BearNote(f"# Plan {SECRET}\n#{SECRET}tag\n\nTo {SECRET} in May. [[Roof]]",
+tags=(f"{SECRET}tag",))  # fmt: skip
 OWNER = "owner"
 
 LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -91,7 +95,8 @@ ELSEWHERE = (
     *([Row("/-/jump.json?q=" + SECRET)] if IS_1_0 else []),
 )  # fmt: skip
 
-# What those get who may not see the notes; where Datasette leaves out what they may not see, it answers all the same.
+# What those get who may not see the notes; where Datasette leaves out what they may not see, it
+# answers all the same.
 LEFT_OUT = {"/-/jump.json?q=" + SECRET: 200}
 
 
@@ -108,7 +113,10 @@ def index(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def served(index, tmp_path):
-    """A Datasette whose owner alone may see the notes, with everything that is off by default turned on."""
+    """A Datasette whose owner alone may see the notes.
+
+    With everything that is off by default turned on.
+    """
     shutil.copy(index, tmp_path / "notes.db")
     return configured(
         [tmp_path / "notes.db"],

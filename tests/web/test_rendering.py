@@ -57,7 +57,8 @@ def test_text_is_shown_as_it_was_meant(body, expected):
     [
         ("#cabin", '<a class="bear-tag" href="/s?tag=cabin">#cabin</a>'),
         ("#CABIN, then", '<a class="bear-tag" href="/s?tag=cabin">#CABIN</a>, then'),
-        ("in #two words# here", 'in <a class="bear-tag" href="/s?tag=two+words">#two words#</a> here'),
+        ("in #two words# here",
+        'in <a class="bear-tag" href="/s?tag=two+words">#two words#</a> here'),
         ("#cabin #work/2024.", '<a class="bear-tag" href="/s?tag=cabin">#cabin</a> '
                                '<a class="bear-tag" href="/s?tag=work">#work/2024</a>.'),
         ("#other and issue#cabin and `#cabin`", "#other and issue#cabin and <code>#cabin</code>"),
@@ -79,7 +80,8 @@ def test_the_notes_own_tags_lead_to_the_search_for_them(body, expected):
         ("![[Roof]]", '<a href="/note/1">Roof</a>'),
         ("[[/Plan for May]]", '<a href="#h-plan-for-may">Plan for May</a>'),
         ("[the deck](plans/Deck.md)", '<a href="/note/2">the deck</a>'),
-        ("[[Gone]]", '<span class="bear-missing" title="No note in the index has this title">Gone</span>'),
+        ("[[Gone]]",
+        '<span class="bear-missing" title="No note in the index has this title">Gone</span>'),
         ("`[[Roof]]`", "<code>[[Roof]]</code>"),
         ("[[]] [[a", "[[]] [[a"),
     ],
@@ -131,15 +133,21 @@ def test_links_may_have_the_scheme_of_the_notes_own_address():
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("![](IMG%202041.jpg)<!-- {\"width\":420} -->", '<span class="bear-file">IMG 2041.jpg</span>'),
+        ("![](IMG%202041.jpg)<!-- {\"width\":420} -->", '<span class="bear-file">IMG '
+        '2041.jpg</span>'),
         ("![the roof](roof.png)", '<span class="bear-file">the roof (roof.png)</span>'),
         ("[image:2F0C/roof.png]", '<span class="bear-file">roof.png</span>'),
         ("[file:2F0C/plan.pdf]", '<span class="bear-file">plan.pdf</span>'),
-        ("[plan.pdf](plan.pdf)<!-- {\"embed\":\"true\"} -->", '<span class="bear-file">plan.pdf</span>'),
-        ("![](data:image/png;base64,AAAA)", '<span class="bear-file">image inside of the note</span>'),
-        ("![](https://x.example/a.png)", '<a class="bear-image" href="https://x.example/a.png">image from x.example</a>'),
-        ("![sun](https://x.example/a.png)", '<a class="bear-image" href="https://x.example/a.png">sun (image from x.example)</a>'),
-        ("[![](https://x.example/a.png)](https://y.example)", '<a href="https://y.example">image from x.example</a>'),
+        ("[plan.pdf](plan.pdf)<!-- {\"embed\":\"true\"} -->",
+        '<span class="bear-file">plan.pdf</span>'),
+        ("![](data:image/png;base64,AAAA)",
+        '<span class="bear-file">image inside of the note</span>'),
+        ("![](https://x.example/a.png)",
+        '<a class="bear-image" href="https://x.example/a.png">image from x.example</a>'),
+        ("![sun](https://x.example/a.png)",
+        '<a class="bear-image" href="https://x.example/a.png">sun (image from x.example)</a>'),
+        ("[![](https://x.example/a.png)](https://y.example)",
+        '<a href="https://y.example">image from x.example</a>'),
     ],
 )  # fmt: skip
 def test_images_and_files_are_named_and_never_loaded(body, expected):
@@ -177,7 +185,10 @@ def test_each_block_has_a_direction_of_its_own():
 
 
 def test_the_outline_has_each_heading_with_its_line_and_place_on_the_page():
-    body = "intro\n\n## Plan **for** May\ntext\n\n### [[Roof|The roof]]\n\n## Plan for May\n\n## 計画\n\n## !"
+    body = (
+        "intro\n\n## Plan **for** May\ntext\n\n### [[Roof|The roof]]\n\n"
+        "## Plan for May\n\n## 計画\n\n## !"
+    )
     rendered = render(body, REFERENCES)
     assert [(h.level, h.text, h.line, h.anchor) for h in rendered.outline] == [
         (2, "Plan for May", 3, "h-plan-for-may"),
@@ -255,8 +266,9 @@ Last."""
         ("- [ ]", "quoted", ["eggs", "quoted"]),
         ("| 3", "code", ["3 4", "code"]),
         ("Last.", "Last.", ["Last."]),
-        ("First.", "Last.", ["First.", "Plan for May", "Second, which is on two lines.", "milk", "bread", "brown",
-                             "eggs", "quoted", "a b", "1 2", "3 4", "code", "Last."]),
+        ("First.", "Last.", ["First.", "Plan for May", "Second, which is on two lines.", "milk",
+                             "bread", "brown", "eggs", "quoted", "a b", "1 2", "3 4", "code",
+                             "Last."]),
     ],
 )  # fmt: skip
 def test_the_blocks_of_the_passage_are_marked_and_no_others(start, end, expected):
@@ -411,8 +423,8 @@ def test_a_sources_address_is_opened_only_if_it_cannot_run(url, expected):
 
 # What takes a parser long
 
-# CPU seconds that a note may take in a tenth of the greatest length, with a tenth of the limits: what
-# isn't held back takes minutes. The slowest of these texts took .2 s.
+# CPU seconds that a note may take in a tenth of the greatest length, with a tenth of the limits:
+# what isn't held back takes minutes. The slowest of these texts took .2 s.
 SECONDS = 2
 
 
@@ -453,7 +465,8 @@ def test_a_note_with_too_much_markup_is_shown_as_it_is_written(monkeypatch, body
     text = rendered.html.replace(' dir="auto"', "")
     assert text.startswith(
         '<pre class="bear-plain"># One\n\n</pre>\n'
-        '<pre class="bear-plain bear-match" id="passage">*two* &lt;b&gt;<mark>three</mark>&lt;/b&gt;</pre>\n'
+        '<pre class="bear-plain bear-match" id="passage">*two* '
+        "&lt;b&gt;<mark>three</mark>&lt;/b&gt;</pre>\n"
         '<pre class="bear-plain"> [a](https://a.example)\n'
     )
     assert html_module.unescape(re.sub("</pre>\n<pre[^>]*>|<[^>]*>", "", text)).strip() == body

@@ -1,4 +1,7 @@
-"""The page "More like this" and its JSON, through Datasette. Everything here runs on both of its versions."""
+"""The page "More like this" and its JSON, through Datasette.
+
+Everything here runs on both of its versions.
+"""
 
 import re
 from html import unescape
@@ -73,7 +76,8 @@ async def test_a_row_has_everything_that_a_program_needs(serve, note_id):
     assert data["notices"] == []
     row = data["rows"][0]
     assert set(row) == {
-        "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned", "archived", "encrypted",
+        "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned",
+        "archived", "encrypted",
         "similarity", "score", "reasons", "passage",
     }  # fmt: skip
     assert row["title"] == "Porch"

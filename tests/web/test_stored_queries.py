@@ -18,10 +18,14 @@ from tests.support.tiny_embedder import TinyEmbedder
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
 NOTES = [
-    BearNote("# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.", tags=("cabin/repairs",), created=day(1)),
-    BearNote("# Lentil soup\n#recipes\n\nRed lentils, carrots, cumin.", tags=("recipes",), created=day(2)),
-    BearNote("# Roof of the church\n\nA drawing of the roof in Évora.", created=day(3), pinned=True),
-    BearNote("# Old plans\n\nA roof garden, never built.", tags=("cabin/repairs",), archived=True, created=day(4)),
+    BearNote("# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.",
+    tags=("cabin/repairs",), created=day(1)),
+    BearNote("# Lentil soup\n#recipes\n\nRed lentils, carrots, cumin.", tags=("recipes",),
+             created=day(2)),
+    BearNote("# Roof of the church\n\nA drawing of the roof in Évora.", created=day(3),
+             pinned=True),
+    BearNote("# Old plans\n\nA roof garden, never built.", tags=("cabin/repairs",), archived=True,
+             created=day(4)),
     BearNote("# Bank codes", encrypted=True, created=day(6)),
 ]  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""Typing on the search page in Debian's Chromium: results that follow, keys, suggestions, the browser's history."""
+"""Typing on the search page in Debian's Chromium.
+
+Results that follow, keys, suggestions, the browser's history.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,10 @@ def typed_searches_of(page) -> list[str]:
 
 
 def ways_asked_for(page) -> list[str]:
-    """In which way the first results are asked for from now on: by words, or as the address says."""
+    """In which way the first results are asked for from now on.
+
+    By words, or as the address says.
+    """
     asked: list[str] = []
     page.on(
         "request",
@@ -118,7 +124,10 @@ def ways_asked_for(page) -> list[str]:
 
 
 def hold_the_others(page) -> list:
-    """Keep what follows the first results from coming; the list of requests that wait grows by itself."""
+    """Keep what follows the first results from coming.
+
+    The list of requests that wait grows by itself.
+    """
     held: list = []
 
     def hold(route):

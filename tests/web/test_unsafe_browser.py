@@ -1,4 +1,7 @@
-"""Notes that attack whoever reads them, in Debian's Chromium; and our pages under a strict Content-Security-Policy."""
+"""Notes that attack whoever reads them, in Debian's Chromium.
+
+And our pages under a strict Content-Security-Policy.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ addEventListener("securitypolicyviolation", (event) =>
 
 
 class StrictPolicy:
-    """A plugin that has browsers run and load nothing but files of this server, where a test asks for it."""
+    """A plugin that has browsers run and load nothing but files of this server.
+
+    Where a test asks for it.
+    """
 
     __name__ = "StrictPolicy"  # which Datasette asks of plugins
     is_on = False
@@ -100,8 +106,10 @@ def test_nothing_runs_on_any_page(page, address):
     for path in (*PAGES, *OF_DATASETTE):
         page.goto(address + path, wait_until="load")
         page.evaluate(
-            "() => { for (const kind of ['mouseover', 'focus', 'toggle', 'pointerover', 'animationstart'])"
-            "  for (const e of document.querySelectorAll('body *')) e.dispatchEvent(new Event(kind, {bubbles: true})); }"
+            "() => { for (const kind of ['mouseover', 'focus', 'toggle', 'pointerover', "
+            "'animationstart'])"
+            "  for (const e of document.querySelectorAll('body *')) e.dispatchEvent(new "
+            "Event(kind, {bubbles: true})); }"
         )
         assert page.evaluate("window.pwned") is None, path
     assert dialogs == []

@@ -1,4 +1,7 @@
-"""Notes that attack whoever reads them, on every page and in every answer. Everything here runs on both Datasettes."""
+"""Notes that attack whoever reads them, on every page and in every answer.
+
+Everything here runs on both Datasettes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from tests.support.unsafe_markdown import executable_parts
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
 # Not run here because their text is shown as it is: what is looked for in the pages as text.
-SEARCHES = ("q=window", "q=window&sort=title", "q=script", "q=onerror&mode=semantic", "q=window&mode=like", "sort=newest", "q=zzz")  # fmt: skip
+SEARCHES = ("q=window", "q=window&sort=title", "q=script", "q=onerror&mode=semantic",
+"q=window&mode=like", "sort=newest", "q=zzz")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,8 @@ async def test_the_pages_of_notes_show_them_as_text(datasette, index):
 
 
 async def test_the_pages_of_similar_notes_show_them_as_text(datasette, index):
-    await checked(datasette, [f"/-/bear-search/similar/{note_id}" for note_id in note_ids(index)[::4]])  # fmt: skip
+    await checked(datasette,
+    [f"/-/bear-search/similar/{note_id}" for note_id in note_ids(index)[::4]])  # fmt: skip
 
 
 async def test_what_is_typed_is_shown_as_text(datasette):
@@ -102,7 +107,8 @@ async def test_what_is_typed_is_shown_as_text(datasette):
     for payload in ALL_PAYLOADS[::5]:
         # Datasette answers what it can't route, and a slash is a route.
         typed = quote(payload.replace("/", ""), safe="")
-        await checked(datasette, [f"/-/bear-search/note/{typed}", f"/-/bear-search/similar/{typed}"], 404)  # fmt: skip
+        await checked(datasette, [f"/-/bear-search/note/{typed}",
+        f"/-/bear-search/similar/{typed}"], 404)  # fmt: skip
 
 
 async def test_datasettes_own_pages_show_them_as_text(datasette, index):

@@ -1,6 +1,7 @@
-"""Python imports this at its start where this folder is on its path: nothing but this machine can be reached then.
+"""Let nothing but this machine be reached: Python imports this from its path when it starts.
 
-What is tried all the same is written down in the file that BEAR_TEST_CONNECTIONS names, for whoever swallows the error.
+What is tried all the same is written into the file that BEAR_TEST_CONNECTIONS names, for whoever
+swallows the error.
 """
 
 import ipaddress
