@@ -251,7 +251,7 @@ def _measure(
         pipeline.plan(connection)
         pipeline.embed()
         pipeline.retrieve(connection)
-        seconds, results = pipeline.laps.seconds, pipeline.results
+        seconds, results = pipeline.seconds, pipeline.results
         if engine.is_semantic(pipeline.planned.query):
             # The modes after the first find the vector in the embedder's cache.
             embed_milliseconds = embed_milliseconds or seconds["embed"] * 1000

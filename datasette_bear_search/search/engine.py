@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
@@ -41,9 +41,6 @@ class SearchResponse:
 class TimeLimitExceeded(sqlite3.OperationalError):
     """The statement ran into its time limit."""
 
-    def __init__(self) -> None:
-        super().__init__("interrupted")
-
 
 def search(
     connection: sqlite3.Connection,
@@ -58,8 +55,6 @@ def search(
 
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
     :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't the default
-    :param time_limit_ms: how long the statement may run
-    :param redact: whether secrets are masked in the results
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the index file is damaged
     :raises TimeLimitExceeded: if the time is up
@@ -90,7 +85,8 @@ class Pipeline:
         cross_encoder: str | None = None,
         time_limit_ms: float | None = None,
     ) -> None:
-        self.laps = Laps()
+        self.seconds: dict[str, float] = {}  # that each step took
+        self._started = self._step_started = time.perf_counter()
         self._request = request
         self._cross_encoder = cross_encoder
         self._time_limit_ms = time_limit_ms
@@ -105,12 +101,9 @@ class Pipeline:
         self._state = database.read_state(connection)
         self._has_vector_extension = database.has_vector_extension(connection)
         self.planned = planner.plan(
-            connection,
-            request.query,
-            balance=request.ranking.balance,
-            correct=request.correct,
+            connection, request.query, balance=request.ranking.balance, correct=request.correct
         )
-        self.laps.end("plan")
+        self._end_step("plan")
 
     def embed(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
         """Make the query's vector; without one, the search goes by words and the response says so.
@@ -118,9 +111,8 @@ class Pipeline:
         :param wait: False lets a model that isn't loaded load in the background, for later searches
         """
         state, query = self._state, self.planned.query
-        self._reranker = rerank.reranker_for(
-            self._request.ranking, state.model, self._cross_encoder
-        )
+        ranking = self._request.ranking
+        self._reranker = rerank.reranker_for(ranking, state.model, self._cross_encoder)
         obstacle = semantic_obstacle(state, self._has_vector_extension)
         # Who doesn't wait has the model loaded for later searches, even by a search by words.
         is_needed = is_semantic(query) or not wait
@@ -136,7 +128,7 @@ class Pipeline:
                 obstacle = _embed(state, embedder, query)
                 self.embedder = None if obstacle else embedder
         self.obstacle = obstacle if is_semantic(query) else None
-        self.laps.end("embed")
+        self._end_step("embed")
 
     def retrieve(self, connection: sqlite3.Connection) -> None:
         """Run the statement.
@@ -163,9 +155,9 @@ class Pipeline:
         except sqlite3.DatabaseError as error:
             # SQLite words an interruption in many ways; the clock says what it was.
             if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:
-                raise TimeLimitExceeded from error
+                raise TimeLimitExceeded("interrupted") from error
             raise
-        self.laps.end("sql")
+        self._end_step("sql")
 
     def refine(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
         """Rerank the first results, and find the sentences that answer.
@@ -177,22 +169,28 @@ class Pipeline:
                 on_loading()
             size, offset = self._request.size, self._request.offset
             self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
-            self.laps.end("rerank")
+            self._end_step("rerank")
         if self.embedder:
             self.results = mark_sentences(self.results, self.embedder)
-            self.laps.end("highlight")
+            self._end_step("highlight")
 
     def redact(self, connection: sqlite3.Connection) -> None:
         """Mask the secrets in the results."""
-        self.results = redaction.masked_results(connection, self.results)
-        self.laps.end("redact")
+        hits = redaction.masked_notes(connection, self.results.hits)
+        self.results = replace(self.results, hits=hits)
+        self._end_step("redact")
 
     def response(self) -> SearchResponse:
         """Return the results as they are by now."""
         notices = (self.obstacle, pending_notice(self._state), *self.results.notices)
-        return SearchResponse(
-            self.results, tuple(filter(None, notices)), self.laps.milliseconds(), self._state
-        )
+        seconds = {**self.seconds, "total": time.perf_counter() - self._started}
+        timing_ms = {name: round(each * 1000, 1) for name, each in seconds.items()}
+        return SearchResponse(self.results, tuple(filter(None, notices)), timing_ms, self._state)
+
+    def _end_step(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] = now - self._step_started
+        self._step_started = now
 
 
 def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
@@ -251,22 +249,3 @@ def changed_notice(changed: int) -> str | None:
         f"{counted(changed, 'note')} {has} changed since the index was made. "
         "To search them, run: datasette bear-index"
     )
-
-
-class Laps:
-    """How long each step took."""
-
-    def __init__(self) -> None:
-        self._started = self._last = time.perf_counter()
-        self.seconds: dict[str, float] = {}
-
-    def end(self, name: str) -> None:
-        """End the step of this name; the next one begins."""
-        now = time.perf_counter()
-        self.seconds[name] = now - self._last
-        self._last = now
-
-    def milliseconds(self) -> dict[str, float]:
-        """Return the time of each step, and of all."""
-        seconds = {**self.seconds, "total": time.perf_counter() - self._started}
-        return {name: round(each * 1000, 1) for name, each in seconds.items()}

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby
+from math import log2
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
@@ -19,23 +21,22 @@ from .sql import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
     from ..sqlite import sqlite3
-    from .results import Hit, MatchedPassage, Results
+    from .results import Hit, MatchedPassage
     from .similar import SimilarNote, SimilarNotes
-
 
 MASK = "●"
 
 INSTALL = "pip install 'datasette-bear-search[redact]'"
 
-# Characters of a long text that are read around a part of it, as a cut may leave too little of a
-# secret to know it by. A private key of 4,096 bits has 3,300.
+# Characters of a long text that are read around a part of it: a cut secret may not be recognized.
+# A private key of 4,096 bits has 3,300.
 REACH = 4000
 
 # Places in a text at which a part of it may have stood.
 MAX_PLACES = 10
 
-# Characters of a text whose secrets are cached: 10 MB in all at most. While somebody types, the
-# same texts come again and again; to read the notes of a page takes about 15 ms.
+# Texts whose secrets are cached, and characters of each: 10 MB at most. While somebody types, the
+# same texts come again and again; reading the notes of a page takes about 15 ms.
 CACHED_TEXTS, CACHED_TO = 1000, 10_000
 
 # Characters of a token. Longer ones are images and the like, shorter ones could be anything.
@@ -136,21 +137,14 @@ def secrets(text: str) -> tuple[tuple[int, int], ...]:
     return _cached_secrets(text) if len(text) <= CACHED_TO else _secrets(text)
 
 
-# --- records: the same hits, passages and notes, in which words have changed but no offset
+# --- records, in which words change but no offset
 
 Record = TypeVar("Record")
 Found = TypeVar("Found", "Hit", "SimilarNote")
 
-# Fields that are whole texts, and those that are parts of a note's text, which a cut may have
-# robbed of what a secret is known by.
+# Fields that are whole texts, and parts of a note's text, in which a secret may be cut.
 _WHOLE = frozenset(("title", "key", "heading", "body", "attachments", "reasons"))
 _PARTS = frozenset(("snippet", "text"))
-
-_TEXTS = """
-select id, title, body, attachments
-from notes
-where id in (select value from json_each(?))
-"""
 
 
 def masked_record(record: Record, *texts: str) -> Record:
@@ -176,11 +170,6 @@ def _masked_value(name: str, value: Any, texts: Sequence[str]) -> Any:
     return masked_record(value, *texts)
 
 
-def masked_results(connection: sqlite3.Connection, found: Results) -> Results:
-    """Return the results with every secret in them masked."""
-    return replace(found, hits=masked_notes(connection, found.hits))
-
-
 def masked_similar(connection: sqlite3.Connection, found: SimilarNotes) -> SimilarNotes:
     """Return the notes that are like one, with every secret in them masked."""
     return replace(found, title=masked(found.title), notes=masked_notes(connection, found.notes))
@@ -203,8 +192,14 @@ def masked_passages(
     }
 
 
+_TEXTS = """
+select id, title, body, attachments
+from notes
+where id in (select value from json_each(?))
+"""
+
+
 def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    """Return what notes say, by id: title, body and the text of their images and files."""
     rows = connection.execute(_TEXTS, [json.dumps([*ids])])
     return {note_id: tuple(text or "" for text in texts) for note_id, *texts in rows}
 
@@ -214,12 +209,7 @@ def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tupl
 
 def _secrets(text: str) -> tuple[tuple[int, int], ...]:
     readable, places = _without(_UNREAD, text)
-    found = [
-        *_private_keys(readable),
-        *_named(readable),
-        *_tokens(readable),
-        *_cards(readable),
-    ]
+    found = [*_private_keys(readable), *_named(readable), *_tokens(readable), *_cards(readable)]
     return tuple((places[start], places[end - 1] + 1) for start, end in found if start < end)
 
 
@@ -227,14 +217,14 @@ _cached_secrets = lru_cache(CACHED_TEXTS)(_secrets)
 
 _MARKS = re.compile(f"[{MARK}{END_MARK}]")
 
-# What stands in a secret without belonging to it: marks, invisible characters, and the backslashes
-# with which programs that write Markdown protect its signs.
+# What stands in a secret without belonging to it: marks, invisible characters, Markdown's
+# backslashes.
 _UNREAD = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff]|\\\\(?=[!-/:-@\\[-`{{-~])")
 _UNREAD_HINT = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff\\\\]")
 
 
 def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]]:
-    """Return the text without some characters, and the place of each that remains."""
+    """Return the text without some characters, and where each that remains was."""
     if not _UNREAD_HINT.search(text):
         return text, range(len(text))
     left_out = {match.start() for match in unread.finditer(text)}
@@ -249,9 +239,9 @@ def _of_part(part: str, whole: str) -> Iterator[tuple[int, int]]:
         if at < 0:
             break
         # A short text is read whole, whatever the part, so that the cache has it.
-        first = max(0, at - REACH) if len(whole) > CACHED_TO else 0
-        last = at + len(part) + REACH if len(whole) > CACHED_TO else len(whole)
-        for start, end in secrets(whole[first:last]):
+        reach = REACH if len(whole) > CACHED_TO else len(whole)
+        first = max(0, at - reach)
+        for start, end in secrets(whole[first : at + len(part) + reach]):
             left, right = max(0, first + start - at), min(len(part), first + end - at)
             if left < right:
                 yield left, right
@@ -266,7 +256,6 @@ def _with_masks(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 # Lines of a private key stay lines.
 _MASKED = re.compile(rf"[^\s{MARK}{END_MARK}]")
-
 
 _PRIVATE_KEY = re.compile(
     r"-{4,5} ?BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}"
@@ -338,24 +327,16 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _detectors() -> tuple[re.Pattern[str], ...]:
-    """Return the expressions of all detectors that are made of some."""
     # Half a second to import, which only those pay who have secrets masked.
-    import importlib
-    import inspect
-    import pkgutil
-
-    from detect_secrets import plugins
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.plugins.base import RegexBasedDetector
 
-    classes: dict[Any, None] = {}
-    for module in pkgutil.iter_modules(plugins.__path__):
-        imported = importlib.import_module(f"{plugins.__name__}.{module.name}")
-        for _, each in inspect.getmembers(imported, inspect.isclass):
-            if issubclass(each, RegexBasedDetector) and not inspect.isabstract(each):
-                classes[each] = None
-    # The address of a machine on the internet is no secret.
-    detectors = [each for each in classes if "IP" not in each.secret_type.upper().split()]
-    return tuple(dict.fromkeys(regex for detector in detectors for regex in detector.denylist))
+    regexes: dict[re.Pattern[str], None] = {}
+    for kind, detector in get_mapping_from_secret_type_to_class().items():
+        # The address of a machine on the internet is no secret.
+        if issubclass(detector, RegexBasedDetector) and "IP" not in kind.upper().split():
+            regexes |= dict.fromkeys(detector.denylist)  # type: ignore[arg-type]
+    return tuple(regexes)
 
 
 def _secret_of(match: re.Match[str]) -> tuple[int, int]:
@@ -368,15 +349,10 @@ def _secret_of(match: re.Match[str]) -> tuple[int, int]:
 def _looks_random(token: str) -> bool:
     kinds = [character.isdigit() + 2 * character.isupper() for character in token]
     changes = sum(1 for _ in groupby(kinds)) - 1
-    return (
-        len(set(kinds)) == 3 and changes >= CHANGES * (len(token) - 1) and _entropy(token) >= BITS
-    )
-
-
-def _entropy(token: str) -> float:
-    from detect_secrets.plugins.high_entropy_strings import Base64HighEntropyString
-
-    return Base64HighEntropyString(limit=BITS).calculate_shannon_entropy(token)
+    if len(set(kinds)) < 3 or changes < CHANGES * (len(token) - 1):
+        return False
+    shares = [count / len(token) for count in Counter(token).values()]
+    return -sum(share * log2(share) for share in shares) >= BITS
 
 
 _SPACE = "[ \u00a0\u2009\u202f-]"

@@ -216,7 +216,7 @@ async def test_the_terminal_shows_no_secrets_if_asked_to(index, arguments):
 
 
 async def test_a_server_that_cannot_mask_does_not_start(index, monkeypatch):
-    monkeypatch.setitem(sys.modules, "detect_secrets", None)
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
     redaction._detectors.cache_clear()
     with pytest.raises(Exception, match=r"setting redact .* is on.*bear-search\[redact\]"):
         await opened(index, redact=True).invoke_startup()

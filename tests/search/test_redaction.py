@@ -124,7 +124,7 @@ def test_commands_that_mask_nothing_do_not_import_the_detectors():
 
 
 def test_without_the_detectors_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "detect_secrets", None)
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
     redaction._detectors.cache_clear()
     with pytest.raises(redaction.RedactionMissing, match=r"datasette-bear-search\[redact\]"):
         redaction.require()
