@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ from .sql import ELLIPSIS, SNIPPET_TOKENS
 # outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009).
 RRF_K = 60
 
-# Score regularization: rows whose scores count for another one's, and the most rows that are
-# compared with each other.
+# Score regularization: neighbors whose scores count for a row, and the most rows compared.
 NEIGHBORS = 5
 MAX_COMPARED = 1000
 
@@ -74,10 +72,7 @@ def decay(timestamp: Any, half_life_days: Any) -> float | None:
 
 
 class MeanVector:
-    """Aggregate: the weighted mean of vectors, float32 BLOBs of one length.
-
-    NULL if there are none; a NULL doesn't count.
-    """
+    """Aggregate: the weighted mean of float32 BLOBs of one length, NULLs apart; NULL of none."""
 
     def __init__(self) -> None:
         self._vectors: list[bytes] = []
@@ -90,7 +85,7 @@ class MeanVector:
             self._weights.append(number)
 
     def finalize(self) -> bytes | None:
-        if not self._vectors or len(set(map(len, self._vectors))) > 1 or not sum(self._weights):
+        if len(set(map(len, self._vectors))) != 1 or not sum(self._weights):
             return None
         import numpy
 
@@ -102,10 +97,9 @@ class MeanVector:
 class NeighborScores:
     """Aggregate: each row's mean score of the NEIGHBORS others most like it, as JSON by row id.
 
-    Neighbors count by their squared cosine similarity; not those at a right angle or beyond. Rows
-    without a vector or a score have no part. NULL for more than MAX_COMPARED rows, or vectors that
-    can't be compared. This is the local score regularization of Diaz, "Regularizing ad hoc
-    retrieval scores", CIKM 2005.
+    Neighbors count by their squared cosine similarity if that is above 0. Rows without a vector or
+    a score don't count. NULL for more than MAX_COMPARED rows, or vectors that can't be compared.
+    Local score regularization: Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005.
     """
 
     def __init__(self) -> None:
@@ -133,7 +127,7 @@ class NeighborScores:
         cosines = numpy.einsum("in,jn->ij", vectors, vectors) / numpy.maximum(
             numpy.outer(lengths, lengths), 1e-12
         )
-        numpy.fill_diagonal(cosines, -1)
+        numpy.fill_diagonal(cosines, 0)
         cosines = numpy.clip(cosines, 0, None)
         nearest = numpy.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBORS]
         weights = numpy.take_along_axis(cosines, nearest, axis=1) ** 2
@@ -171,13 +165,8 @@ def register_embed(connection: sqlite3.Connection) -> None:
     """Give a connection to an index file ``embed(text)`` and the functions that compare vectors."""
 
     def embed(text: Any) -> bytes | None:
-        """Return the text's vector by the index file's own model: float32, of unit length.
-
-        NULL for NULL and without a model.
-        """
-        if text is None:
-            return None
-        model = database.get_meta(connection, "model")
+        """Return the text's vector by the index file's model: float32, of unit length."""
+        model = None if text is None else database.get_meta(connection, "model")
         if model is None:
             return None
         if _is_over_time(connection):
@@ -186,8 +175,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
         try:
             return get_embedder(model).embed_query(str(text))
         except ModelUnavailable as error:
-            # SQLite would only say that a function raised something. NULL and a line in the log
-            # say more.
+            # NULL and a line in the log: SQLite would only say that a function raised something.
             print(error, file=sys.stderr)
             return None
 
@@ -199,8 +187,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
 
 
 # Datasette checks its time limit once in 1,000 of SQLite's instructions, and a row takes twenty: a
-# query that embeds each row would embed fifty more after its time is up. This has some thousand
-# instructions, and takes a small part of a millisecond.
+# query that embeds each row would embed fifty too many. This runs some thousand at once.
 _THOUSAND_INSTRUCTIONS = """
 with recursive counted(number) as (
   select 1
@@ -238,7 +225,7 @@ def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> 
     :param redact: whether secrets are masked in what they return
     """
     for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
-        function = _as_json(connection, name, partial(find, redact=redact))
+        function = _as_json(connection, name, find, redact)
         for arguments in (1, 2):
             # Deterministic, or SQLite might call it once a row.
             connection.create_function(name, arguments, function, deterministic=True)
@@ -258,11 +245,10 @@ def found_notes(
     if redact:
         pipeline.redact(connection)
     response, planned = pipeline.response(), pipeline.planned
-    corrections = [
-        f"Searched for {searched} instead of {typed}." for typed, searched in planned.corrections
-    ]
+    corrections = planned.corrections
+    notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
     rows = [_hit_row(hit, planned) for hit in response.results.hits]
-    return _with_notices(rows, [*corrections, *response.notices])
+    return _with_notices(rows, [*notices, *response.notices])
 
 
 def similar_notes(
@@ -270,9 +256,9 @@ def similar_notes(
 ) -> Rows:
     """Return the notes most like the one with that id, as the page of similar notes has them."""
     known_id = read_note_id(str(note_id).strip())
-    found = None
-    if known_id is not None:
-        found = similar.find_similar(connection, known_id, size=_read_size(size))
+    if known_id is None:
+        return []
+    found = similar.find_similar(connection, known_id, size=_read_size(size))
     if found is None:
         return []
     if redact:
@@ -283,7 +269,6 @@ def similar_notes(
             "reasons": " · ".join(note.reasons),
             "similarity": note.similarity,
             "score": note.score,
-            "notice": None,
         }
         for note in found.notes
     ]
@@ -291,7 +276,7 @@ def similar_notes(
 
 
 def _as_json(
-    connection: sqlite3.Connection, name: str, find: Callable[..., Rows]
+    connection: sqlite3.Connection, name: str, find: Callable[..., Rows], redact: bool
 ) -> Callable[..., str | None]:
     """Return what SQLite calls: the rows as JSON, NULL for NULL."""
 
@@ -299,12 +284,12 @@ def _as_json(
         if argument is None:
             return None
         try:
-            return json.dumps(find(connection, argument, *options), ensure_ascii=False)
+            rows = find(connection, argument, *options, redact=redact)
+            return json.dumps(rows, ensure_ascii=False)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
-                # The time limit holds for the whole query, and whoever runs it must hear that it
-                # was reached. SQLite looks for an interruption when it goes on to a second row,
-                # so there are two.
+                # The time limit is the whole query's, and whoever runs it must hear of it. SQLite
+                # looks for an interruption when it goes on to a second row, so there are two.
                 connection.interrupt()
                 return "[null, null]"
             # Not the error's words, which may be those of the query or of a note.
@@ -319,9 +304,8 @@ def _as_json(
 
 
 def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
-    if rows:
-        rows[0]["notice"] = " ".join(notices) or None
-    return rows
+    first = " ".join(notices) or None
+    return [{**row, "notice": None if number else first} for number, row in enumerate(rows)]
 
 
 def _hit_row(hit: Hit, planned: Plan) -> dict[str, Any]:
@@ -336,12 +320,10 @@ def _hit_row(hit: Hit, planned: Plan) -> dict[str, Any]:
         "semantic_rank": hit.semantic_rank,
         "similarity": hit.similarity,
         "score": hit.score,
-        "notice": None,
     }
 
 
 def _read_size(size: Any) -> int:
-    """Return how many rows are wanted; what makes no sense is as many as there can be."""
     try:
         return min(max(int(size), 1), MAX_SIZE)
     except (TypeError, ValueError, OverflowError):

@@ -1,7 +1,7 @@
 """Put the first results in a better order, in little time, and leave the rest as it is.
 
-The first stage's order isn't thrown away: the nearer to the top it has a note, the more its score
-counts beside the reranker's, so that a reranker that errs can't push a plain answer off the page.
+The nearer to the top the first stage has a note, the more its score counts beside the reranker's:
+a reranker that errs can't push a plain answer off the page.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from ..embeddings.rerankers import Reranker, get_reranker
 from .results import Hit, Results
 from .sql import Ranking
 
-# Results that are reranked: a page of them.
+# Results that are reranked: a page.
 TOP = 20
 
 # Seconds that reranking may take; what has no score by then follows in its own order.
 SECONDS = 1.0
 
-# Passages that are scored between two looks at the clock; fewer at first, while the reranker's
-# pace isn't known.
+# Passages scored between two looks at the clock; fewer at first, while the pace isn't known.
 BATCH = 8
 FIRST_BATCH = 2
 
@@ -33,8 +32,8 @@ FIRST_BATCH = 2
 # From QMD (github.com/tobi/qmd).
 FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (TOP, 0.40))
 
-# Searches whose scores are cached, a MB in all: further pages must follow from the first one's
-# order, and scoring again takes up to SECONDS.
+# Searches whose scores are cached, 1 MB in all: further pages must continue the first one's order,
+# and scoring again takes up to SECONDS.
 CACHED_SEARCHES = 64
 
 NOT_RERANKED = "These notes weren't reranked."
@@ -46,7 +45,7 @@ class Reranked:
     """Hits in their new order."""
 
     hits: tuple[Hit, ...]
-    notice: str | None = None  # what a person should know about it
+    notice: str | None = None
 
 
 def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
@@ -64,9 +63,9 @@ def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None)
 
 
 def first_stage(size: int, offset: int) -> tuple[int, int]:
-    """Return size and offset of the hits that a page of that size at that offset is made of.
+    """Return size and offset of the hits that such a page is made of.
 
-    The first TOP hits are reranked as a whole: so pages neither repeat nor miss a note.
+    The first TOP hits are reranked as a whole, so pages neither repeat nor miss a note.
     """
     return (max(TOP, offset + size), 0) if offset < TOP else (size, offset)
 
@@ -80,13 +79,14 @@ def page(
     """
     if offset >= TOP or not results.retrievers:
         return results
-    query, resume = results.query.meaning, offset == 0
-    reranked = rerank(results.hits, query, reranker, wait=wait, resume=resume)
+    query = results.query.meaning
+    reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
     end = offset + size
+    notices = (reranked.notice,) if reranked.notice else ()
     return replace(
         results,
         hits=reranked.hits[offset:end],
-        notices=(*results.notices, *([reranked.notice] if reranked.notice else [])),
+        notices=(*results.notices, *notices),
         next_offset=end if end < results.total else None,
     )
 
@@ -105,7 +105,9 @@ def rerank(
     :param resume: whether to score further hits if the same search ran out of time before
     """
     candidates = [hit for hit in hits[:TOP] if not hit.is_exact]
-    passages = [_text(hit) for hit in candidates]
+    passages = [
+        f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title for hit in candidates
+    ]
     if not passages:
         return Reranked(tuple(hits))
     search = (reranker.name, query, *passages)
@@ -152,11 +154,6 @@ def _min_max(scores: Sequence[float]) -> list[float]:
     return [(score - lowest) / (highest - lowest) for score in scores]
 
 
-def _text(hit: Hit) -> str:
-    """Return what the reranker reads of a note."""
-    return f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title
-
-
 def _scores(
     reranker: Reranker,
     query: str,
@@ -165,30 +162,23 @@ def _scores(
     wait: bool,
     seconds: float,
 ) -> tuple[tuple[float, ...], str | None]:
-    """Return the scores of as many passages as there is time for, or why there are none."""
-    started = time.monotonic()
+    """Return the scores of as many passages as there is time for, or why there are no more."""
+    end = time.monotonic() + seconds
     if not reranker.wait_until_loaded(None if wait else seconds):
         return tuple(known), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else LOADING
+    scores, size, started = list(known), FIRST_BATCH, time.monotonic()
     if wait:
-        started = time.monotonic()  # the wait for the model isn't what the time is meant for
+        end = started + seconds  # the wait for the model isn't what the time is meant for
     try:
-        return _scored_in_time(reranker, query, passages, known, started + seconds), None
+        while len(scores) < len(passages) and size:
+            scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
+            now = time.monotonic()
+            pace = (now - started) / (len(scores) - len(known))
+            # None is begun that would not be done in time.
+            size = max(0, min(BATCH, int((end - now) / max(pace, 1e-6))))
     except ModelUnavailable as error:
         return tuple(known), f"{NOT_RERANKED} {error}"
-
-
-def _scored_in_time(
-    reranker: Reranker, query: str, passages: Sequence[str], known: Sequence[float], end: float
-) -> tuple[float, ...]:
-    scores = list(known)
-    started, size = time.monotonic(), FIRST_BATCH
-    while len(scores) < len(passages) and size:
-        scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
-        now = time.monotonic()
-        pace = (now - started) / (len(scores) - len(known))
-        # None is begun that would not be done in time.
-        size = max(0, min(BATCH, int((end - now) / max(pace, 1e-6))))
-    return tuple(scores)
+    return tuple(scores), None
 
 
 def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
