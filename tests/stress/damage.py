@@ -35,8 +35,8 @@ WRITING = (("bear-index",), ("bear-index", "--rebuild"))
 NOBODY = 65534
 
 DAMAGED = (
-    r"delete the index and run datasette bear-index|datasette bear-index --rebuild|"
-    r"rm '|not an index made by"
+    r"delete the index and run datasette bear-index|"
+    r"datasette bear-index (--sidecar \S+ )?--rebuild|rm '|not an index made by"
 )
 
 
