@@ -1,14 +1,13 @@
 """A note's Markdown → HTML that is safe to show, with its outline, its passage and words marked.
 
-Notes hold whatever people paste into them. Three walls stand between that and the browser: HTML
-in a note is shown as text, an address becomes a link only if its scheme is allowed, and the result
-is sanitized.
+Three walls stand between what people paste into notes and the browser: HTML is shown as text, an
+address becomes a link only if its scheme is allowed, and the result is sanitized.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
@@ -24,8 +23,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from .. import markdown as markup
-from ..markdown import WIKI_LINK
+from ..markdown import WIKI_LINK, plain_text
 from ..notes import fold_tag
 
 if TYPE_CHECKING:
@@ -36,10 +34,9 @@ if TYPE_CHECKING:
 # Characters. Of a longer note a part is shown: markdown-it reads about 300,000 a second.
 MAX_CHARACTERS = 200_000
 
-# A note with more markup than this is shown as plain text. Nobody writes one, but logs and broken
-# exports are pasted. Counted, not timed, so that the same note always looks the same. At each of
-# these limits a note takes .8 to 1.8 s of one core, as measured with the shapes in
-# tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
+# A note with more markup, such as a pasted log, is shown as plain text. Counted, not timed, so that
+# a note always looks the same. At each limit a note takes .8 to 1.8 s of one core, as measured with
+# the shapes in tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
 MAX_BLOCKS = 75_000  # tokens of blocks, 20 µs each; a to-do is 5, so 15,000 to-dos
 MAX_CELLS = 20_000  # of tables, 70 µs each; short rows are filled up to the width of the first
 MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser reads ahead from each
@@ -49,12 +46,12 @@ PASSAGE_ANCHOR = "passage"
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of a note, as its outline has it."""
+    """A heading in a note's outline."""
 
     level: int  # 1 to 6, as written
     text: str
     line: int  # of the body, the first is 1
-    anchor: str  # the id that it has on the page
+    anchor: str  # its id on the page
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,11 @@ class Rendered:
     outline: tuple[Heading, ...]
     has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
     is_cut: bool  # whether only a part of the note is there
-    is_plain: bool = (
-        False  # whether it has too much markup to be read, and is shown as it is written
-    )
+    is_plain: bool = False  # whether it has too much markup, and is shown as it is written
 
 
 class TooMuchMarkup(ValueError):
-    """A text's markup would take seconds to read."""
+    """Raised for text whose markup would take seconds to read."""
 
 
 def render(
@@ -130,12 +125,10 @@ def marked(text: str, words: frozenset[str]) -> str:
     """Return text as HTML, with these words inside of ``<mark>``."""
     if not words:
         return escape(text)
-    pieces, position = [], 0
-    for match in _WORD.finditer(text):
-        if match[0].casefold() in words:
-            pieces += [escape(text[position : match.start()]), f"<mark>{escape(match[0])}</mark>"]
-            position = match.end()
-    return "".join([*pieces, escape(text[position:])])
+    return "".join(
+        f"<mark>{escape(piece)}</mark>" if piece.casefold() in words else escape(piece)
+        for piece in _AROUND_WORD.split(text)
+    )
 
 
 def heading_anchor(heading: str) -> str:
@@ -145,6 +138,7 @@ def heading_anchor(heading: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+")
+_AROUND_WORD = re.compile(r"([^\W_]+)")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 
 
@@ -161,38 +155,31 @@ def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
     paragraph = body.rfind("\n\n", max(0, start - quarter), start)
     if start and paragraph >= 0:
         start = paragraph + 2
-    end = start + MAX_CHARACTERS
-    if end >= len(body):
-        return start, len(body)
+    end = min(start + MAX_CHARACTERS, len(body))
     paragraph = body.rfind("\n\n", end - quarter, end)
-    return start, paragraph if paragraph >= 0 else end
+    return start, paragraph if paragraph >= 0 and end < len(body) else end
 
 
 def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) -> str:
-    anchor = f' class="bear-plain bear-match" id="{PASSAGE_ANCHOR}"'
-    pieces = (
-        (before, ' class="bear-plain"'), (passage, anchor), (after, ' class="bear-plain"')
-    )  # fmt: skip
+    plain = 'class="bear-plain"'
+    anchor = f'class="bear-plain bear-match" id="{PASSAGE_ANCHOR}"'
     return "".join(
-        f'<pre dir="auto"{attributes}>{marked(text, words)}</pre>\n'
-        for text, attributes in pieces
+        f'<pre dir="auto" {attributes}>{marked(text, words)}</pre>\n'
+        for text, attributes in ((before, plain), (passage, anchor), (after, plain))
         if text
     )
 
 
 def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
     """Return the headings among the tokens; give them ids, and levels below that of the title."""
-    opening = [
-        (token, tokens[index + 1], tokens[index + 2])
-        for index, token in enumerate(tokens)
-        if token.type == "heading_open"
-    ]
-    shift = 1 if any(token.tag == "h1" for token, _, _ in opening) else 0
+    opening = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
+    shift = 1 if any(tokens[index].tag == "h1" for index in opening) else 0
     headings: list[Heading] = []
     taken: dict[str, int] = {}  # anchor → the last number behind it
-    for token, inline, closing in opening:
+    for index in opening:
+        token, inline, closing = tokens[index : index + 3]
         level = int(token.tag[1])
-        text = " ".join(markup.plain_text(inline.content).split())
+        text = " ".join(plain_text(inline.content).split())
         anchor = first = heading_anchor(text)
         while anchor in taken:
             taken[first] += 1
@@ -205,7 +192,7 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
     return tuple(headings)
 
 
-# What stands on lines of its own, and holds nothing that does.
+# Blocks without blocks in them.
 _LEAVES = frozenset(["paragraph_open", "heading_open", "fence", "code_block", "tr_open"])
 
 
@@ -213,12 +200,9 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
     """Mark what is on the lines from ``first`` to ``last``; return whether there is anything."""
     found = False
     for index, token in enumerate(tokens):
-        if (
-            token.type not in _LEAVES
-            or not token.map
-            or token.map[0] > last
-            or token.map[1] <= first
-        ):
+        if token.type not in _LEAVES or not token.map:
+            continue
+        if token.map[0] > last or token.map[1] <= first:
             continue
         if token.hidden:  # the text of an item in a tight list, which is no paragraph
             closing = tokens[index + 2]
@@ -226,10 +210,8 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
             token.tag = closing.tag = "span"
         token.attrJoin("class", "bear-match")
         if not found and token.attrGet("id"):  # a heading, which keeps its own
-            tokens[index + 1].children = [
-                Token("anchor", "", 0),
-                *(tokens[index + 1].children or ()),
-            ]
+            inline = tokens[index + 1]
+            inline.children = [Token("anchor", "", 0), *(inline.children or ())]
         elif not found:
             token.attrSet("id", PASSAGE_ANCHOR)
         found = True
@@ -310,8 +292,8 @@ def scheme_of(address: str) -> str | None:
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 
-# --- Markdown as note apps write it: CommonMark with tables, to-dos and footnotes, and what Bear
-# and Obsidian add. Every rule of ours reads its input once; the parser's don't.
+# --- Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and what Bear and
+# Obsidian add. Each of our rules reads its input once; the parser's don't.
 
 # Bear 1: [image:2F0C…/roof.png]
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
@@ -328,11 +310,8 @@ _PIPE = "\x1f"
 
 
 def _parser() -> MarkdownIt:
-    """Make a parser of this dialect, in a millisecond. It raises TooMuchMarkup.
-
-    ``env["tags"]`` has the note's tags, folded: nothing else that begins with ``#`` is a tag.
-    """
-    # A single line break is one, as in Bear and Obsidian. HTML is read to be shown as text.
+    # It takes a millisecond. A single line break is one, as in Bear and Obsidian. HTML is read to
+    # be shown as text.
     options = {"breaks": True, "html": True, "linkify": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough", "linkify"])
@@ -366,8 +345,8 @@ def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 def _limit_marks(state: StateCore) -> None:
     brackets = sum(token.content.count("[") for token in state.tokens if token.type == "inline")
-    too_many_blocks = len(state.tokens) > MAX_BLOCKS  # a list's empty items weren't counted yet
-    if too_many_blocks or brackets > MAX_BRACKETS:
+    # A list's empty items weren't counted yet.
+    if len(state.tokens) > MAX_BLOCKS or brackets > MAX_BRACKETS:
         raise TooMuchMarkup
 
 
@@ -386,8 +365,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a table in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
     source = state.src
     if "without_pipes" not in state.env:
-        links = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
-        state.env["without_pipes"] = links
+        state.env["without_pipes"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
     tokens_before = len(state.tokens)
     state.src = state.env["without_pipes"]
     try:
@@ -457,7 +435,7 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 
 def _pair(state: StateInline, silent: bool) -> bool:
-    """One of two marks that stand around a stretch of text."""
+    """Find one of two marks around a stretch of text."""
     start, marker = state.pos, state.src[state.pos]
     if silent or marker not in _PAIRS or (start and state.src[start - 1] == marker):
         return False
@@ -467,16 +445,10 @@ def _pair(state: StateInline, silent: bool) -> bool:
         return False
     state.push("text", "", 0).content = marker * width
     # Below zero, so that no ~ is taken for the other half of a ~~.
-    state.delimiters.append(
-        Delimiter(
-            marker=-ord(marker),
-            length=0,
-            token=len(state.tokens) - 1,
-            end=-1,
-            open=scanned.can_open,
-            close=scanned.can_close,
-        )
+    delimiter = Delimiter(
+        -ord(marker), 0, len(state.tokens) - 1, -1, scanned.can_open, scanned.can_close
     )
+    state.delimiters.append(delimiter)
     state.pos += width
     return True
 
@@ -489,19 +461,18 @@ def _paired(state: StateInline) -> None:
             if opening.marker >= 0 or opening.end < 0:
                 continue
             _, tag = _PAIRS[chr(-opening.marker)]
-            closing = delimiters[opening.end]
-            for token, nesting in (
-                (state.tokens[opening.token], 1),
-                (state.tokens[closing.token], -1),
-            ):
-                token.type = f"{tag}_{'open' if nesting == 1 else 'close'}"
-                token.tag, token.content = tag, ""
-                token.nesting = nesting  # type: ignore[assignment]
+            first, last = state.tokens[opening.token], state.tokens[delimiters[opening.end].token]
+            first.type, first.nesting = f"{tag}_open", 1
+            last.type, last.nesting = f"{tag}_close", -1
+            first.tag = last.tag = tag
+            first.content = last.content = ""
 
 
 def _tasks(state: StateCore) -> None:
     """Put a token ``task`` in the place of ``[ ]`` and ``[x]`` at the beginning of a list item."""
-    for item, inline in _item_texts(state.tokens):
+    for item, paragraph, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:]):
+        if item.type != "list_item_open" or paragraph.type != "paragraph_open":
+            continue
         children = inline.children
         if not children or children[0].type != "text":
             continue
@@ -513,26 +484,17 @@ def _tasks(state: StateCore) -> None:
             item.attrJoin("class", "bear-task")
 
 
-def _item_texts(tokens: list[Token]) -> Iterable[tuple[Token, Token]]:
-    """Yield the list items that begin with a paragraph, with its text."""
-    for item, paragraph, inline in zip(tokens, tokens[1:], tokens[2:]):
-        if item.type == "list_item_open" and paragraph.type == "paragraph_open":
-            yield item, inline
-
-
 # --- tokens → HTML
 
 
 @dataclass
 class _Page:
-    """What the renderer needs to know, and what it remembers."""
-
     references: References
     words: frozenset[str]
     open_links: list[str] = field(default_factory=list)  # the tags that stand for them
 
     def address(self, target: str) -> str | None:
-        """Return where a link of a note's author leads; None if that is nowhere, or unsafe."""
+        """Return where an author's link leads; None if that is nowhere, or unsafe."""
         scheme = scheme_of(target)
         if scheme is None:
             return None if target.startswith("//") else self.references.note(unquote(target))
@@ -557,9 +519,8 @@ class _Renderer(RendererHTML):
     code_block = fence  # type: ignore[assignment]
 
     def front_matter(self, tokens, index, options, env) -> str:
-        return (
-            f'<pre tabindex="0" class="bear-front-matter">{escape(tokens[index].content)}</pre>\n'
-        )
+        text = escape(tokens[index].content)
+        return f'<pre tabindex="0" class="bear-front-matter">{text}</pre>\n'
 
     def html_inline(self, tokens, index, options, env) -> str:
         content = tokens[index].content
@@ -607,10 +568,8 @@ class _Renderer(RendererHTML):
             address = page.references.note(target)
         if address:
             return _link(address, token.content, page)
-        label = marked(token.content, page.words)
-        return (
-            f'<span class="bear-missing" title="No note in the index has this title">{label}</span>'
-        )
+        label, title = marked(token.content, page.words), "No note in the index has this title"
+        return f'<span class="bear-missing" title="{title}">{label}</span>'
 
     def tag(self, tokens, index, options, env) -> str:
         page, token = env["page"], tokens[index]
@@ -621,50 +580,44 @@ class _Renderer(RendererHTML):
         state = 'checked aria-label="done"' if is_done else 'aria-label="to do"'
         return f'<input type="checkbox" disabled {state}> '
 
-    def anchor(self, tokens, index, options, env) -> str:
-        return f'<span id="{PASSAGE_ANCHOR}"></span>'
-
-    def mark_open(self, tokens, index, options, env) -> str:
-        return '<mark class="bear-highlight">'
-
-    def table_open(self, tokens, index, options, env) -> str:
-        return '<div class="bear-table" tabindex="0" role="group" aria-label="Table"><table>\n'
-
-    def table_close(self, tokens, index, options, env) -> str:
-        return "</table></div>\n"
-
-    def th_open(self, tokens, index, options, env) -> str:
-        return self._cell(tokens[index])
-
     def td_open(self, tokens, index, options, env) -> str:
-        return self._cell(tokens[index])
-
-    def _cell(self, token: Token) -> str:
+        token = tokens[index]
         side = str(token.attrGet("style") or "").removeprefix("text-align:")
         return f'<{token.tag} dir="auto"' + (f' class="bear-{side}">' if side else ">")
 
+    th_open = td_open
+
     def renderToken(self, tokens, index, options, env) -> str:
         token = tokens[index]
+        if token.type in _ALWAYS:
+            return _ALWAYS[token.type]
         if token.type in _DIRECTED:
             token.attrSet("dir", "auto")
         return super().renderToken(tokens, index, options, env)
 
 
+# Tokens whose HTML is always the same.
+_ALWAYS = {
+    "anchor": f'<span id="{PASSAGE_ANCHOR}"></span>',
+    "mark_open": '<mark class="bear-highlight">',
+    "table_open": '<div class="bear-table" tabindex="0" role="group" aria-label="Table"><table>\n',
+    "table_close": "</table></div>\n",
+}
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# Blocks that are written from left to right or from right to left, each by itself.
+# Blocks that each have their own direction of writing.
 _DIRECTED = frozenset(
     ["paragraph_open", "heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open"]
 )
 
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
-    """Return a link; inside of another one, which can't hold it, its label."""
-    if "a" in page.open_links:
-        return marked(label, page.words)
+    html = marked(label, page.words)
+    if "a" in page.open_links:  # which can't hold another link
+        return html
     attribute = f' class="{css_class}"' if css_class else ""
-    return f'<a{attribute} href="{escape(address)}">{marked(label, page.words)}</a>'
+    return f'<a{attribute} href="{escape(address)}">{html}</a>'
 
 
 def _file(name: str) -> str:
-    """Return what stands for an image or file that only the note's own app can show."""
+    # Only the note's own app can show an image or file.
     return f'<span class="bear-file">{escape(name)}</span>'
