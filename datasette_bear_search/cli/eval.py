@@ -65,6 +65,7 @@ def bear_eval(
     from ..embeddings import registry
     from ..evaluation import collections, judgments
     from ..index import database
+    from ..search.functions import open_sidecar
 
     modes = tuple(dict.fromkeys(modes))
     evaluations = []
@@ -80,18 +81,16 @@ def bear_eval(
                 on_embedded=Progress(quiet=as_json),
             )
             on_query = Progress(quiet=as_json, what="queries")
-            evaluations.append(
-                evaluation.evaluate_sidecar(
-                    path, collection.judged_queries, modes, reranker=rerank, on_query=on_query
+            with open_sidecar(path) as index:
+                queries = collection.judged_queries(index)
+                evaluations.append(
+                    evaluation.evaluate(index, queries, modes, reranker=rerank, on_query=on_query)
                 )
-            )
         if not folders:
-            path = sidecar_path or database.default_path()
-            evaluations.append(
-                evaluation.evaluate_sidecar(path, judgments.judged_queries, modes, reranker=rerank)
-            )
-    click.echo(
-        json.dumps(evaluation.as_json(evaluations), indent=2, ensure_ascii=False)
-        if as_json
-        else evaluation.as_text(evaluations)
-    )
+            with open_sidecar(sidecar_path or database.default_path()) as index:
+                queries = judgments.judged_queries(index)
+                evaluations.append(evaluation.evaluate(index, queries, modes, reranker=rerank))
+    if as_json:
+        click.echo(json.dumps(evaluation.as_json(evaluations), indent=2, ensure_ascii=False))
+    else:
+        click.echo(evaluation.as_text(evaluations))

@@ -1,8 +1,4 @@
-"""Queries whose answers are known → nDCG, recall, MRR and time of the search, mode by mode.
-
-The queries run through the pipeline that the search page runs. trec_eval computes the metrics,
-SciPy the significance.
-"""
+"""Queries whose answers are known → nDCG, recall, MRR and time of the search, mode by mode."""
 
 # pytrec_eval, SciPy and numpy take a second to import: only the functions that need them do.
 from __future__ import annotations
@@ -12,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -24,10 +19,8 @@ from ..notes import counted
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine, rerank
 from ..search.engine import Pipeline
-from ..search.functions import open_sidecar
 from ..search.request import SearchRequest
 from ..search.results import Hit
-from ..search.sql import DEFAULT_RANKING, Ranking
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet
 
@@ -53,7 +46,7 @@ SMALLEST_P = 0.001
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured of one query; its fields are those of the JSON."""
+    """What was measured of one query, as the JSON has it."""
 
     id: str
     text: str
@@ -78,8 +71,6 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured of a set of queries."""
-
     name: str
     modes: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
@@ -100,7 +91,7 @@ class Evaluation:
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Each mode that uses both retrievers against the better one, if both were measured."""
+        """Each mode that uses both retrievers against the better of them, if both were measured."""
         if not set(RETRIEVERS) <= set(self.modes):
             return ()
         better = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
@@ -147,27 +138,11 @@ def semantic_modes(modes: Sequence[str]) -> list[str]:
     return [mode for mode in modes if engine.is_semantic(parse("warm up", mode))]
 
 
-def evaluate_sidecar(
-    path: Path,
-    read_queries: Callable[[sqlite3.Connection], QuerySet],
-    modes: Sequence[str] = EVALUATED_MODES,
-    **options: Any,
-) -> Evaluation:
-    """Run :func:`evaluate` on the index file at ``path``, with queries read from there.
-
-    :raises SidecarError: if there is no index file
-    :raises EvaluationError: as :func:`evaluate` does
-    """
-    with open_sidecar(path) as connection:
-        return evaluate(connection, read_queries(connection), modes, **options)
-
-
 def evaluate(
     connection: sqlite3.Connection,
     query_set: QuerySet,
     modes: Sequence[str] = EVALUATED_MODES,
     *,
-    ranking: Ranking = DEFAULT_RANKING,
     reranker: str | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
@@ -176,9 +151,8 @@ def evaluate(
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
     :param reranker: the name of one, to measure the last mode with it, too
     :param on_query: called with how many of how many queries are done, from 0 on
-    :raises EvaluationError: if a mode needs vectors that can't be had, or a library is missing
+    :raises EvaluationError: if a mode needs vectors that can't be had
     """
-    require_libraries()
     state = database.read_state(connection)
     semantic = semantic_modes(modes)
     if semantic:
@@ -189,7 +163,7 @@ def evaluate(
     on_query(0, len(query_set.queries))
     for query in query_set.queries:
         shape = _shape(query.text, titles)
-        outcomes.append(_measure(connection, query, shape, modes, ranking, loaded_reranker))
+        outcomes.append(_measure(connection, query, shape, modes, loaded_reranker))
         on_query(len(outcomes), len(query_set.queries))
     pending = engine.pending_notice(state) if semantic else None
     return Evaluation(
@@ -240,14 +214,13 @@ def _measure(
     query: JudgedQuery,
     shape: str,
     modes: Sequence[str],
-    ranking: Ranking,
     reranker: Reranker | None,
 ) -> Outcome:
     """Run all modes in a row: what slows the machine for a while slows them alike."""
     values: dict[str, dict[str, float]] = {}
     embed_milliseconds = None
     for mode in modes:
-        pipeline = Pipeline(SearchRequest(parse(query.text, mode), ranking, size=RESULTS))
+        pipeline = Pipeline(SearchRequest(parse(query.text, mode), size=RESULTS))
         pipeline.plan(connection)
         pipeline.embed()
         pipeline.retrieve(connection)
@@ -266,19 +239,15 @@ def _measure(
 
 
 def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
-    """Load the index's model: falling back to words would measure something else.
-
-    :raises EvaluationError: if there are no vectors, or the model can't be had
-    """
+    """Load the index's model: falling back to words would measure something else."""
     pipeline = Pipeline(SearchRequest(parse("warm up", mode)))
     pipeline.plan(connection)
     pipeline.embed()
-    if pipeline.embedder is not None:
-        return
-    raise EvaluationError(
-        f"The mode {mode} can't be measured. {pipeline.obstacle or 'The index is empty.'}\n"
-        "To measure the search by words alone, use --mode keyword."
-    )
+    if pipeline.embedder is None:
+        raise EvaluationError(
+            f"The mode {mode} can't be measured. {pipeline.obstacle or 'The index is empty.'}\n"
+            "To measure the search by words alone, use --mode keyword."
+        )
 
 
 def _reranker(name: str, state: database.State) -> Reranker:
@@ -325,10 +294,10 @@ def _folded(text: str) -> str:
 
 
 def _difference(values: list[float], others: list[float]) -> tuple[float, float]:
-    """Return the mean difference of paired values and its two-sided p.
+    """Return the mean difference of paired values and its two-sided p, by Fisher's randomization.
 
-    By Fisher's randomization test: Smucker, Allan and Carterette, "A comparison of statistical
-    significance tests for information retrieval evaluation", CIKM 2007.
+    Smucker, Allan and Carterette, "A comparison of statistical significance tests for information
+    retrieval evaluation", CIKM 2007.
     """
     import numpy
     from scipy.stats import permutation_test
@@ -419,27 +388,23 @@ def _metrics_table(evaluations: Sequence[Evaluation]) -> list[str]:
         [mode, *(f"{means[metric]:.3f}" for metric in METRICS), f"{means[MILLISECONDS]:.1f}"]
         for mode, means in _means(evaluations).items()
     ]
-    return _table(["", *METRICS, MILLISECONDS], rows)
+    return _table([["", *METRICS, MILLISECONDS], *rows])
 
 
 def _shape_table(evaluation: Evaluation, shapes: dict[str, Evaluation]) -> list[str]:
-    rows = []
+    against = [f"{comparison.mode} - better retriever" for comparison in evaluation.comparisons]
+    rows = [["nDCG@10", "queries", *evaluation.modes, *against]]
     for shape, part in shapes.items():
         row = [shape, f"{len(part.outcomes):,}"]
         row += [f"{part.mean(mode, 'nDCG@10'):.3f}" for mode in part.modes]
         row += [f"{comparison} ({comparison.baseline})" for comparison in part.comparisons]
         rows.append(row)
-    against = [f"{comparison.mode} - better retriever" for comparison in evaluation.comparisons]
-    return _table(["nDCG@10", "queries", *evaluation.modes, *against], rows)
+    return _table(rows)
 
 
-def _table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return lines of equal columns, the first of which is flush left."""
-    widths = [max(map(len, column)) for column in zip(header, *rows)]
-    return [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in [header, *rows]
-    ]
+def _table(rows: list[list[str]]) -> list[str]:
+    from tabulate import tabulate
+
+    align = ["left", *["right"] * (len(rows[0]) - 1)]
+    text = tabulate(rows, tablefmt="plain", colalign=align, disable_numparse=True)
+    return text.splitlines()

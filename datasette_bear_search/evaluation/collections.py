@@ -1,7 +1,4 @@
-"""Test collections of the BEIR format: folders with corpus.jsonl, queries.jsonl and qrels.tsv.
-
-The documents become the notes of an index file of their own, which is kept: they are embedded once.
-"""
+"""Test collections of the BEIR format → index files, which are kept, and judged queries."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from ..index import indexer
 from ..notes import Note, counted, without_title_line
 from ..sources import SourceError
 from ..sqlite import sqlite3
-from .judgments import EvaluationError, JudgedQuery, QuerySet
+from .judgments import EvaluationError, JudgedQuery, QuerySet, answered
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
 
@@ -58,12 +55,8 @@ class Collection:
             )
             for query_id, text in self.queries.items()
         ]
-        answered = tuple(query for query in queries if query.has_answer)
-        if not answered:
-            raise EvaluationError(
-                f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
-            )
-        return QuerySet(self.name, answered, len(queries) - len(answered))
+        nothing = f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
+        return answered(self.name, queries, nothing)
 
 
 class Corpus:
@@ -159,7 +152,6 @@ def _note(key: str, title: str, text: str) -> Note:
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each JSON object of a file, with the place where it stands."""
     with open(_existing(path), encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():

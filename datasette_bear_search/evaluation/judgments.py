@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..sqlite import sqlite3
@@ -27,11 +27,6 @@ class JudgedQuery:
     text: str
     grades: Mapping[int, int]  # note id → grade: above 0 is an answer, and the higher the better
 
-    @property
-    def has_answer(self) -> bool:
-        """Whether any note is known to answer it; without one there is nothing to measure."""
-        return any(grade > 0 for grade in self.grades.values())
-
 
 @dataclass(frozen=True)
 class QuerySet:
@@ -40,6 +35,17 @@ class QuerySet:
     name: str
     queries: tuple[JudgedQuery, ...]
     left_out: int  # queries without a known answer
+
+
+def answered(name: str, queries: Sequence[JudgedQuery], none_message: str) -> QuerySet:
+    """Return the queries with an answer: without one there is nothing to measure.
+
+    :raises EvaluationError: if there are none
+    """
+    kept = tuple(query for query in queries if max(query.grades.values(), default=0) > 0)
+    if not kept:
+        raise EvaluationError(none_message)
+    return QuerySet(name, kept, len(queries) - len(kept))
 
 
 def normalized(query: str) -> str:
@@ -77,7 +83,7 @@ def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], 
 
 
 def judged_queries(connection: sqlite3.Connection) -> QuerySet:
-    """Return every judged query. Judgments of notes that are no longer indexed don't count.
+    """Return every judged query, without judgments of notes that are no longer indexed.
 
     :raises EvaluationError: if no query has an answer
     """
@@ -94,11 +100,10 @@ def judged_queries(connection: sqlite3.Connection) -> QuerySet:
         if note_id is not None:
             known[note_id] = grade
     queries = [JudgedQuery(query, query, known) for query, known in grades_by_query.items()]
-    answered = tuple(query for query in queries if query.has_answer)
-    if not answered:
-        raise EvaluationError(
-            "No note was found to be the right one yet. Open the search page with: "
-            "datasette bear-serve. Search as you always do, and press “Right note” below the note "
-            "that you were looking for."
-        )
-    return QuerySet("Your judgments", answered, len(queries) - len(answered))
+    return answered(
+        "Your judgments",
+        queries,
+        "No note was found to be the right one yet. Open the search page with: datasette "
+        "bear-serve. Search as you always do, and press “Right note” below the note that you were "
+        "looking for.",
+    )

@@ -20,7 +20,7 @@ from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.index import database
 from datasette_bear_search.search import engine
-from datasette_bear_search.search.sql import DEFAULT_RANKING, Ranking
+from datasette_bear_search.search.sql import DEFAULT_RANKING
 from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
 from tests.support.tiny_embedder import TinyEmbedder
@@ -384,13 +384,6 @@ def test_every_query_is_asked_once_a_mode_for_a_hundred_results(index, monkeypat
             "offset": 0,
         },
     ]
-
-
-def test_the_ranking_reaches_the_search(index, monkeypatch):
-    calls = finding(monkeypatch, {"keyword": [1]})
-    ranking = Ranking(fusion="rrf")
-    evaluation.evaluate(index, query_set({1: 1}), ["keyword"], ranking=ranking)
-    assert calls[0]["ranking"] == ranking
 
 
 @pytest.mark.parametrize(

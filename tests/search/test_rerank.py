@@ -22,6 +22,7 @@ from datasette_bear_search.embeddings.rerankers import (
 )
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.search import rerank as reranking
+from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.rerank import TOP, blended, rerank
 from datasette_bear_search.search.results import Hit
 
@@ -336,9 +337,8 @@ async def test_another_order_than_relevance_is_not_reranked(datasette):
 
 def measure(path, reranker):
     query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
-    return evaluation.evaluate_sidecar(
-        path, lambda connection: query_set, ["keyword", "hybrid"], reranker=reranker
-    )
+    with open_sidecar(path) as connection:
+        return evaluation.evaluate(connection, query_set, ["keyword", "hybrid"], reranker=reranker)
 
 
 def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
