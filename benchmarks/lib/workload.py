@@ -43,7 +43,7 @@ class Asked:
 
     def parameters(self, **more: str) -> Parameters:
         """As in an address."""
-        return Parameters({name: [value] for name, value in {"q": self.text, **more}.items()})
+        return {name: [value] for name, value in {"q": self.text, **more}.items()}
 
 
 def workload(connection: sqlite3.Connection, count: int, seed: int = SEED) -> list[Asked]:

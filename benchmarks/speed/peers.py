@@ -42,7 +42,7 @@ from datasette_bear_search.index import database
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.request import Parameters, read_request
+from datasette_bear_search.search.request import read_request
 from datasette_bear_search.web.site import SEARCH_PATH
 
 SIZES = (1_000, 10_000)
@@ -139,7 +139,7 @@ def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
 
         def searched(mode: str) -> Way:
             def way(text: str) -> tuple[float, int]:
-                request = read_request(Parameters({"q": [text], "mode": [mode]}))
+                request = read_request({"q": [text], "mode": [mode]})
                 embedder.embed_query(plan(connection, request.query).query.meaning)
                 milliseconds, answer = timed(lambda: search(connection, request))
                 return milliseconds, answer.results.total

@@ -12,7 +12,7 @@ from ..notes import counted
 from ..query.filters import FILTERS, InvalidParameter
 from ..search import engine, redaction
 from ..search.planner import Plan
-from ..search.request import Parameters, read_request
+from ..search.request import read_request
 from ..search.results import Hit
 from ..search.similar import SimilarNote, find_similar
 from ..search.snippets import passage_text, shortened, shown_text, why
@@ -68,7 +68,7 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
     ranking = PARAPHRASED if arguments.is_set("paraphrase") else {}
     mode = arguments.text("mode") or "auto"
     try:
-        parameters = Parameters({"q": [text], "mode": [mode], **ranking, **filters})
+        parameters = {"q": [text], "mode": [mode], **ranking, **filters}
         request = read_request(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
         raise ToolError(f"{error}.") from None

@@ -290,10 +290,10 @@ def _screen(stream: TextIO) -> Screen:
 
 def _page_parameters(words: Sequence[str], options: dict[str, Any]) -> Parameters:
     """Return the query and the options as the search page's URL has them."""
-    from ..search.request import Parameters
-
     values = {name: [*_texts(value)] for name, value in options.items()}
-    return Parameters({"q": [" ".join(words)] if any(words) else [], **values})
+    if any(words):
+        values["q"] = [" ".join(words)]
+    return {name: texts for name, texts in values.items() if texts}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..embeddings import rerankers
 from ..query.filters import InvalidParameter, read_filters
@@ -16,34 +15,8 @@ from .sql import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 MAX_SIZE = 100
 
 
-class Arguments(Protocol):
-    """Names with one or more values each: :class:`Parameters`, or Datasette's ``request.args``."""
-
-    def get(self, name: str, /) -> str | None: ...
-
-    def getlist(self, name: str, /) -> list[str]: ...
-
-    def __iter__(self) -> Iterator[str]: ...
-
-
-class Parameters(Mapping[str, str]):
-    """Names with one or more values each, as in the address of the search page."""
-
-    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        self._values = {name: list(several) for name, several in values.items() if several}
-
-    def __getitem__(self, name: str) -> str:
-        return self._values[name][0]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def getlist(self, name: str) -> list[str]:
-        """Return all values of a name."""
-        return self._values.get(name, [])
+# The names in the address of the search page, with the values of each.
+Parameters = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -58,25 +31,24 @@ class SearchRequest:
 
 
 def read_request(
-    arguments: Arguments, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
+    parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
 ) -> SearchRequest:
     """Read a request from the parameters of the search page.
 
     :raises InvalidParameter: for a value that makes no sense
     """
-    return SearchRequest(read_query(arguments), read_ranking(arguments), size, offset, correct)
+    return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
 
 
-def read_query(arguments: Arguments) -> Query:
+def read_query(parameters: Parameters) -> Query:
     """Read the query and its filters.
 
     :raises InvalidParameter: for an unknown mode and for what :func:`read_filters` refuses
     """
-    mode = arguments.get("mode") or "auto"
+    mode = _first(parameters, "mode") or "auto"
     if mode not in MODES:
         raise InvalidParameter(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-    filters = read_filters({name: arguments.getlist(name) for name in arguments})
-    return parse(arguments.get("q") or "", mode, filters)
+    return parse(_first(parameters, "q"), mode, read_filters(parameters))
 
 
 def read_note_id(text: str) -> int | None:
@@ -84,37 +56,37 @@ def read_note_id(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
-def read_ranking(arguments: Arguments) -> Ranking:
+def read_ranking(parameters: Parameters) -> Ranking:
     """Read how results are ordered.
 
     :raises InvalidParameter: for an unknown fusion, order or reranker, or what is no number
     """
-    fusion = arguments.get("fusion") or "blend"
+    fusion = _first(parameters, "fusion") or "blend"
     if fusion not in FUSIONS:
         raise InvalidParameter(f"fusion must be one of {', '.join(FUSIONS)}, not {fusion!r}")
-    sort = arguments.get("sort") or "relevance"
+    sort = _first(parameters, "sort") or "relevance"
     if sort not in SORTS:
         raise InvalidParameter(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
-    rerank = arguments.get("rerank") or None
+    rerank = _first(parameters, "rerank") or None
     if rerank and rerank not in rerankers.names():
         raise InvalidParameter(
             f"rerank must be one of {', '.join(rerankers.names())}, not {rerank!r}"
         )
     return Ranking(
         rerank=rerank,
-        balance=_read_fraction(arguments, "balance", 0.0, 1.0),
+        balance=_read_fraction(parameters, "balance", 0.0, 1.0),
         fusion=fusion,
         sort=sort,
-        recency=_read_fraction(arguments, "recency", 0.01, 100_000.0),
+        recency=_read_fraction(parameters, "recency", 0.01, 100_000.0),
     )
 
 
-def read_number(arguments: Arguments, name: str, default: int, lowest: int, highest: int) -> int:
-    """Read a parameter that is a whole number.
+def read_number(name: str, text: str | None, default: int, lowest: int, highest: int) -> int:
+    """Read the value of a parameter that is a whole number.
 
     :raises InvalidParameter: if it isn't a number in that range
     """
-    text = arguments.get(name) or str(default)
+    text = text or str(default)
     if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
         expected = (
             f"a number from {lowest} to {highest}"
@@ -125,8 +97,14 @@ def read_number(arguments: Arguments, name: str, default: int, lowest: int, high
     return int(text)
 
 
-def _read_fraction(arguments: Arguments, name: str, lowest: float, highest: float) -> float | None:
-    text = arguments.get(name)
+def _first(parameters: Parameters, name: str) -> str:
+    return next(iter(parameters.get(name, ())), "")
+
+
+def _read_fraction(
+    parameters: Parameters, name: str, lowest: float, highest: float
+) -> float | None:
+    text = _first(parameters, name)
     if not text:
         return None
     try:

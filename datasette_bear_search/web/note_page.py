@@ -221,7 +221,7 @@ async def similar_notes(
     """Respond with the notes most like the note whose id is in the path, each with its reasons."""
     note_id = read_note_id(request.url_vars["id"])
     try:
-        size = read_number(request.args, "_size", similar.SIZE, 1, MAX_SIMILAR)
+        size = read_number("_size", request.args.get("_size"), similar.SIZE, 1, MAX_SIMILAR)
     except InvalidParameter as error:
         raise PageError(str(error), 400) from None
 

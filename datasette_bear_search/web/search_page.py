@@ -167,9 +167,9 @@ def _read_request(request, first: str | None) -> SearchRequest:
     try:
         size = FIRST_RESULTS if first else PAGE_SIZE
         search_request = read_request(
-            request.args,
-            size=read_number(request.args, "_size", size, 1, MAX_SIZE),
-            offset=read_number(request.args, "_next", 0, 0, 10**9),
+            {name: request.args.getlist(name) for name in request.args},
+            size=read_number("_size", request.args.get("_size"), size, 1, MAX_SIZE),
+            offset=read_number("_next", request.args.get("_next"), 0, 0, 10**9),
             correct=request.args.get("correct") != "0",
         )
     except InvalidParameter as error:

@@ -20,7 +20,7 @@ from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.query.filters import read_filters
-from datasette_bear_search.search.request import Parameters, read_query, read_ranking
+from datasette_bear_search.search.request import read_query, read_ranking
 from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit
 from tests.support.tiny_embedder import TinyEmbedder
@@ -110,16 +110,16 @@ def test_filters_are_those_of_the_page(bear_search, arguments, expected):
 def test_every_parameter_of_the_page_is_an_option():
     asked = set()
 
-    class Asked(Parameters):
+    class Asked(dict):
         """Parameters without values, whose every look-up is written down."""
 
         def get(self, name, default=None):
             asked.add(name)
             return default
 
-    read_query(Asked({}))
-    read_ranking(Asked({}))
-    read_filters(Asked({}))
+    read_query(Asked())
+    read_ranking(Asked())
+    read_filters(Asked())
     context = click.Context(command.bear_search)
     options = {parameter.name for parameter in command.bear_search.get_params(context)}
     assert asked - {"q"} <= options

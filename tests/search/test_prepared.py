@@ -9,7 +9,7 @@ import pytest
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.request import Parameters, read_request
+from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sqlite import execute, sqlite3
 
 SQL = "select upper(:word), :number"
@@ -70,7 +70,7 @@ def test_what_is_missing_or_wrong_is_still_an_error(connection):
 def test_a_search_prepares_next_to_nothing_the_second_time(write, bear_index, sidecar_path):
     write(BearNote("# Cabin roof\n\nThe ceiling leaks."), BearNote("# Soup\n\nRed lentils."))
     bear_index()
-    request = read_request(Parameters({"q": ["roof"], "mode": ["hybrid"]}))
+    request = read_request({"q": ["roof"], "mode": ["hybrid"]})
     with open_sidecar(sidecar_path) as connection:
         run_others(connection)
         preparing = Preparing(connection)

@@ -28,7 +28,6 @@ from datasette_bear_search.query.query import MODES, parse
 from datasette_bear_search.search import functions, notes, planner
 from datasette_bear_search.search import results as search
 from datasette_bear_search.search.request import (
-    Parameters,
     read_note_id,
     read_number,
     read_query,
@@ -135,12 +134,12 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
     connection = _connection(_index(folder))
 
     def run(choices: Choices) -> None:
-        given = Parameters(_pairs(choices))
+        given = _pairs(choices)
         try:
             asked, ranking = read_query(given), read_ranking(given)
-            filters = read_filters({name: given.getlist(name) for name in given})
-            size = read_number(given, "_size", 10, 1, 100)
-            offset = read_number(given, "_next", 0, 0, 10**9)
+            filters = read_filters(given)
+            size = read_number("_size", "".join(given.get("_size", [])), 10, 1, 100)
+            offset = read_number("_next", "".join(given.get("_next", [])), 0, 0, 10**9)
         except InvalidParameter as error:
             _check_message(error)
             return
