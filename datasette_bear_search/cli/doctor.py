@@ -7,10 +7,10 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,8 +26,7 @@ from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
 from .options import clear_errors, sidecar_option
 
-WORDS = {True: "ok", False: "problem", None: "note"}
-COLORS = {True: "green", False: "red", None: None}
+WORDS = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
 
 @dataclass(frozen=True)
@@ -67,23 +66,17 @@ def bear_doctor(
         answer = {"ok": not problems, "findings": rows}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     else:
-        click.echo(_as_text(findings))
+        for area, found in findings.items():
+            click.echo("\n".join([area, *map(_as_text, found), ""]))
         click.echo(f"{counted(problems, 'problem')} found." if problems else "No problems found.")
     context.exit(1 if problems else 0)
 
 
 def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]:
-    """Return what is found, by area, about the index at ``path`` and what it is made from and with.
-
-    :param load_model: load the model to see whether it works, which takes seconds
-    """
-    try:
-        model = database.stored_model(path)
-    except (sqlite3.Error, database.SidecarError):
-        model = None
+    """Return the findings about the index at ``path`` and all that it needs, by area."""
     areas = {
         "Python": _python(),
-        "Embedding model": _model(model, load_model),
+        "Embedding model": _model(path, load_model),
         "Sources": _sources(path),
         "Index": _index(path),
     }
@@ -92,7 +85,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
 
 
 def _on_index(path: Path, finding: Finding) -> Finding:
-    """Return the finding with a fix that names the index, if it isn't the default one."""
+    """Return the finding with a fix that names an index other than the default one."""
     if path == database.default_path() or not finding.mend or "--sidecar" in finding.mend:
         return finding
     command = "datasette bear-index"
@@ -100,22 +93,15 @@ def _on_index(path: Path, finding: Finding) -> Finding:
     return replace(finding, mend=finding.mend.replace(command, own))
 
 
-def _as_text(findings: Mapping[str, Sequence[Finding]]) -> str:
-    lines = []
-    for area, found in findings.items():
-        lines.append(area)
-        for finding in found:
-            word = click.style(f"{WORDS[finding.ok]:<7}", fg=COLORS[finding.ok])
-            lines.append(f"  {word} {finding.says}")
-            if finding.mend:
-                lines.append(f"{'fix:':>14} {finding.mend}")
-        lines.append("")
-    return "\n".join(lines)
+def _as_text(finding: Finding) -> str:
+    word, color = WORDS[finding.ok]
+    text = f"  {click.style(f'{word:<7}', fg=color)} {finding.says}"
+    return f"{text}\n{'fix:':>14} {finding.mend}" if finding.mend else text
 
 
 def _python() -> Findings:
     yield Finding("python", f"Python {sys.version.split()[0]} ({sys.executable})")
-    packages = [f"{name} {_version(name)}" for name in ("datasette", "datasette-bear-search")]
+    packages = [f"{name} {version(name)}" for name in ("datasette", "datasette-bear-search")]
     yield Finding("packages", ", ".join(packages))
     yield Finding("sqlite", f"SQLite {sqlite3.sqlite_version}, module {sqlite3.__name__}")
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -136,19 +122,15 @@ def _python() -> Findings:
         yield Finding("sqlite_vec", f"{says}: no search by meaning.", False, fix)
 
 
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
-def _model(stored: str | None, load_model: bool) -> Findings:
+def _model(path: Path, load_model: bool) -> Findings:
     if find_spec("sentence_transformers") is None:
         says = "sentence-transformers isn't installed: no search by meaning."
         yield Finding("library", says, False, "pip install sentence-transformers")
         return
-    embedder = registry.get_embedder(stored or registry.default_model())
+    model = registry.default_model()
+    with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
+        model = database.stored_model(path) or model
+    embedder = registry.get_embedder(model)
     name, fix = embedder.name, "datasette bear-index --model NAME"
     try:
         if load_model:
@@ -166,7 +148,7 @@ def _model(stored: str | None, load_model: bool) -> Findings:
 
 
 def _sources(path: Path) -> Findings:
-    try:
+    with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
         if not database.is_sidecar(path):
             yield from _configuration([])
             yield from _unindexed_bear()
@@ -176,8 +158,6 @@ def _sources(path: Path) -> Findings:
             yield from _configuration([stored.config for stored in known])
             for stored in known:
                 yield from _source(connection, stored)
-    except (sqlite3.Error, database.SidecarError):
-        return  # _index() says what is wrong with the index
 
 
 def _configuration(known: Sequence[SourceConfig]) -> Findings:
@@ -208,14 +188,12 @@ def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Findin
     says = f"{place}: {counted(stored.notes, 'note')}, read {stored.read}"
     if changed:
         says += f"; {counted(changed, 'note')} changed since"
-        fix = f"datasette bear-index --only {source.name}"
-        yield Finding(source.name, says, None, fix)
+        yield Finding(source.name, says, None, f"datasette bear-index --only {source.name}")
     else:
         yield Finding(source.name, says)
     if stored.skipped:
         says = f"{source.name} skipped {len(stored.skipped):,}, such as {stored.skipped[0]}"
-        fix = "datasette bear-index --list"
-        yield Finding(f"{source.name}.skipped", says, None, fix)
+        yield Finding(f"{source.name}.skipped", says, None, "datasette bear-index --list")
 
 
 def _unindexed_bear() -> Findings:
@@ -250,6 +228,8 @@ def _source_fix(source: SourceConfig) -> str:
 
 
 def _index(path: Path) -> Findings:
+    from ..index.indexer import is_busy
+
     if not path.exists():
         says = f"There is no index at {path} yet."
         yield Finding("file", says, False, "datasette bear-index")
@@ -258,11 +238,17 @@ def _index(path: Path) -> Findings:
         with closing(database.connect(path)) as connection:
             yield Finding("file", f"{path}, {path.stat().st_size / 1e6:.1f} MB")
             yield from _permissions(path)
-            yield from _busy(path)
-            yield from _schema(connection)
+            if is_busy(path):
+                yield Finding("busy", "A datasette bear-index is updating it right now", None)
             if schema.is_current(connection):
+                yield Finding("schema", f"Schema version {schema.VERSION}")
                 yield from _health(path, connection)
                 yield from _contents(connection)
+            else:
+                is_older = schema.version_of(connection) < schema.VERSION
+                says = f"The index was made by {'an earlier' if is_older else 'a newer'} version "
+                fix = "datasette bear-index" if is_older else "pip install -U datasette-bear-search"
+                yield Finding("schema", f"{says}of this package.", False, fix)
     except database.SidecarError as error:
         yield Finding("file", str(error), False, "datasette bear-index --sidecar OTHER.db")
     except sqlite3.Error as error:
@@ -284,42 +270,21 @@ def _permissions(path: Path) -> Findings:
         yield Finding("permissions", f"Only you may open it (mode {mode:o})")
 
 
-def _busy(path: Path) -> Findings:
-    from ..index.indexer import is_busy
-
-    if is_busy(path):
-        yield Finding("busy", "A datasette bear-index is updating it right now", None)
-
-
-def _schema(connection: sqlite3.Connection) -> Findings:
-    if schema.is_current(connection):
-        yield Finding("schema", f"Schema version {schema.VERSION}")
-        return
-    made_by, fix = "a newer", "pip install -U datasette-bear-search"
-    if schema.version_of(connection) < schema.VERSION:
-        made_by, fix = "an earlier", "datasette bear-index"
-    says = f"The index was made by {made_by} version of this package."
-    yield Finding("schema", says, False, fix)
-
-
 def _health(path: Path, connection: sqlite3.Connection) -> Findings:
-    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("integrity", "The file is sound", lambda: _quick_check(connection)),
-        ("words", "The word index is sound", lambda: _fts_check(path)),
-    )
-    for name, says, check in checks:
-        if problem := check():
-            yield Finding(name, problem, False, "datasette bear-index --rebuild")
-        else:
-            yield Finding(name, says)
-
-
-def _quick_check(connection: sqlite3.Connection) -> str:
+    fix = "datasette bear-index --rebuild"
     [answer] = connection.execute("pragma quick_check(1)").fetchone()
-    return "" if answer == "ok" else f"The file is damaged: {answer}."
+    if answer == "ok":
+        yield Finding("integrity", "The file is sound")
+    else:
+        yield Finding("integrity", f"The file is damaged: {answer}.", False, fix)
+    if disagreement := _fts_disagreement(path):
+        says = f"The word index doesn't agree with the notes ({disagreement})."
+        yield Finding("words", says, False, fix)
+    else:
+        yield Finding("words", "The word index is sound")
 
 
-def _fts_check(path: Path) -> str:
+def _fts_disagreement(path: Path) -> str | None:
     # FTS5 compares its index with the notes and writes nothing, but takes this request only as an
     # insert, so the file has to be opened for writing.
     uri = f"{path.resolve().as_uri()}?mode=rw"
@@ -331,12 +296,12 @@ def _fts_check(path: Path) -> str:
                     f"insert into {table} ({table}, rank) values ('integrity-check', 1)"
                 )
         except sqlite3.OperationalError:
-            return ""  # another run is writing, or the file is read-only
+            return None  # another run is writing, or the file is read-only
         except sqlite3.DatabaseError as error:
-            return f"The word index doesn't agree with the notes ({error})."
+            return str(error)
         finally:
             connection.rollback()
-    return ""
+    return None
 
 
 def _contents(connection: sqlite3.Connection) -> Findings:

@@ -46,12 +46,9 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` are done; called with 0 first, then after each batch."""
-        if self._quiet:
-            return
-        if sys.stderr.isatty():
-            self._move_bar(done, total)
-        else:
-            self._print_line(done, total)
+        if not self._quiet:
+            show = self._move_bar if sys.stderr.isatty() else self._print_line
+            show(done, total)
 
     def _move_bar(self, done: int, total: int) -> None:
         if done == 0:
@@ -83,31 +80,18 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
     try:
         yield
     except Exception as error:
-        if message := _foreseen(error):
-            raise failure(message) from None
+        # Imported only when something failed: a search must not wait for what indexes or evaluates.
+        from ..evaluation import EvaluationError
+        from ..index.config import ConfigurationError
+        from ..index.database import SidecarError, explained
+        from ..index.indexer import IndexBusy
+        from ..search.redaction import RedactionMissing
+        from ..sources import SourceError
+        from ..sqlite import sqlite3
+
+        foreseen = (ConfigurationError, EvaluationError, FileExistsError, IndexBusy)
+        if isinstance(error, sqlite3.Error):
+            raise failure(explained(error)) from None
+        if isinstance(error, (*foreseen, RedactionMissing, SidecarError, SourceError)):
+            raise failure(str(error)) from None
         raise
-
-
-def _foreseen(error: Exception) -> str | None:
-    """Return the message of a foreseeable error, None for any other."""
-    # Imported only when something failed: a search must not wait for what indexes or evaluates.
-    from ..evaluation import EvaluationError
-    from ..index.config import ConfigurationError
-    from ..index.database import SidecarError, explained
-    from ..index.indexer import IndexBusy
-    from ..search.redaction import RedactionMissing
-    from ..sources import SourceError
-    from ..sqlite import sqlite3
-
-    if isinstance(error, sqlite3.Error):
-        return explained(error)
-    messages = (
-        ConfigurationError,
-        EvaluationError,
-        FileExistsError,
-        IndexBusy,
-        RedactionMissing,
-        SidecarError,
-        SourceError,
-    )
-    return str(error) if isinstance(error, messages) else None
