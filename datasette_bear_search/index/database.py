@@ -134,9 +134,8 @@ def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
 
 def file_of(connection: sqlite3.Connection) -> str:
     """Return the path of a connection's main database; empty if it is in memory."""
-    [file] = connection.execute(
-        "select file from pragma_database_list where name = 'main'"
-    ).fetchone()
+    # The pragma reads nothing of the file; as a table it would, and fail where a commit was killed.
+    [(_, _, file), *_] = connection.execute("pragma database_list").fetchall()
     return str(file)
 
 
