@@ -14,12 +14,13 @@ from ..query import fts5
 from ..query.query import Query
 from ..sqlite import sqlite3
 from . import planner
-from .sql import END_MARK, MARK
+from .results import fetch_rows
+from .sql import END_MARK, MARK, Statement
 
-# Wiki links whose titles are looked up; a list of links may be endless.
+# Wiki links of a note whose titles are looked up.
 MAX_TITLES = 2000
 
-# Places in a link at which its title may end and a heading begin, from the end.
+# Places in a link, from its end, at which the title may end and a heading begin.
 MAX_READINGS = 4
 
 # Notes in each list of the start page.
@@ -84,22 +85,16 @@ class NoteDetail:
 
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
     """Return the note with that id; None if there is none."""
-    cursor = connection.execute(_NOTE, [note_id])
-    row = cursor.fetchone()
-    if row is None:
+    rows = fetch_rows(connection, Statement(_NOTE, {"note": note_id}))
+    if not rows:
         return None
-    columns = dict(zip([column[0] for column in cursor.description], row))
-    passages = connection.execute(_PASSAGES, [note_id]).fetchall()
+    columns = rows[0]
+    columns |= {name: bool(columns[name]) for name in _FLAGS}
+    columns["tags"] = tuple(json.loads(columns["tags"]))
+    passages = connection.execute(_PASSAGES, [note_id])
     return NoteDetail(
-        **{
-            **columns,
-            **{name: bool(columns[name]) for name in _FLAGS},
-            "tags": tuple(json.loads(columns["tags"])),
-        },
-        passages=tuple(
-            NotePassage(passage_id, heading or None, start, start + length)
-            for passage_id, heading, start, length in passages
-        ),
+        **columns,
+        passages=tuple(NotePassage(*passage) for passage in passages),
         links=_linked(connection, _LINKS, note_id),
         backlinks=_linked(connection, _BACKLINKS, note_id),
         link_targets=_link_targets(connection, note_id, columns["source"], columns["body"]),
@@ -121,7 +116,7 @@ def resolve_link(link_targets: Mapping[str, int], target: str) -> tuple[int, str
 def matched_words(connection: sqlite3.Connection, note_id: int, query: Query) -> frozenset[str]:
     """Return the words of the note that a query finds, as they stand there, in lower case.
 
-    FTS5 itself says which, so that they are those that the search marks: stems, corrections.
+    FTS5 says which, so they are those that the search marks: stems, corrections.
     """
     if not query.text:
         return frozenset()
@@ -151,11 +146,11 @@ select
   coalesce(sources.heading_link, '') as heading_link
 from notes
 left join sources on sources.name = notes.source
-where notes.id = ?
+where notes.id = :note
 """
 
 _PASSAGES = """
-select id, heading, start, length
+select id, nullif(heading, ''), start, start + length
 from passages
 where note_id = ?
 order by position
@@ -215,11 +210,10 @@ def _linked(connection: sqlite3.Connection, sql: str, note_id: int) -> tuple[Lin
 def _link_targets(
     connection: sqlite3.Connection, note_id: int, source: str, body: str
 ) -> dict[str, int]:
-    """Return what links name, folded → the note meant; what the source says counts most."""
+    # What the source says counts most.
     titles = {title for target in wiki_links(body) for title, _ in _readings(target)}
-    found = connection.execute(
-        _TITLED, {"titles": json.dumps(sorted(titles)[:MAX_TITLES]), "source": source}
-    )
+    parameters = {"titles": json.dumps(sorted(titles)[:MAX_TITLES]), "source": source}
+    found = connection.execute(_TITLED, parameters)
     targets = {_folded(title): titled_id for title, titled_id in found}
     for link_title, key, title, target_id in connection.execute(_TARGETS, [note_id]):
         names = (link_title, key, _stem(key or ""), title)
@@ -228,7 +222,7 @@ def _link_targets(
 
 
 def _readings(target: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the ways to read a link, first as a title: titles may have slashes, too."""
+    # First as a title: titles may have slashes, too.
     yield target.strip(), None
     places = [place for place, character in enumerate(target) if character in "#/"]
     for place in places[: -MAX_READINGS - 1 : -1]:
@@ -238,7 +232,6 @@ def _readings(target: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _stem(name: str) -> str:
-    """Return ``Title`` of ``folder/Title.md``."""
     path = PurePosixPath(name)
     return path.stem if path.suffix.lower() in (".md", ".markdown", ".txt") else name
 
@@ -271,7 +264,7 @@ class IndexedSource:
 
 @dataclass(frozen=True)
 class StartPage:
-    """What is new, pinned, or was written on this day of another year; and where it comes from."""
+    """Notes that are new, pinned, or of this day in another year; and where notes come from."""
 
     recent: tuple[StartPageNote, ...]
     pinned: tuple[StartPageNote, ...]
@@ -280,10 +273,7 @@ class StartPage:
 
 
 def read_start_page(connection: sqlite3.Connection, now: datetime | None = None) -> StartPage:
-    """Read the start page from the index.
-
-    :param now: what "this day" is
-    """
+    """Read the start page from the index; ``now`` is "this day"."""
     now = now or datetime.now()
     parameters = {
         "day": f"{now:%m-%d}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,19 +18,17 @@ from .planner import STOP_WORDS, Plan
 from .results import Hit, MatchedPassage, Results
 from .sql import ELLIPSIS, END_MARK, MARK
 
-# Shorter sentences answer nothing: "See below." In bytes, as a Chinese character says as much
-# as several letters.
+# Shorter sentences answer nothing: "See below." In bytes, as one Chinese character says much.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
 
-# Passages whose word pieces are kept, some megabytes: while somebody types, the same ones come
-# again and again, and splitting those of a page takes 5 of a search's 20 ms.
+# Passages whose word pieces are cached, some megabytes: while somebody types, the same ones come
+# again, and splitting those of a page takes 5 of a search's 20 ms.
 CACHED_PASSAGES = 2000
 
 # Further passages of a note that are shown.
 MAX_MORE_PASSAGES = 4
 
-# Where a sentence ends: at a mark with a space behind it, at a Chinese or Japanese mark, and with
-# its line.
+# A sentence ends at a mark with a space behind it, a Chinese or Japanese mark, or its line's end.
 _ENDS = re.compile("[.!?…][\"'”’)\\]*_]*[ \t]+|[。！？][”’」』）]*|\n+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 # Before the words of a line: a mark around these would keep them from being taken for markup.
@@ -51,7 +49,7 @@ class ShownText:
 
 
 def shown_text(hit: Hit, planned: Plan) -> ShownText:
-    """Choose between the snippet, which has the words, and the passage, which has the meaning."""
+    """Choose between the snippet with the words and the passage with the meaning."""
     # Without a match the snippet is only the beginning of the passage.
     snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
     if snippet and unmarked(snippet) == plain_text(hit.title):
@@ -98,12 +96,11 @@ def _shown_passage(hit: Hit) -> str:
 
 
 def _is_of_tags(hit: Hit) -> bool:
-    """Return whether the snippet is from the tags, a JSON array, which are shown anyway."""
+    # The snippet is from the tags, a JSON array, which are shown anyway.
     return bool(hit.tags) and unmarked(hit.snippet).lstrip(ELLIPSIS).startswith('["')
 
 
 def _covers(hit: Hit) -> bool:
-    """Return whether snippet and passage are the same words, so that one of them is enough."""
     if hit.passage is None:
         return True
     snippet = _words(unmarked(hit.snippet)).strip(f"{ELLIPSIS} ")
@@ -117,44 +114,34 @@ def _words(markdown: str) -> str:
 
 # --- the sentence of a passage that is closest to the query, so that the eye finds it
 #
-# It is chosen by the model's own embeddings of word pieces, its input layer, which cost a table
-# look-up: every piece of the query counts by its most similar piece in the sentence. Measured as
-# the share of passages in which the right sentence is chosen, 535 questions of XQuAD (5 sentences
-# a passage) / 52 questions in other words than the sample notes' (9 sentences), time a passage:
-# this .82 / .50, 3 ms; idf-weighted overlap of stems .80 / .21, no word in common with 30 of the
-# 52; embeddings of the sentences .76 / .50, 130 ms; the first sentence .30 / .44.
+# Every word piece of the query counts by its most similar piece in the sentence, by the model's
+# input layer, which costs a table look-up. Share of passages in which the right sentence is chosen,
+# of 535 questions of XQuAD (5 sentences a passage) / 52 paraphrases of the sample notes (9), and
+# time a passage: this .82 / .50, 3 ms; idf-weighted overlap of stems .80 / .21; embeddings of the
+# sentences .76 / .50, 130 ms; the first sentence .30 / .44.
 
 
 def mark_sentences(results: Results, embedder: Embedder) -> Results:
     """Find the sentence that is closest to the query in each passage that meaning found.
 
-    Models without embeddings of word pieces, of which there are a few, find none.
+    A model without embeddings of word pieces finds none.
     """
     if "semantic" not in results.retrievers:
         return results
-    hits = {hit.id: hit.passage for hit in results.hits if hit.similarity is not None}
-    passages = {note_id: passage for note_id, passage in hits.items() if passage}
+    found = {
+        hit.id: hit.passage for hit in results.hits if hit.passage and hit.similarity is not None
+    }
     try:
-        texts = [passage.text for passage in passages.values()]
+        texts = [passage.text for passage in found.values()]
         spans = closest_sentences(results.query.meaning, texts, embedder)
     except ModelUnavailable:
         return results
-    marked = {
-        note_id: replace(
-            passage,
-            sentence_start=passage.start + span[0],
-            sentence_end=passage.start + span[1],
-        )
-        for (note_id, passage), span in zip(passages.items(), spans)
-        if span
-    }
-    return replace(
-        results,
-        hits=tuple(
-            replace(hit, passage=marked[hit.id]) if hit.id in marked else hit
-            for hit in results.hits
-        ),
-    )
+    for (note_id, passage), span in zip(found.items(), spans):
+        if span:
+            start, end = passage.start + span[0], passage.start + span[1]
+            found[note_id] = replace(passage, sentence_start=start, sentence_end=end)
+    hits = (replace(hit, passage=found.get(hit.id, hit.passage)) for hit in results.hits)
+    return replace(results, hits=tuple(hits))
 
 
 def closest_sentences(
@@ -184,7 +171,7 @@ def closest_sentences(
 
 @lru_cache(CACHED_PASSAGES)
 def _split(passage: str, embedder: Embedder) -> list[tuple[tuple[int, int], list[int]]]:
-    """Return where the sentences of a passage begin and end, and their word pieces."""
+    # Where its sentences begin and end, and their word pieces.
     spans = list(_sentences(passage))
     texts = [plain_text(passage[start:end]) for start, end in spans]
     return list(zip(spans, embedder.pieces(texts))) if texts else []
@@ -228,7 +215,7 @@ with close as (
 ranked as (
   select *, row_number() over (partition by note_id order by similarity desc, id) as rank
   from close
-  where similarity >= :floor
+  where similarity >= :threshold
 )
 select
   ranked.id, ranked.note_id, ranked.heading, ranked.start, ranked.length,
@@ -245,13 +232,13 @@ def more_passages(
 ) -> dict[int, list[MatchedPassage]]:
     """Return for each note, by id, its other passages above the threshold, closest first.
 
-    Without a threshold none are known to be close. ``embed()`` must answer at once.
+    ``embed()`` must answer at once.
     """
     if planned.threshold is None or not hits:
         return {}
     parameters = {
         "meaning": planned.query.meaning,
-        "floor": planned.threshold,
+        "threshold": planned.threshold,
         "notes": json.dumps([hit.id for hit in hits]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
     }
@@ -267,15 +254,9 @@ def more_passages(
 
 def json_row(hit: Hit) -> dict[str, Any]:
     """Return a hit for programs; its snippet is HTML with ``<mark>`` around matches."""
-    row = _as_dict(hit)
-    row["snippet"] = hit.snippet_html()
-    row["passage"] = hit.passage and _as_dict(hit.passage)
-    return row
-
-
-def _as_dict(record: Any) -> dict[str, Any]:
     # dataclasses.asdict() copies the values, which takes longer than all that is done with them.
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+    passage = hit.passage and dict(vars(hit.passage))
+    return {**vars(hit), "snippet": hit.snippet_html(), "passage": passage}
 
 
 def json_body(
@@ -306,17 +287,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     """Return how a query was read and run, for programs."""
     query, plan = results.query, results.plan
     return {
-        "text": query.text,
-        "words": query.words,
-        "phrases": query.phrases,
-        "prefixes": query.prefixes,
-        "identifiers": query.identifiers,
-        "excluded": query.excluded,
-        "is_boolean": query.is_boolean,
-        "in_title": query.in_title,
-        "match": query.match,
-        "exact": query.exact,
-        "mode": query.mode,
+        **{name: getattr(query, name) for name in _JSON_QUERY},
         "legs": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
@@ -333,14 +304,18 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     }
 
 
-def why(hit: Hit, planned: Plan) -> str:
-    """Return why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``.
+_JSON_QUERY = (
+    "text", "words", "phrases", "prefixes", "identifiers", "excluded", "is_boolean", "in_title",
+    "match", "exact", "mode",
+)  # fmt: skip
 
-    Of what has the words, meaning is a reason only where it is close.
-    """
+
+def why(hit: Hit, planned: Plan) -> str:
+    """Return why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``."""
     query, reasons = planned.query, []
     if hit.keyword_rank:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
+    # Of what has the words, meaning is a reason only where it is close.
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
         meaning = "meaning" if hit.is_found else "not close in meaning"
         reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
@@ -366,7 +341,6 @@ def innermost(tags: Sequence[str]) -> list[str]:
 
 
 def _ordinal(number: int) -> str:
-    suffix = (
-        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    )
+    is_teen = number % 100 in (11, 12, 13)
+    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{suffix}"
