@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from ...notes import Link, Note, Tag, short_title, without_title_line
@@ -50,8 +50,6 @@ BEAR = readonly.Owner(
 _EPOCH = datetime(2001, 1, 1)
 
 _HEADING_MARKS = re.compile(r"^#{1,6}(?:[ \t]+|$)")
-
-_Row = TypeVar("_Row")
 
 
 def default_location() -> Path:
@@ -118,7 +116,7 @@ def first_line(text: str) -> str:
 
 
 class _NoteRow(NamedTuple):
-    """A note as Bear stores it: nothing is checked, anything can be null, and text is bytes."""
+    # As Bear stores it: nothing is checked, anything can be null, and text is bytes.
 
     pk: int
     key: Any
@@ -195,7 +193,7 @@ def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
     # Bear 1.7 to 1.9 had a mere join table for links, without titles.
     links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
     return _LibraryRows(
-        notes=_rows(db, _NOTES, [include_trashed], make=_NoteRow._make),
+        notes=[_NoteRow._make(row) for row in _rows(db, _NOTES, [include_trashed])],
         tags=dict(_rows(db, _TAGS)),
         tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
         pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
@@ -204,16 +202,11 @@ def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
     )
 
 
-def _rows(
-    db: sqlite3.Connection,
-    sql: str,
-    parameters: Sequence[object] = (),
-    make: Callable[[Sequence[Any]], _Row] = tuple,  # type: ignore[assignment]
-) -> list[_Row]:
-    """Return the rows of a query of a ``{table}``, with texts as the bytes that they are.
+def _rows(db: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()) -> list[Any]:
+    """Return the rows of a query of a ``{table}``; columns that this version lacks are null.
 
-    Columns that this version lacks are null. Decoding takes longer than all the reading, and one
-    emoji makes a text four times as large. That can wait until Bear's file is closed.
+    Texts are bytes: decoding takes longer than all the reading, and one emoji makes a text four
+    times as large. That can wait until Bear's file is closed.
     """
     [table] = re.findall(r"\{(\w+)\}", sql)
     present = _columns(db, table)
@@ -222,7 +215,7 @@ def _rows(
     rows = f"(select {columns} from {table})" if present else f"(select {columns} where 0)"
     usual, db.text_factory = db.text_factory, bytes
     try:
-        return list(map(make, db.execute(sql.replace(f"{{{table}}}", rows), parameters)))
+        return db.execute(sql.replace(f"{{{table}}}", rows), parameters).fetchall()
     finally:
         db.text_factory = usual
 
@@ -231,20 +224,12 @@ def _columns(db: sqlite3.Connection, table: str) -> set[str]:
     return {name for (name,) in db.execute("select name from pragma_table_info(?)", [table])}
 
 
-class _Join(NamedTuple):
-    """A join table of Core Data's, such as ``Z_5TAGS(Z_5NOTES, Z_13TAGS)``."""
-
-    table: str
-    left: str
-    right: str
-
-
 def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tuple[int, int]]:
-    """Return what a join table says of notes and of the entity ``other``; [] if there is none.
+    """Return what a join table, such as Z_5TAGS(Z_5NOTES, Z_13TAGS), says of notes and ``other``.
 
-    ``left`` and ``right`` are the names of its columns, and ``right`` its own, less the numbers.
-    The whole name has to match: Z_5PINNEDINTAGS ends like Z_5TAGS, but is another relation. Of
-    several, Core Data's register of numbers decides, or else how many rows fit.
+    ``left`` and ``right`` are its columns less the numbers, and ``right`` is its name, too: all of
+    it, as Z_5PINNEDINTAGS is another relation than Z_5TAGS. Of several tables, Core Data's register
+    of numbers decides, or else how many rows fit.
     """
     if not _columns(db, f"Z{other.upper()}"):
         return []
@@ -256,29 +241,27 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
         lefts = [name for name in columns if re.fullmatch(f"Z_[0-9]+{left}", name)]
         rights = [name for name in columns if re.fullmatch(f"Z_[0-9]+{right}", name)]
         if len(lefts) == len(rights) == 1:
-            joins.append(_Join(table, lefts[0], rights[0]))
+            joins.append((table, lefts[0], rights[0]))
     if not joins:
         return []
-
     numbers = {}
     if {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
         numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY").fetchall())
-    note_number, other_number = numbers.get("SFNote"), numbers.get(other)
-    registered = _Join(
-        f"Z_{note_number}{right}", f"Z_{note_number}{left}", f"Z_{other_number}{right}"
-    )
+    note = f"Z_{numbers.get('SFNote')}"
+    registered = (f"{note}{right}", f"{note}{left}", f"Z_{numbers.get(other)}{right}")
 
-    def fit(join: _Join) -> tuple[bool, int]:
+    def fit(join: tuple[str, str, str]) -> tuple[bool, int]:
+        table, notes, others = join
         sql = f"""
         select count(*)
-        from {join.table}
-        where {join.left} in (select Z_PK from ZSFNOTE)
-        and {join.right} in (select Z_PK from Z{other.upper()})
+        from {table}
+        where {notes} in (select Z_PK from ZSFNOTE)
+        and {others} in (select Z_PK from Z{other.upper()})
         """
         return join == registered, db.execute(sql).fetchone()[0]
 
-    join = max(joins, key=fit) if len(joins) > 1 else joins[0]
-    return db.execute(f"select {join.left}, {join.right} from {join.table}").fetchall()
+    table, notes, others = max(joins, key=fit) if len(joins) > 1 else joins[0]
+    return db.execute(f"select {notes}, {others} from {table}").fetchall()
 
 
 # --- Rows → notes

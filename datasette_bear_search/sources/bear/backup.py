@@ -13,16 +13,15 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, urlsplit
 
 from ...markdown import WIKI_LINK
 from ...notes import Link, Note, Tag, short_title, without_title_line
 from .. import SourceError, Unreadable
 from ..files import LARGEST_NOTE, Archive, File, FileSource, Folder, open_archive, open_zip
-from ..markdown_metadata import Metadata, extract_metadata, without_code
+from ..markdown_metadata import extract_metadata, without_code
 from ..text import as_dict, as_text, decode, load_json, parse_timestamp, timestamp_from_seconds
 from . import HEADING_LINK, NOTE_URL, first_line
 
@@ -65,36 +64,36 @@ class BearBackup(FileSource):
         self.skipped = []
         # Twice through, because a link may lead to a note that comes later. Only one note at a
         # time is in memory.
-        infos = self._newest()
-        if not infos:
+        newest = self._newest()
+        if not newest:
             raise self._nothing()
-        keys = {info.title: key for key, info in infos.items()} | {key: key for key in infos}
-        by_place = {info.place: info for info in infos.values()}
+        keys = {note.title: key for key, (_, note) in newest.items()} | {key: key for key in newest}
+        by_place = dict(newest.values())
         for bundle in self._bundles():
-            info = by_place.get(bundle.place)
-            if info is None or (info.trashed and not include_trashed):
+            note = by_place.get(bundle.place)
+            if note is None or (note.trashed and not include_trashed):
                 continue
             try:
-                yield _note(bundle, info, keys)
+                yield _with_text(note, bundle, keys)
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
 
-    def _newest(self) -> dict[str, _Info]:
-        """Return what is said of each note, by key; of one that is there twice, the newer one."""
-        infos: dict[str, _Info] = {}
+    def _newest(self) -> dict[str, tuple[str, Note]]:
+        """Return each note's place and the note without its text, by key; of two, the newer one."""
+        newest: dict[str, tuple[str, Note]] = {}
         for bundle in self._bundles():
             try:
-                newer = _info(bundle)
+                newer = bundle.place, _without_text(bundle)
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
                 continue
-            older = infos.get(newer.key)
-            if older and older.version > newer.version:
+            older = newest.get(newer[1].key)
+            if older and _version(older[1]) > _version(newer[1]):
                 newer, older = older, newer
-            infos[newer.key] = newer
+            newest[newer[1].key] = newer
             if older:
-                self.skipped.append(f"{older.place}: an older version of {newer.place}")
-        return infos
+                self.skipped.append(f"{older[0]}: an older version of {newer[0]}")
+        return newest
 
     def _bundles(self) -> Iterator[_Bundle]:
         """Yield all bundles, in the same order each time. Raises SourceError."""
@@ -143,27 +142,6 @@ class _Bundle:
     place: str  # where it is below the location that is read
     name: str  # what it is called, without suffix
 
-    @property
-    def modified(self) -> float:
-        return self.archive.files[self.text_key].modified
-
-    def info(self) -> dict[str, Any]:
-        """Return what Bear knows of the note. Raises Unreadable."""
-        key = self.folder + _INFO
-        info = load_json(self.archive.read(key)) if key in self.archive.files else {}
-        return as_dict(as_dict(info).get(BEAR))
-
-    def text(self) -> str:
-        """Return the note's text. Raises Unreadable."""
-        return decode(self.archive.read(self.text_key, largest=LARGEST_NOTE))
-
-    def first_line(self) -> str:
-        """Return the first line of the text. Raises Unreadable."""
-        data = self.archive.head(self.text_key, _HEAD)
-        if len(data) == _HEAD:  # not half a character
-            data = data[: data.rfind(b"\n")]
-        return first_line(decode(data))
-
 
 def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bundle]:
     for key in archive.files:
@@ -209,46 +187,37 @@ def _open_inner(archive: Archive, file: File) -> AbstractContextManager[Archive]
 # --- A TextBundle → a note
 
 
-class _Info(NamedTuple):
-    """What a bundle says of its note, other than the text."""
+def _without_text(bundle: _Bundle) -> Note:
+    """Return a note with all but what its text says. Its tags are those that it is pinned in.
 
-    key: str
-    place: str
-    title: str
-    url: str | None
-    created: str | None
-    modified: str | None
-    pinned: bool
-    pinned_in: tuple[str, ...]
-    archived: bool
-    trashed: bool
-    encrypted: bool
-
-    @property
-    def version(self) -> tuple[str, bool]:
-        """Larger for a newer version of the note. Encrypting it doesn't change its date."""
-        return self.modified or "", self.encrypted
-
-
-def _info(bundle: _Bundle) -> _Info:
-    """Return what a bundle says of its note. Raises Unreadable."""
-    info = bundle.info()
+    :raises Unreadable: if a part of it can't be read
+    """
+    files = bundle.archive.files
+    key = bundle.folder + _INFO
+    about = load_json(bundle.archive.read(key)) if key in files else {}
+    info = as_dict(as_dict(about).get(BEAR))
     identifier = as_text(info.get("uniqueIdentifier")).strip()
     pinned_in = info.get("pinnedInTagTitles")
     encrypted = _flag(info.get("encrypted"))
-    return _Info(
+    title = bundle.name
+    if not encrypted:  # else the text isn't even looked at
+        data = bundle.archive.head(bundle.text_key, _HEAD)
+        if len(data) == _HEAD:  # not half a character
+            data = data[: data.rfind(b"\n")]
+        title = first_line(decode(data))
+    return Note(
         key=identifier or bundle.place,
-        place=bundle.place,
-        title=bundle.name if encrypted else bundle.first_line(),
-        url=NOTE_URL + quote(identifier, safe="") if identifier else None,
+        title=title,
+        body="",
+        tags=tuple(Tag(as_text(t)) for t in (pinned_in if isinstance(pinned_in, list) else ())),
         created=parse_timestamp(info.get("creationDate")),
         modified=parse_timestamp(info.get("modificationDate"))
-        or timestamp_from_seconds(bundle.modified),
+        or timestamp_from_seconds(files[bundle.text_key].modified),
         pinned=_flag(info.get("pinned")),
-        pinned_in=tuple(map(as_text, pinned_in if isinstance(pinned_in, list) else ())),
         archived=_flag(info.get("archived")),
         trashed=_flag(info.get("trashed")),
         encrypted=encrypted,
+        url=NOTE_URL + quote(identifier, safe="") if identifier else None,
     )
 
 
@@ -257,29 +226,25 @@ def _flag(value: object) -> bool:
     return value in (1, "1", "true")
 
 
-def _note(bundle: _Bundle, info: _Info, keys: Mapping[str, str]) -> Note:
-    if info.encrypted:  # the text isn't even looked at
-        text, title, body, metadata = "", bundle.name, "", Metadata()
-    else:
-        text = bundle.text()
-        title = first_line(text) or ("" if info.url else bundle.name)
-        body = without_title_line(text, title)
-        metadata = extract_metadata(body)
-    pinned = {tag.lower() for tag in info.pinned_in}
-    return Note(
-        key=info.key,
+def _version(note: Note) -> tuple[str, bool]:
+    """Return what is larger for a newer version. Encrypting a note doesn't change its date."""
+    return note.modified or "", note.encrypted
+
+
+def _with_text(note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
+    if note.encrypted:
+        return replace(note, title=short_title(note.title), tags=())
+    text = decode(bundle.archive.read(bundle.text_key, largest=LARGEST_NOTE))
+    title = first_line(text) or ("" if note.url else bundle.name)
+    body = without_title_line(text, title)
+    pinned = {tag.name.lower() for tag in note.tags}
+    return replace(
+        note,
         title=short_title(title),
         body=body,
         tags=tuple(Tag(name, pinned=name.lower() in pinned) for name in tags(text)),
-        links=tuple(link for link in links(text, keys) if link.key != info.key),
-        created=info.created,
-        modified=info.modified,
-        pinned=info.pinned,
-        archived=info.archived,
-        trashed=info.trashed,
-        encrypted=info.encrypted,
-        url=info.url,
-        **metadata.note_fields(),
+        links=tuple(link for link in links(text, keys) if link.key != note.key),
+        **extract_metadata(body).note_fields(),
     )
 
 
