@@ -1,12 +1,12 @@
 """The conversations in a Slack export.
 
-A thread is a note. So are messages outside of threads that follow each other closely: alone, most
-of them say too little to be found ("works now, thanks!"), and a whole day of a busy channel is
-about too many things.
+A thread is a note. So are messages outside of threads that follow each other closely: one alone
+says too little to be found ("works now, thanks!"), a busy channel's day is about too many things.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import defaultdict
@@ -33,16 +33,11 @@ TITLE_LENGTH = 80
 _PEOPLE = ("users.json", "org_users.json")
 
 _CHANNELS = "channels.json"
-_PRIVATE_CHANNELS = "groups.json"
-_GROUP_MESSAGES = "mpims.json"
-_DIRECT_MESSAGES = "dms.json"
 
 # The messages that somebody, or a bot, has written. Others say who joined, what was renamed, …
-_BY_BOT = "bot_message"
-_WRITTEN = {
-    *("", "me_message", "thread_broadcast", "reply_broadcast", "file_share", "file_comment"),
-    _BY_BOT,
-}
+_WRITTEN = frozenset(
+    " me_message thread_broadcast reply_broadcast file_share file_comment bot_message".split(" ")
+)
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TIMESTAMP = re.compile(r"\d{1,11}\.\d{1,9}")
@@ -113,6 +108,13 @@ class SlackExport(FileSource):
         start = first.thread or first.timestamp
         changed = max(float(time) for m in messages for time in (m.timestamp, m.edited) if time)
         body = _body(messages)
+        place = quote(channel.id, safe="")
+        team_id = quote(first.team or team_id, safe="")
+        url = None
+        if place and self._team:
+            url = f"https://{self._team}.slack.com/archives/{place}/p{start.replace('.', '')}"
+        elif place and team_id:
+            url = f"slack://channel?team={team_id}&id={place}&message={start}"
         return Note(
             key=f"{channel.id or channel.label}/{start}",
             title=f"{channel.label}: {_beginning(messages)}".removesuffix(": "),
@@ -123,16 +125,8 @@ class SlackExport(FileSource):
             has_image=any(message.has_image for message in messages),
             has_file=any(message.has_file for message in messages),
             has_code="```" in body,
-            url=self._url(channel, start, first.team or team_id),
+            url=url,
         )
-
-    def _url(self, channel: _Channel, timestamp: str, team_id: str) -> str | None:
-        place = quote(channel.id, safe="")
-        if place and self._team:
-            return f"https://{self._team}.slack.com/archives/{place}/p{timestamp.replace('.', '')}"
-        if place and team_id:
-            return f"slack://channel?team={quote(team_id, safe='')}&id={place}&message={timestamp}"
-        return None
 
 
 # --- What an export says: channels, people and messages
@@ -140,8 +134,6 @@ class SlackExport(FileSource):
 
 @dataclass(frozen=True)
 class _Channel:
-    """A place where people talk: a channel, or the direct messages between some of them."""
-
     id: str
     label: str  # "#garden", or who talks
     tag: str  # "" for direct messages
@@ -188,13 +180,18 @@ class _Workspace:
         self.team = ""
         for name in _PEOPLE:
             for person in self._list(name):
-                self._add_person(person)
+                identifier = as_text(person.get("id"))
+                if identifier:
+                    self._people[identifier] = _name(person)
+                self.team = self.team or as_text(person.get("team_id"))
+                if person.get("is_bot"):
+                    self._bots.add(identifier)
         self._channels: dict[str, _Channel] = {}  # by the name of its folder
-        for name in (_CHANNELS, _PRIVATE_CHANNELS):
+        for name in (_CHANNELS, "groups.json"):  # public, private
             for channel in self._list(name):
                 title = as_text(channel.get("name"))
                 self._add_channel(title, _Channel(as_text(channel.get("id")), f"#{title}", title))
-        for name in (_GROUP_MESSAGES, _DIRECT_MESSAGES):
+        for name in ("mpims.json", "dms.json"):  # messages in a group, and to one person
             for channel in self._list(name):
                 identifier = as_text(channel.get("id"))
                 folder = as_text(channel.get("name")) or identifier
@@ -232,14 +229,6 @@ class _Workspace:
             self._skipped.append(f"{path}: {reason}")
             return None
 
-    def _add_person(self, person: dict[str, Any]) -> None:
-        identifier = as_text(person.get("id"))
-        if identifier:
-            self._people[identifier] = _name(person)
-        self.team = self.team or as_text(person.get("team_id"))
-        if person.get("is_bot"):
-            self._bots.add(identifier)
-
     def _add_channel(self, folder: str, channel: _Channel) -> None:
         # The folder of direct messages is called by their id, and any folder may be.
         self._channels.setdefault(channel.id, channel)
@@ -259,7 +248,7 @@ class _Workspace:
     def _message(self, message: dict[str, Any], timestamp: str) -> _Message:
         author = as_text(message.get("user"))
         by_bot = (
-            as_text(message.get("subtype")) == _BY_BOT
+            as_text(message.get("subtype")) == "bot_message"
             or author in self._bots
             or (bool(message.get("bot_id")) and author not in self._people)
         )
@@ -308,7 +297,7 @@ def _text(message: dict[str, Any]) -> str:
     """Return what a message says; if that is nothing, what is attached to it."""
     if words := as_text(message.get("text")).strip():
         return words
-    parts = []
+    parts: list[str] = []
     for attachment in as_dicts(message.get("attachments")):  # such as a message passed on
         texts = {key: as_text(value).strip() for key, value in attachment.items()}
         keys = ("pretext", "title", "text") if texts.get("text") else ("fallback",)
@@ -317,14 +306,10 @@ def _text(message: dict[str, Any]) -> str:
 
 
 def to_markdown(text: str, people: Mapping[str, str], channels: Mapping[str, str]) -> str:
-    """Return a message as Markdown.
+    """Return a message in Slack's markup as Markdown. People and channels are names by id.
 
-    Slack writes its own markup: ``<@U123>`` for a person, ``<#C123|garden>`` for a channel,
-    ``<https://…|words>`` for a link, and ``&amp;``, ``&lt;`` and ``&gt;`` for what would be taken
-    for these.
-
-    :param people: names by id
-    :param channels: names by id
+    A person is ``<@U123>``, a channel ``<#C123|garden>``, a link ``<https://…|words>``, and
+    ``&amp;``, ``&lt;`` and ``&gt;`` are what would be taken for these.
     """
     text = _REFERENCE.sub(lambda match: _resolved(match[1], people, channels), text)
     # In Markdown, the marks around code stand on lines of their own. One that is left over would
@@ -355,7 +340,6 @@ def _resolved(reference: str, people: Mapping[str, str], channels: Mapping[str, 
 
 
 def _threads(messages: Sequence[_Message]) -> list[list[_Message]]:
-    """Return the messages of each thread in which a person has written, with those of bots."""
     threads = defaultdict(list)
     for message in messages:
         if message.thread:
@@ -369,16 +353,13 @@ def _conversations(messages: Sequence[_Message]) -> list[list[_Message]]:
     for message in messages:
         if message.thread or message.by_bot:
             continue
-        if conversations and _goes_on(conversations[-1][-1], message):
+        now = float(message.timestamp)
+        last = float(conversations[-1][-1].timestamp) if conversations else -math.inf
+        if now - last <= PAUSE_SECONDS and last // 86400 == now // 86400:
             conversations[-1].append(message)
         else:
             conversations.append([message])
     return conversations
-
-
-def _goes_on(before: _Message, message: _Message) -> bool:
-    last, now = float(before.timestamp), float(message.timestamp)
-    return now - last <= PAUSE_SECONDS and last // 86400 == now // 86400
 
 
 def _body(messages: Sequence[_Message]) -> str:

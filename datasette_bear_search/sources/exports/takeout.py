@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...notes import Note, Tag
 from .. import SourceError, Unchanged, Unreadable
@@ -84,16 +83,17 @@ class Takeout(FileSource):
                     " Keep. Give the PATH of an export of Google Takeout: its zip file, or the"
                     " folder Takeout."
                 )
-            for item in items:
-                if known.get(item.key) == item.stamp:
-                    yield Unchanged(item.key)
+            for key, item in items.items():
+                if known.get(key) == item.stamp:
+                    yield Unchanged(key)
                     continue
                 try:
-                    note = item.note()
+                    # No document of Drive's that is read is JSON.
+                    note = (_keep_note if item.file.suffix == ".json" else _document)(key, item)
                 except Unreadable as reason:
-                    self.skipped.append(f"{item.key}: {reason}")
-                    if not reason.is_gone and item.key in known:
-                        yield Unchanged(item.key)
+                    self.skipped.append(f"{key}: {reason}")
+                    if not reason.is_gone and key in known:
+                        yield Unchanged(key)
                     continue
                 if include_trashed or not note.trashed:
                     yield note
@@ -101,21 +101,26 @@ class Takeout(FileSource):
             types = ", ".join(f"{suffix} {count:,}" for suffix, count in others.most_common(5))
             self.skipped.append(f"{others.total():,} files of other types than are read ({types})")
 
-    def _items(self, stack: ExitStack, others: Counter[str]) -> list[_Item]:
-        """Return all documents and notes; ``others`` counts what is of no known type."""
+    def _items(self, stack: ExitStack, others: Counter[str]) -> dict[str, _Item]:
+        """Return all documents and notes by where they are in the export, however it was unpacked.
+
+        ``others`` counts what is of no known type.
+        """
         items: dict[str, _Item] = {}
         for prefix, archive in self._archives(stack):
             for path, file in archive.files.items():
                 if match := _KEEP.fullmatch(prefix + path):
                     if file.suffix == ".json":
-                        items.setdefault(match["key"], _KeepNote(archive, file, match["key"]))
+                        items.setdefault(match["key"], _Item(archive, file))
                 elif match := _DRIVE.fullmatch(prefix + path):
                     if file.suffix in _DOCUMENTS:
-                        document = _Document(archive, file, match["key"], match["folder"] or "")
-                        items.setdefault(document.key, document)
+                        info = archive.files.get(path + _INFO)
+                        info = info or archive.files.get(path.removesuffix(file.suffix) + _INFO)
+                        item = _Item(archive, file, match["folder"] or "", info)
+                        items.setdefault(match["key"], item)
                     elif not path.endswith(_INFO):
                         others[file.suffix or "without suffix"] += 1
-        return list(items.values())
+        return items
 
     def _archives(self, stack: ExitStack) -> Iterator[tuple[str, Archive]]:
         """Yield the export, and its parts in a folder, with what their paths begin with."""
@@ -130,49 +135,44 @@ class Takeout(FileSource):
                 yield "", part
 
 
-@dataclass(frozen=True)
-class _Item:
+class _Item(NamedTuple):
     """A file of an export that is a note."""
 
     archive: Archive
     file: File
-    key: str  # where it is in the export, whichever way that was unpacked
+    folder: str = ""  # in Drive
+    info: File | None = None  # what Google knows of the document
 
     @property
     def stamp(self) -> str:
-        return self.file.stamp
-
-    def note(self) -> Note:
-        """Return the note. Raises Unreadable."""
-        raise NotImplementedError
+        return f"{self.file.stamp} {self.info.stamp}" if self.info else self.file.stamp
 
 
-class _KeepNote(_Item):
-    def note(self) -> Note:
-        fields = as_dict(load_json(self.archive.read(self.file.key)))
-        if not any(name in fields for name in _KEEP_FIELDS):
-            raise Unreadable("no note of Google Keep's")
-        body = _keep_body(fields)
-        metadata = extract_metadata(body)
-        attachments = as_dicts(fields.get("attachments"))
-        are_images = [as_text(file.get("mimetype")).startswith("image/") for file in attachments]
-        labels = (as_text(label.get("name")).strip() for label in as_dicts(fields.get("labels")))
-        return Note(
-            key=self.key,
-            title=title_of(as_text(fields.get("title")), body),
-            body=body,
-            tags=tuple(Tag(name) for name in dict.fromkeys(labels) if name),
-            created=_moment(fields.get("createdTimestampUsec")),
-            modified=_moment(fields.get("userEditedTimestampUsec")),
-            pinned=fields.get("isPinned") is True,
-            archived=fields.get("isArchived") is True,
-            trashed=fields.get("isTrashed") is True,
-            todos_open=metadata.todos_open,
-            todos_done=metadata.todos_done,
-            has_image=any(are_images),
-            has_file=not all(are_images),
-            stamp=self.stamp,
-        )
+def _keep_note(key: str, item: _Item) -> Note:
+    fields = as_dict(load_json(item.archive.read(item.file.key)))
+    if not any(name in fields for name in _KEEP_FIELDS):
+        raise Unreadable("no note of Google Keep's")
+    body = _keep_body(fields)
+    metadata = extract_metadata(body)
+    attachments = as_dicts(fields.get("attachments"))
+    are_images = [as_text(file.get("mimetype")).startswith("image/") for file in attachments]
+    labels = (as_text(label.get("name")).strip() for label in as_dicts(fields.get("labels")))
+    return Note(
+        key=key,
+        title=title_of(as_text(fields.get("title")), body),
+        body=body,
+        tags=tuple(Tag(name) for name in dict.fromkeys(labels) if name),
+        created=_moment(fields.get("createdTimestampUsec")),
+        modified=_moment(fields.get("userEditedTimestampUsec")),
+        pinned=fields.get("isPinned") is True,
+        archived=fields.get("isArchived") is True,
+        trashed=fields.get("isTrashed") is True,
+        todos_open=metadata.todos_open,
+        todos_done=metadata.todos_done,
+        has_image=any(are_images),
+        has_file=not all(are_images),
+        stamp=item.stamp,
+    )
 
 
 def _keep_body(fields: dict[str, Any]) -> str:
@@ -185,8 +185,7 @@ def _keep_body(fields: dict[str, Any]) -> str:
         for link in as_dicts(fields.get("annotations"))
         if (address := as_text(link.get("url"))) and not set(address) & set(" \n()<>")
     ]
-    text = as_markdown(as_text(fields.get("textContent")))
-    parts = [text, "\n".join(items), "\n".join(links)]
+    parts = [as_markdown(as_text(fields.get("textContent"))), "\n".join(items), "\n".join(links)]
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -201,48 +200,32 @@ def _moment(microseconds: Any) -> str | None:
         return None
 
 
-@dataclass(frozen=True)
-class _Document(_Item):
-    folder: str  # in Drive
+def _document(key: str, item: _Item) -> Note:
+    file = item.file
+    body, has_hidden_image = _document_body(item.archive, file)
+    metadata = extract_metadata(body)
+    metadata = metadata._replace(has_image=metadata.has_image or has_hidden_image)
+    info = {}
+    if item.info:
+        with suppress(Unreadable):
+            info = as_dict(load_json(item.archive.read(item.info.key)))
+    return Note(
+        key=key,
+        title=file.name,
+        body=without_title(body, file.name),
+        tags=(Tag(item.folder),) if item.folder else (),
+        created=first_timestamp(info, _CREATED),
+        modified=first_timestamp(info, _MODIFIED) or timestamp_from_seconds(file.modified),
+        stamp=item.stamp,
+        **metadata.note_fields(),
+    )
 
-    @property
-    def info(self) -> File | None:
-        """The file with what Google knows of the document."""
-        files, key = self.archive.files, self.file.key
-        return files.get(key + _INFO) or files.get(key.removesuffix(self.file.suffix) + _INFO)
 
-    @property
-    def stamp(self) -> str:
-        return f"{self.file.stamp} {self.info.stamp}" if self.info else self.file.stamp
-
-    def note(self) -> Note:
-        body, has_hidden_image = self._body()
-        metadata = extract_metadata(body)
-        metadata = metadata._replace(has_image=metadata.has_image or has_hidden_image)
-        info = self._load_info()
-        return Note(
-            key=self.key,
-            title=self.file.name,
-            body=without_title(body, self.file.name),
-            tags=(Tag(self.folder),) if self.folder else (),
-            created=first_timestamp(info, _CREATED),
-            modified=first_timestamp(info, _MODIFIED) or timestamp_from_seconds(self.file.modified),
-            stamp=self.stamp,
-            **metadata.note_fields(),
-        )
-
-    def _load_info(self) -> dict[str, Any]:
-        """Return what Google knows of the document; {} if that can't be read."""
-        try:
-            return as_dict(load_json(self.archive.read(self.info.key))) if self.info else {}
-        except Unreadable:
-            return {}
-
-    def _body(self) -> tuple[str, bool]:
-        """Return the document as Markdown, and whether it has images that Markdown doesn't show."""
-        if self.file.suffix == ".docx":
-            return word_to_markdown(self.archive.read(self.file.key))
-        text = decode(self.archive.read(self.file.key, largest=LARGEST_NOTE))
-        if self.file.suffix in (".html", ".htm"):
-            return html_to_markdown(text), "<img" in text
-        return (as_markdown(text) if self.file.suffix == ".txt" else text), False
+def _document_body(archive: Archive, file: File) -> tuple[str, bool]:
+    """Return a document as Markdown, and whether it has images that Markdown doesn't show."""
+    if file.suffix == ".docx":
+        return word_to_markdown(archive.read(file.key))
+    text = decode(archive.read(file.key, largest=LARGEST_NOTE))
+    if file.suffix in (".html", ".htm"):
+        return html_to_markdown(text), "<img" in text
+    return (as_markdown(text) if file.suffix == ".txt" else text), False
