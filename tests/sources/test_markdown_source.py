@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -257,6 +259,13 @@ def test_a_link_says_what_it_calls_the_other_note(tmp_path: Path, link: str, nam
 def test_a_note_opens_where_the_option_says(tmp_path: Path, template: str, url: str | None) -> None:
     note = markdown(tmp_path, "Text", "a b/C#.md", url=template)
     assert note.url == (url and url.replace("{folder}", tmp_path.as_posix()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all names are Unicode")
+def test_a_note_whose_file_name_is_no_unicode_opens_too(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xe9.md")).write_text("Text")
+    [note] = read(MarkdownFolder, tmp_path, url="vscode://file{absolute}").values()
+    assert note.url == f"vscode://file{tmp_path}/%E9.md"
 
 
 # Plain text and HTML

@@ -70,8 +70,8 @@ class MarkdownFolder(NoteFolder):
     def _url(self, file: File) -> str | None:
         if not self.url:
             return None
-        absolute = os.path.abspath(file.path).replace(os.sep, "/")
-        return self.url.replace("{path}", quote(file.key)).replace("{absolute}", quote(absolute))
+        absolute = quote(os.fsencode(os.path.abspath(file.path).replace(os.sep, "/")))
+        return self.url.replace("{path}", quote(file.key)).replace("{absolute}", absolute)
 
 
 def _title(properties: Mapping[str, Any], text: str, file_name: str) -> tuple[str, str]:
