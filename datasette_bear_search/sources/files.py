@@ -1,7 +1,7 @@
-"""The files in a folder or a zip archive, found without being led astray and read one at a time.
+"""The files in a folder or a zip archive, read one at a time and without being led astray.
 
-Nothing here follows links, waits for pipes, looks into hidden folders or unpacks more than fits
-into memory, and nothing is ever written. What can't be read is a line for people.
+Nothing here follows links, waits for pipes, looks into hidden folders, unpacks more than fits into
+memory, or writes. What can't be read is a line for people.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import zipfile
 from abc import ABC, abstractmethod
 from calendar import timegm
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from . import SourceError, Unreadable
 from .markdown_metadata import suffix
-from .text import decode, parse_timestamp, storable
+from .text import parse_timestamp, storable
 
 MEGABYTE = 1024 * 1024
 
@@ -61,7 +61,7 @@ class File(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name without folder and suffix, as people see it."""
+        """The name without folder and suffix, as people see it."""
         return composed(os.path.splitext(self.key.rpartition("/")[2])[0])
 
     @property
@@ -70,13 +70,13 @@ class File(NamedTuple):
 
     @property
     def day(self) -> str | None:
-        """The day that its name begins with, which is when it was begun."""
+        """The day that the name begins with, which is when the file was begun."""
         match = _DAY.match(self.name)
         return parse_timestamp(match[1]) if match else None
 
     @property
     def folder(self) -> str:
-        """The folder that it is in, below the root; "" for the root."""
+        """The folder below the root; "" for the root."""
         return self.key.rpartition("/")[0]
 
 
@@ -209,14 +209,6 @@ class Listing:
             )
 
 
-def read_text(file: File, encoding: str = "") -> str:
-    """Return a file's text. Raises Unreadable.
-
-    :param encoding: what it is written in if it isn't Unicode; "" guesses
-    """
-    return decode(read_bytes(file), encoding)
-
-
 def read_bytes(file: File) -> bytes:
     """Return a file's content. Raises Unreadable."""
     if file.size > LARGEST_NOTE:
@@ -233,7 +225,9 @@ def read_bytes(file: File) -> bytes:
             os.close(descriptor)
     except OSError as error:
         raise _unreadable(error) from None
-    return _at_most(LARGEST_NOTE, data)
+    if len(data) > LARGEST_NOTE:
+        raise _too_large(LARGEST_NOTE)
+    return data
 
 
 # A file that has become a link or a pipe since it was listed is not followed or waited for.
@@ -269,7 +263,10 @@ class Archive(ABC):
         """
         if self.files[key].size > largest:
             raise _too_large(largest)
-        return _at_most(largest, self.head(key, largest + 1))
+        content = self.head(key, largest + 1)
+        if len(content) > largest:
+            raise _too_large(largest)
+        return content
 
     @abstractmethod
     def head(self, key: str, size: int) -> bytes:
@@ -307,7 +304,6 @@ def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
 
 
 def is_zip(path: Path) -> bool:
-    """Return whether a zip archive is there."""
     return os.path.isfile(path) and zipfile.is_zipfile(path)
 
 
@@ -332,6 +328,7 @@ class Folder(Archive):
             raise _unreadable(error) from None
 
 
+# Flags of a file in a zip archive.
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800
 
@@ -347,7 +344,7 @@ class Zip(Archive):
         self._entries: dict[str, zipfile.ZipInfo] = {}
         self._unpacked = 0  # bytes
         for entry in zip_file.filelist:
-            self._add(_path(entry), entry)
+            self._add(entry)
 
     def head(self, key: str, size: int) -> bytes:
         entry = self._entries[key]
@@ -366,45 +363,30 @@ class Zip(Archive):
             )
         return content
 
-    def _add(self, path: str, entry: zipfile.ZipInfo) -> None:
+    def _add(self, entry: zipfile.ZipInfo) -> None:
+        path = storable(entry.filename.replace("\\", "/"))
+        if not entry.flag_bits & _UTF8_NAME:
+            # Python goes by the standard. macOS writes UTF-8 without saying so.
+            with suppress(UnicodeError):
+                path = path.encode("cp437").decode("utf-8")
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if path.endswith("/") or kind not in (0, stat.S_IFREG):
             return
         parts = path.split("/")
         if ".." in parts or parts[0] == "" or parts[0].endswith(":"):
             self.skipped.append(f"{path}: leads out of the archive")
-        elif not _is_clutter(parts):
+        elif (
+            parts[0] != "__MACOSX"
+            and parts[-1] not in ("Thumbs.db", "desktop.ini")
+            and not any(part.startswith(".") for part in parts)
+        ):
             self._entries[path] = entry
             stamp = f"{entry.CRC:08x}/{entry.file_size:x}"
-            self.files[path] = File(path, path, stamp, entry.file_size, _modified(entry), None)
-
-
-def _path(entry: zipfile.ZipInfo) -> str:
-    path = storable(entry.filename.replace("\\", "/"))
-    if entry.flag_bits & _UTF8_NAME:
-        return path
-    # Python goes by the standard. macOS writes UTF-8 without saying so.
-    try:
-        return path.encode("cp437").decode("utf-8")
-    except UnicodeError:
-        return path
-
-
-def _is_clutter(parts: list[str]) -> bool:
-    """Return whether a path is hidden, or what macOS or Windows leaves beside people's files."""
-    return (
-        parts[0] == "__MACOSX"
-        or parts[-1] in ("Thumbs.db", "desktop.ini")
-        or any(part.startswith(".") for part in parts)
-    )
-
-
-def _modified(entry: zipfile.ZipInfo) -> float:
-    """Return when a file was changed, give or take some hours: zip keeps no time zone."""
-    try:
-        return math.nan if entry.date_time[0] == 1980 else timegm((*entry.date_time, 0, 0, 0))
-    except ValueError:
-        return math.nan
+            modified = math.nan
+            if entry.date_time[0] != 1980:  # give or take some hours: zip keeps no time zone
+                with suppress(ValueError):
+                    modified = timegm((*entry.date_time, 0, 0, 0))
+            self.files[path] = File(path, path, stamp, entry.file_size, modified, None)
 
 
 # --- States, names and errors
@@ -461,7 +443,6 @@ def explained(path: Path | str, error: OSError, *, missing: str = "") -> SourceE
 
 
 def not_allowed(path: Path | str) -> SourceError:
-    """Return what to tell a person whom macOS protects from this program."""
     return SourceError(
         f"macOS does not let this program read {path}. In System Settings > Privacy & Security >"
         " Full Disk Access, turn on the app in which you run it (Terminal, iTerm, VS Code …), then"
@@ -477,16 +458,10 @@ def _unreadable(error: OSError) -> Unreadable:
     return Unreadable(f"can't be read ({error.strerror or error})", is_gone=False)
 
 
-def _at_most(largest: int, content: bytes) -> bytes:
-    if len(content) > largest:
-        raise _too_large(largest)
-    return content
-
-
 def _too_large(largest: int) -> Unreadable:
     return Unreadable(f"larger than {largest / MEGABYTE:g} MB")
 
 
 def _storable(name: str) -> str:
-    """Return a file's name as text: bytes that aren't UTF-8 are written as ``\\xe9``."""
+    # Bytes that aren't UTF-8 are written as \\xe9.
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

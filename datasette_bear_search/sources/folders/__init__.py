@@ -1,4 +1,4 @@
-"""What the kinds of sources that are folders of text files have in common."""
+"""What sources that are folders of text files have in common."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import hashlib
 import os
 import posixpath
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
 from .. import SourceError, Unchanged, Unreadable
-from ..files import File, FileSource, Listing, composed, read_text
+from ..files import File, FileSource, Listing, composed, read_bytes
 from ..markdown_metadata import Metadata, extract_metadata, suffix
-from ..text import timestamp_from_seconds
+from ..text import decode, timestamp_from_seconds
 from . import front_matter
 
 # Goes up when files are read in another way, so that all are read again.
@@ -35,10 +35,7 @@ class ParsedFile:
 
 
 class NoteFolder(FileSource, ABC):
-    """A folder of text files, each of which is a note.
-
-    A kind says which files are notes, and how a file becomes one.
-    """
+    """A folder of text files. A kind says which are notes, and how a file becomes one."""
 
     suffixes: Collection[str] = (".md",)
     # Whether [[a link]] has a note's whole name, or may have the end of its path.
@@ -72,8 +69,7 @@ class NoteFolder(FileSource, ABC):
 
     @classmethod
     @abstractmethod
-    def reads(cls, location: str) -> bool:
-        """Return whether it is this kind of folder that stands at a location."""
+    def reads(cls, location: str) -> bool: ...
 
     def state(self) -> str:
         try:
@@ -108,7 +104,7 @@ class NoteFolder(FileSource, ABC):
                 yield Unchanged(key)
                 continue
             try:
-                text = read_text(file, self.encoding)
+                text = decode(read_bytes(file), self.encoding)
             except Unreadable as error:
                 self.skipped.append(f"{key}: {error}")
                 if not error.is_gone and key in known:
@@ -122,11 +118,9 @@ class NoteFolder(FileSource, ABC):
     # --- What a kind says
 
     @abstractmethod
-    def _parse(self, file: File, text: str) -> ParsedFile:
-        """Return what the text of a file says of the note."""
+    def _parse(self, file: File, text: str) -> ParsedFile: ...
 
     def _url(self, file: File) -> str | None:
-        """Return where the note opens; None if nothing opens it."""
         return None
 
     def _excludes(self, key: str, include_trashed: bool) -> bool:
@@ -189,7 +183,8 @@ class NoteFolder(FileSource, ABC):
             key=file.key,
             title=short_title(parsed.title),
             body=parsed.body,
-            tags=tuple(map(Tag, _once(tags))),
+            # Each once, however it is capitalized, in the order of the alphabet.
+            tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
             links=links,
             created=parsed.created or _created(file),
             modified=parsed.modified or timestamp_from_seconds(file.modified),
@@ -286,22 +281,14 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
 
 
 def _folded(name: str) -> str:
-    """Return a name as links may write it: in any case, with accents as one character or as two."""
+    # Links write a name in any case, and with accents as one character or as two.
     return composed(name).lower()
 
 
 def _name_hash(name: str) -> str:
-    """Return a short hash of a note's name, without its folder.
-
-    A note's stamp has the hashes of all that it links to. So it is known which notes may link to a
-    new file, or to one that is gone, without reading any of them.
-    """
+    # Without its folder. A note's stamp has these of all that it links to, so it is known, without
+    # reading them, which notes may link to a file that is new or gone.
     return f"{crc32(_folded(name).rpartition('/')[2].encode(errors='replace')):x}"
-
-
-def _once(tags: Iterable[str]) -> list[str]:
-    """Return each tag once, however it is capitalized, in the order of the alphabet."""
-    return sorted({tag.lower(): tag for tag in reversed(list(tags))}.values())
 
 
 def _created(file: File) -> str | None:
@@ -312,7 +299,6 @@ def _created(file: File) -> str | None:
 
 
 def _matcher(patterns: str | Sequence[str]) -> Callable[[str], bool] | None:
-    """Return whether a key fits one of the patterns, in any case; None without patterns."""
     if isinstance(patterns, str):
         patterns = [patterns]
     if not isinstance(patterns, (list, tuple)) or not all(

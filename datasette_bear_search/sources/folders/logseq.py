@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import date
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -85,7 +87,9 @@ class LogseqGraph(NoteFolder):
         )
 
     def _list(self, *, include_trashed: bool) -> Listing:
-        config = _config(self.root)
+        config = ""
+        with suppress(OSError):
+            config = Path(self.root, SETTINGS, CONFIG).read_text("utf-8", errors="replace")
         title_format = _TITLE_FORMAT.search(config)
         self._title_format = title_format[1] if title_format else DEFAULT_TITLE
         hidden = _HIDDEN.search(config)
@@ -140,28 +144,28 @@ class LogseqGraph(NoteFolder):
 
 def formatted(day: date, pattern: str) -> str:
     """Return a day as Logseq writes it by a pattern such as ``MMM do, yyyy``."""
-    return "".join(_formatted_part(day, part) for part in _FORMAT_PARTS.findall(pattern))
-
-
-def _formatted_part(day: date, part: str) -> str:
     month, weekday = _MONTHS[day.month - 1], _WEEKDAYS[day.weekday()]
-    if part == "do":
-        digit = 0 if day.day in (11, 12, 13) else day.day % 10
-        return str(day.day) + {1: "st", 2: "nd", 3: "rd"}.get(digit, "th")
-    match part[0], len(part):
-        case "y", length:
-            return f"{day.year % 100:02}" if length == 2 else f"{day.year:04}"
-        case "M", length if length < 3:
-            return str(day.month).zfill(length)
-        case "M", length:
-            return month[:3] if length == 3 else month
-        case "d", length:
-            return str(day.day).zfill(length)
-        case "E", length:
-            return weekday[:3] if length < 4 else weekday
-        case "'", _:
-            return part.strip("'")
-    return part
+    digit = 0 if day.day in (11, 12, 13) else day.day % 10
+    ordinal = str(day.day) + {1: "st", 2: "nd", 3: "rd"}.get(digit, "th")
+
+    def formatted_part(match: re.Match[str]) -> str:
+        part, length = match[0], len(match[0])
+        if part == "do":
+            return ordinal
+        match part[0]:
+            case "y":
+                return f"{day.year % 100:02}" if length == 2 else f"{day.year:04}"
+            case "M" if length < 3:
+                return str(day.month).zfill(length)
+            case "M":
+                return month[:3] if length == 3 else month
+            case "d":
+                return str(day.day).zfill(length)
+            case "E":
+                return weekday[:3] if length < 4 else weekday
+        return part.strip("'")
+
+    return _FORMAT_PARTS.sub(formatted_part, pattern)
 
 
 def _journal_day(key: str, name: str) -> date | None:
@@ -187,12 +191,3 @@ def _page_properties(text: str) -> tuple[dict[str, object], str]:
     if "tags" in properties:  # tags:: garden, [[raised beds]]
         properties["tags"] = [tag.strip(" []#") for tag in str(properties["tags"]).split(",")]
     return (properties, below.lstrip("\n")) if properties else ({}, text)
-
-
-def _config(root: str) -> str:
-    path = os.path.join(root, SETTINGS, CONFIG)
-    try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
-    except OSError:
-        return ""
