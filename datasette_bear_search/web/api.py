@@ -93,11 +93,9 @@ def _suggestion(datasette: Datasette, each: Suggestion) -> dict[str, Any]:
 # --- judgments
 
 
-async def grades(
-    datasette: Datasette, database: Database, query: str
-) -> dict[tuple[str, str], int] | None:
+async def grades(database: Database, query: str) -> dict[tuple[str, str], int] | None:
     """Return how a query's results were judged: (source, key) → grade; None if they can't be."""
-    if not judgments.normalized(query) or not judging_is_on(datasette, database):
+    if not judgments.normalized(query) or not judging_is_on(database):
         return None
     try:
         return await database.execute_fn(lambda connection: judgments.grades(connection, query))
@@ -108,7 +106,7 @@ async def grades(
 async def judge(datasette: Datasette, request) -> Response:
     """Store or take back a judgment, then go back to the results."""
     database = await sidecar_database(datasette)
-    if database is None or not judging_is_on(datasette, database):
+    if database is None or not judging_is_on(database):
         raise NotFound(OFF)
     if not await allowed(datasette, request.actor, "view-database", database):
         raise Forbidden(FORBIDDEN)

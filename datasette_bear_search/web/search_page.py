@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from datasette import Response
 
 from ..index import rows, watch
-from ..index.database import State
 from ..notes import local_day
 from ..query.filters import FILTERS, InvalidParameter
 from ..query.query import Query
@@ -30,8 +28,6 @@ from .cards import card
 from .links import (
     OF_ONE_LIST,
     Anchor,
-    FacetGroup,
-    FacetValue,
     Urls,
     facet_groups,
     filter_chips,
@@ -67,14 +63,14 @@ TOO_SLOW = (
     "(limit: sql_time_limit_ms)."
 )
 
-# Sent by a page that is already there, which wants the first results only; with this value, those
-# by words alone, which need no model.
+# Sent by a page that wants the first results only; with this value, those by words alone, which
+# need no model.
 FIRST_RESULTS_HEADER = "Bear-Search-First"
 BY_WORDS = "words"
-# At most so many of them: what a window shows while somebody types.
+# What a window shows while somebody types.
 FIRST_RESULTS = 6
 
-# A part of a page has the page's address: going back must never show it instead of the page.
+# A part of a page has the page's address: going back must never show it instead.
 NOT_TO_BE_KEPT = {"Cache-Control": "no-store", "Vary": FIRST_RESULTS_HEADER}
 
 # The fields of the form. Every other parameter of the search goes along unseen.
@@ -95,12 +91,7 @@ MODE_NAMES = {
     "like": "exact text",
 }
 BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
-SORT_NAMES = {
-    "": "relevance",
-    "newest": "newest first",
-    "oldest": "oldest first",
-    "title": "title",
-}
+SORT_NAMES = {"": "relevance", "newest": "newest first", "oldest": "oldest first", "title": "title"}
 RECENCY_NAMES = {"": "off", "365": "slightly", "30": "strongly"}
 RERANK_NAMES = {"": "off", "cross-encoder": "cross-encoder (slower)"}
 ARCHIVED_NAMES = {"": "include", "0": "exclude", "1": "only"}
@@ -114,19 +105,16 @@ MAX_CORRECTED = 5
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the page shows around a list of results; whatever can't be read in time is left out."""
+    """What stands among the results; whatever can't be read in time is left out."""
 
-    state: State
-    facets: Facets | None = None
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
-    home: StartPage | None = None  # before anything is searched for
     spellings: dict[str, str] = field(default_factory=dict)  # if nothing was found: typed → meant
 
 
 @dataclass(frozen=True)
 class Select:
-    """A list to choose from, in the form."""
+    """A form's list to choose from."""
 
     name: str
     label: str
@@ -155,17 +143,15 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
         await sidecar_database(datasette)
         response = await _respond(database, search_request, wait=is_json)
     if is_json:
-        return await _json(datasette, request, database, response)
+        return await _json(request, database, response)
     if first:
-        around = await _beside_the_hits(database, response)
-        return await _first_results(datasette, request, database, response, around)
-    around = await _surroundings(database, request, response)
-    return await _results_page(datasette, request, database, response, around)
+        return await _first_results(request, database, response)
+    return await _results_page(request, database, response)
 
 
 def _read_request(request, first: str | None) -> SearchRequest:
+    size = FIRST_RESULTS if first else PAGE_SIZE
     try:
-        size = FIRST_RESULTS if first else PAGE_SIZE
         search_request = read_request(
             {name: request.args.getlist(name) for name in request.args},
             size=read_number("_size", request.args.get("_size"), size, 1, MAX_SIZE),
@@ -209,31 +195,15 @@ async def _respond(
     except sqlite3.DatabaseError as error:
         raise PageError(unreadable(error), 503) from None
     response = pipeline.response()
-    changed = changed_notice(await changes)
-    return replace(response, notices=(*response.notices, *([changed] if changed else [])))
+    if changed := changed_notice(await changes):
+        return replace(response, notices=(*response.notices, changed))
+    return response
 
 
 # --- what is around the results
 
 
-async def _surroundings(database: Database, request, response: SearchResponse) -> Surroundings:
-    query = response.results.query
-    is_home = not (
-        query.text or query.filters or request.args.get("sort") or request.args.get("_next")
-    )
-    counted, beside = await asyncio.gather(
-        _facets(database, response.results), _beside_the_hits(database, response)
-    )
-    at_home = await _in_time(database, read_start_page) if is_home else None
-    if at_home and redacts(database.ds):
-        at_home = redaction.masked_record(at_home)
-    return replace(beside, facets=counted, home=at_home)
-
-
-async def _beside_the_hits(database: Database, response: SearchResponse) -> Surroundings:
-    """Return the part of that which stands among the results."""
-    results = response.results
-
+async def _surroundings(database: Database, results: Results) -> Surroundings:
     def read(connection: sqlite3.Connection) -> Surroundings:
         more = {}
         if "semantic" in results.retrievers:
@@ -241,17 +211,23 @@ async def _beside_the_hits(database: Database, response: SearchResponse) -> Surr
             if redacts(database.ds):
                 more = redaction.masked_passages(connection, more)
         return Surroundings(
-            response.state,
             has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=more,
             spellings=_spellings(connection, results.query) if _is_empty(results) else {},
         )
 
-    return await _in_time(database, read) or Surroundings(response.state)
+    return await _in_time(database, read) or Surroundings()
+
+
+async def _home(database: Database, request, query: Query) -> StartPage | None:
+    """Return what is shown before anything is searched for."""
+    if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
+        return None
+    home = await _in_time(database, read_start_page)
+    return redaction.masked_record(home) if redacts(database.ds) else home
 
 
 async def _facets(database: Database, results: Results) -> Facets | None:
-    """Return what the results can be narrowed by; None without results, or not in time."""
     if results.statement is None or _is_empty(results):
         return None
     return await _in_time(
@@ -285,36 +261,41 @@ def _spellings(connection: sqlite3.Connection, query: Query) -> dict[str, str]:
 # --- the page
 
 
-async def _results_page(
-    datasette: Datasette,
-    request,
-    database: Database,
-    response: SearchResponse,
-    around: Surroundings,
-) -> Response:
-    results = response.results
+async def _results_page(request, database: Database, response: SearchResponse) -> Response:
+    datasette, results = database.ds, response.results
+    around, counted, home = await asyncio.gather(
+        _surroundings(database, results),
+        _facets(database, results),
+        _home(database, request, results.query),
+    )
     urls = Urls(datasette, request.args)
     json_url = Urls(datasette, request.args, f"{SEARCH_PATH}.json").search(drop=())
     context = {
         **_form(urls, results),
-        **await _results(datasette, request, database, response, around),
+        **await _results(urls, request, database, response, around),
         "json_url": json_url,
         "alternate_url_json": datasette.absolute_url(request, json_url),
         "sql_url": await sql_url(datasette, request, database, results.statement),
     }
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
-    groups: Sequence[FacetGroup] = ()
-    if around.facets is not None and around.facets.total:
-        groups = facet_groups(urls, results.query, around.facets)
-        context["facets"] = groups
-        context["at_least"] = around.facets.at_least
+    if counted is not None and counted.total:
+        context["facets"] = facet_groups(urls, results.query, counted)
+        context["at_least"] = counted.at_least
         context["timeline"] = timeline(
-            around.facets.months, lambda period: urls.modified_in(period, results.query)
+            counted.months, lambda period: urls.modified_in(period, results.query)
         )
-    if around.home is not None:
-        tags = next((group.choices for group in groups if group.name == "tag"), ())
-        context["home"] = _home(urls, around.home, around.state, tags)
+    if home is not None:
+        tags = (group.choices for group in context.get("facets", ()) if group.name == "tag")
+        context |= {
+            "home": home,
+            "state": response.state,
+            "home_tags": next(tags, ())[:MAX_HOME_TAGS],
+            "newest_url": urls.search(sort="newest"),
+            "note_url": urls.note,
+            "age": age,
+            "local_day": local_day,
+        }
     return await _html(datasette, request, context)
 
 
@@ -325,27 +306,19 @@ async def _html(
     return Response.html(html, status=status)
 
 
-async def _first_results(
-    datasette: Datasette,
-    request,
-    database: Database,
-    response: SearchResponse,
-    around: Surroundings,
-) -> Response:
+async def _first_results(request, database: Database, response: SearchResponse) -> Response:
     """Respond with what a page shows while somebody types; it asks for the rest a moment later."""
-    context = await _results(datasette, request, database, response, around)
+    around = await _surroundings(database, response.results)
+    urls = Urls(database.ds, request.args)
+    context = await _results(urls, request, database, response, around)
     context |= {"is_first": True, "csrftoken": request.scope.get("csrftoken", lambda: "")}
-    template = _quick_environment(datasette, request).get_template("bear_first_results.html")
+    template = _quick_environment(database.ds, request).get_template("bear_first_results.html")
     return Response.html(template.render(context), headers=NOT_TO_BE_KEPT)
 
 
 def _quick_environment(datasette: Datasette, request) -> Environment:
-    """Return Datasette's templates without the coroutines that its base template needs.
-
-    They render in a third of the time.
-    """
-    # Datasette 1.0 has a method for it.
-    has_method = hasattr(datasette, "get_jinja_environment")
+    """Return Datasette's templates without coroutines: they render in a third of the time."""
+    has_method = hasattr(datasette, "get_jinja_environment")  # Datasette 1.0
     environment = datasette.get_jinja_environment(request) if has_method else datasette.jinja_env
     if environment not in _quick_environments:
         # Compiled code of the one can't serve the other.
@@ -359,14 +332,9 @@ _quick_environments: WeakKeyDictionary[Environment, Environment] = WeakKeyDictio
 
 
 async def _results(
-    datasette: Datasette,
-    request,
-    database: Database,
-    response: SearchResponse,
-    around: Surroundings,
+    urls: Urls, request, database: Database, response: SearchResponse, around: Surroundings
 ) -> dict[str, Any]:
     """Return the results, and what is said about them."""
-    urls = Urls(datasette, request.args)
     results, query = response.results, response.results.query
     beside = filter_chips(urls)
     more = around.more_passages
@@ -375,63 +343,25 @@ async def _results(
         "notices": response.notices,
         "results": results,
         "chips": [*text_chips(urls, query), *beside, *_option_chips(urls)],
-        "parameter_chips": beside,
-        "all_url": urls.unfiltered() if beside else None,
-        "cards": [card(urls, results.plan, hit, more.get(hit.id, ())) for hit in results.hits],
+        "all_url": urls.unfiltered() if len(beside) > 1 else None,
+        # Made as they are shown: the start page shows none.
+        "cards": (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in results.hits),
         "with_source": around.has_several_sources,
-        "judge": await _judge(datasette, request, database),
     }
+    grades = await api.grades(database, request.args.get("q") or "")
+    if grades is not None:
+        context["judge"] = {
+            "action": database.ds.urls.path(api.JUDGE_PATH),
+            "search": request.query_string,
+            "grades": grades,
+            "buttons": api.BUTTONS,
+        }
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
     if _is_empty(results):
         context["tried"] = _tried(results, beside)
         context["suggestions"] = _suggestions(urls, results, beside, around.spellings)
     return context
-
-
-async def _judge(datasette: Datasette, request, database: Database) -> dict[str, Any] | None:
-    grades = await api.grades(datasette, database, request.args.get("q") or "")
-    if grades is None:
-        return None
-    return {
-        "action": datasette.urls.path(api.JUDGE_PATH),
-        "search": request.query_string,
-        "grades": grades,
-        "buttons": api.BUTTONS,
-    }
-
-
-def _home(urls: Urls, home: StartPage, state: State, tags: Sequence[FacetValue]) -> dict[str, Any]:
-    sections = (
-        ("Recently changed", home.recent),
-        ("Pinned", home.pinned),
-        ("On this day", home.on_this_day),
-    )
-    return {
-        "sections": [
-            (
-                title,
-                [
-                    {
-                        "title": note.title,
-                        "url": urls.note(note.id),
-                        "at": note.at,
-                        "age": age(note.at),
-                        "day": local_day(note.at),
-                    }
-                    for note in notes
-                ],
-            )
-            for title, notes in sections
-            if notes
-        ],
-        "sources": home.sources,
-        "state": state,
-        "indexed": age(state.indexed),
-        "indexed_day": local_day(state.indexed),
-        "newest_url": urls.search(sort="newest"),
-        "tags": tags[:MAX_HOME_TAGS],
-    }
 
 
 # --- the form
@@ -446,7 +376,6 @@ def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
     ]
     return {
         "action": urls.datasette.urls.path(SEARCH_PATH),
-        "home_url": urls.datasette.urls.path(SEARCH_PATH),
         "q": urls.value("q"),
         "hidden": hidden,
         "fields": _fields(urls, results),
@@ -468,7 +397,7 @@ def _fields(urls: Urls, results: Results | None) -> tuple[Select, ...]:
 
 
 def _option_chips(urls: Urls) -> list[Anchor]:
-    """Return the ways to search that were chosen, where the first isn't."""
+    """Return the ways to search other than the defaults."""
     return [
         Anchor(
             f"{field.label}: {dict(field.options)[field.chosen]}",
@@ -484,21 +413,20 @@ def _field(
     name: str,
     label: str,
     options: dict[str, str],
-    same: Mapping[str, str] = MappingProxyType({}),
+    same: Mapping[str, str] | None = None,
 ) -> Select:
     """Return a list to choose from; the first is the default. What else a URL has is in it, too.
 
     :param same: values that mean the same as one of the options
     """
     value = urls.value(name)
-    chosen = same.get(value, value)
+    chosen = (same or {}).get(value, value)
     if chosen not in options:
         options = {**options, chosen: chosen}
     return Select(name, label, chosen, tuple(options.items()))
 
 
 def _balance(results: Results | None) -> str:
-    """Return what the shape of the query chose, in words."""
     if results is None or not results.query.substrings:
         return "automatic"
     shaped = BALANCES[results.plan.shape]
@@ -510,7 +438,6 @@ def _balance(results: Results | None) -> str:
 
 
 def _tried(results: Results, chips: Sequence[Anchor]) -> list[str]:
-    """Return what was looked for, a line each."""
     query = results.query
     lines = []
     if query.substrings:
@@ -536,36 +463,26 @@ def _suggestions(
 ) -> list[Anchor]:
     """Return what else to try.
 
-    :param filters: what narrows the search beside its text
-    :param others: words that may be meant, by those typed
+    :param others: words typed → words that may be meant
     """
     query = results.query
     links = []
     for word, other in others.items():
-        text = query.text.replace(word, other)
-        links.append(
-            Anchor(f"Search for {other}", urls.search(drop=(*OF_ONE_LIST, "correct"), q=text))
-        )
+        corrected = urls.search(drop=NOT_SENT_AGAIN, q=query.text.replace(word, other))
+        links.append(Anchor(f"Search for {other}", corrected))
     if filters:
         links.append(Anchor("Search without filters", urls.unfiltered()))
     if query.substrings and query.mode in ("keyword", "like"):
         links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
-    links.append(
-        Anchor(
-            "Browse all notes, newest first",
-            urls.search(drop=tuple(urls.arguments), sort="newest"),
-        )
-    )
-    return links
+    newest = urls.search(drop=tuple(urls.arguments), sort="newest")
+    return [*links, Anchor("Browse all notes, newest first", newest)]
 
 
 # --- JSON, in the shapes of Datasette 1.0
 
 
-async def _json(
-    datasette: Datasette, request, database: Database, response: SearchResponse
-) -> Response:
-    results = response.results
+async def _json(request, database: Database, response: SearchResponse) -> Response:
+    datasette, results = database.ds, response.results
     urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
     next_url = None
     if results.next_offset is not None:
@@ -578,7 +495,7 @@ async def _json(
             group.name: [choice.to_json() for choice in group.choices] for group in groups
         }
     rerank = request.args.get("rerank") or None
-    return json_response(
-        datasette,
-        json_body(results, response.notices, response.timing_ms, rerank, next_url=next_url, **more),
+    body = json_body(
+        results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
     )
+    return json_response(datasette, body)

@@ -132,9 +132,9 @@ async def sql_url(
 # --- settings
 
 
-def judging_is_on(datasette: Datasette, database: Database) -> bool:
+def judging_is_on(database: Database) -> bool:
     """Return whether results may be judged, which writes: where the setting ``judgments`` is on."""
-    return bool(_config(datasette).get("judgments")) and database.is_mutable
+    return bool(_config(database.ds).get("judgments")) and database.is_mutable
 
 
 def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
