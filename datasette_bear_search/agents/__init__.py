@@ -1,8 +1,6 @@
 """The notes for AI assistants: read-only tools of the Model Context Protocol (MCP).
 
-Here is what all tools share: the notes they may show, the arguments they are given and the results
-they return. :mod:`search` and :mod:`notes` do the work, :mod:`tools` explains it to agents, and
-:mod:`server` (stdio) and :mod:`http` (inside Datasette) make it reachable.
+Here is what all tools share: the notes they may show, their arguments and their results.
 """
 
 from __future__ import annotations

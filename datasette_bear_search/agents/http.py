@@ -29,7 +29,6 @@ from .server import SdkMissing, build_server
 if TYPE_CHECKING:
     from datasette import Request, Response
     from datasette.app import Datasette
-    from datasette.database import Database
 
 MCP_PATH = f"{SEARCH_PATH}/mcp"
 
@@ -70,7 +69,13 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         response.headers["Allow"] = "POST"
         return response
     try:
-        library = _library(datasette, database)
+        library = Library(
+            Path(str(database.path)),
+            hidden_tags=_setting(datasette, "hidden_tags"),
+            time_limit_ms=datasette.setting("sql_time_limit_ms"),
+            # What agents read usually leaves this machine.
+            redact=redacts(datasette, by_default=True),
+        )
         if library.redact:
             await asyncio.to_thread(redaction.require)
         server = build_server(library)
@@ -88,16 +93,6 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
 def is_mcp_request(datasette: Datasette, scope: dict[str, Any]) -> bool:
     """Return whether a request is for agents: they send no CSRF token; their origin is checked."""
     return scope.get("path") in (MCP_PATH, datasette.urls.path(MCP_PATH))
-
-
-def _library(datasette: Datasette, database: Database) -> Library:
-    return Library(
-        Path(str(database.path)),
-        hidden_tags=_setting(datasette, "hidden_tags"),
-        time_limit_ms=datasette.setting("sql_time_limit_ms"),
-        # What agents read usually leaves this machine.
-        redact=redacts(datasette, by_default=True),
-    )
 
 
 def _hosts(datasette: Datasette, scope: dict[str, Any]) -> set[str]:

@@ -94,7 +94,19 @@ def list_tags(library: Library, values: Mapping[str, Any]) -> ToolResult:
     under = ToolArguments("list_tags", values, "under").text("under")
     names: dict[str, str] = {}
     notes: dict[str, set[int]] = {}
-    for name, note_id in _tags_of_notes(library):
+    with library.open() as connection:
+        sql, parameters = library.visible_ids()
+        rows = connection.execute(
+            f"""
+            select tags.name, note_tags.note_id
+            from tags
+            join note_tags on note_tags.tag_id = tags.id
+            where note_tags.note_id in ({sql})
+            order by tags.folded, tags.id
+            """,
+            parameters,
+        ).fetchall()
+    for name, note_id in rows:
         parts = name.split("/")
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
@@ -352,21 +364,6 @@ def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
 
 
 # --- list_tags and library_status
-
-
-def _tags_of_notes(library: Library) -> list[tuple[str, int]]:
-    with library.open() as connection:
-        sql, parameters = library.visible_ids()
-        return connection.execute(
-            f"""
-            select tags.name, note_tags.note_id
-            from tags
-            join note_tags on note_tags.tag_id = tags.id
-            where note_tags.note_id in ({sql})
-            order by tags.folded, tags.id
-            """,
-            parameters,
-        ).fetchall()
 
 
 def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:

@@ -126,7 +126,11 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
         if library.redact:
             found = redaction.masked_similar(connection, found)
         lines = _passage_lines(connection, found.notes)
-    notes = [_similar_note(note, lines.get(note.id)) for note in found.notes]
+    notes = []
+    for note in found.notes:
+        passage = _passage(note, lines.get(note.id), with_text=True)
+        more = {"passage": passage, "why": " · ".join(note.reasons)}
+        notes.append(note_facts(note) | without_empty(more))
     heading = f"like “{found.title}” (id {note_id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
     data = {"id": note_id, "title": found.title, "notices": list(found.notices)}
@@ -134,7 +138,6 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
 
 
 def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> bool:
-    """Return whether any visible note has a word."""
     if not library.hidden_tags:
         return True
     sql, parameters = library.visible_ids()
@@ -168,11 +171,6 @@ def _hit(hit: Hit, plan: Plan, lines: str | None) -> dict[str, Any]:
         "why": why(hit, plan),
     }
     return note_facts(hit) | without_empty(more)
-
-
-def _similar_note(note: SimilarNote, lines: str | None) -> dict[str, Any]:
-    more = {"passage": _passage(note, lines, with_text=True), "why": " · ".join(note.reasons)}
-    return note_facts(note) | without_empty(more)
 
 
 def _passage(

@@ -5,7 +5,7 @@ from __future__ import annotations
 # The SDK takes half a second to import, and only who serves agents needs it: inside functions.
 import logging
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -79,20 +79,13 @@ def serve_stdio(library: Library) -> None:
         async with stdio_server() as (receive, send):
             # stdout is the protocol's now: what a library prints goes elsewhere.
             with redirect_stdout(sys.stderr):
-                _warm_up(library)
+                # Without an index, the tools will say so.
+                with suppress(database.SidecarError, sqlite3.Error):
+                    if model := database.stored_model(library.path):
+                        registry.get_embedder(model).warm_up()
                 await server.run(receive, send, server.create_initialization_options())
 
     anyio.run(serve)
-
-
-def _warm_up(library: Library) -> None:
-    """Begin to load the model in the background, if there is an index."""
-    try:
-        model = database.stored_model(library.path)
-    except (database.SidecarError, sqlite3.Error):
-        return  # the tools will say so
-    if model:
-        registry.get_embedder(model).warm_up()
 
 
 def _listed(tool: Tool) -> Any:

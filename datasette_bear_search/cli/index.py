@@ -124,7 +124,16 @@ def bear_index(**values: Any) -> None:
                 options = replace(options, model=_truncated_model(options))
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:
-            _watch(selection, options)
+            from ..index import watch
+
+            watch.Watcher(
+                options.path,
+                selection.read,
+                options.embedder(),
+                poll=options.poll,
+                say=click.echo,
+                quiet=options.quiet,
+            ).run()
         elif failure:
             raise click.ClickException(failure)
 
@@ -184,7 +193,6 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
 
 def _export_onnx(embedder: Embedder, options: Options) -> None:
-    """Once for each model, see to it that searching by meaning begins within a second."""
     try:
         if embedder.needs_onnx_export():
             options.say(f"Preparing {embedder.name} to start within a second from now on (once)")
@@ -194,7 +202,6 @@ def _export_onnx(embedder: Embedder, options: Options) -> None:
 
 
 def _truncated_model(options: Options) -> str:
-    """Return the name that stands for the model's first ``dimensions`` numbers."""
     from ..embeddings import registry
 
     assert options.dimensions is not None
@@ -264,8 +271,7 @@ def _preview(path: Path, selection: Selection) -> str | None:
             added, changed, removed = snapshot.count, 0, 0
             if comparable is not None:
                 change = changes.diff(comparable, snapshot)
-                added, changed = len(change.added), len(change.changed)
-                removed = len(change.removed)
+                added, changed, removed = map(len, (change.added, change.changed, change.removed))
             click.echo(
                 f"{config.location}: {counted(snapshot.count, 'note')}. "
                 f"Would add {added:,}, change {changed:,}, remove {removed:,}. Nothing was written."
@@ -273,19 +279,6 @@ def _preview(path: Path, selection: Selection) -> str | None:
     for name in selection.remove:
         click.echo(f"{name}: its {counted(known[name].notes, 'note')} would leave the index.")
     return _failure_text(failed, len(selection.read))
-
-
-def _watch(selection: Selection, options: Options) -> None:
-    from ..index import watch
-
-    watch.Watcher(
-        options.path,
-        selection.read,
-        options.embedder(),
-        poll=options.poll,
-        say=click.echo,
-        quiet=options.quiet,
-    ).run()
 
 
 def _listing(path: Path) -> str:

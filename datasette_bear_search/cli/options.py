@@ -23,7 +23,6 @@ sidecar_option = click.option(
 
 
 def redact_option(*, default: bool | None) -> Callable[[F], F]:
-    """Return the option that masks secrets, whose environment variable all commands share."""
     return click.option(
         "--redact/--no-redact",
         default=default,

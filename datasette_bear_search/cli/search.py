@@ -22,7 +22,7 @@ from .options import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
     from ..search.engine import SearchResponse
-    from ..search.request import Parameters, SearchRequest
+    from ..search.request import SearchRequest
     from ..search.results import Hit
     from ..search.similar import SimilarNote
     from ..sqlite import sqlite3
@@ -42,10 +42,7 @@ class NotSearched(click.ClickException):
 
 
 class SearchCommand(click.Command):
-    """A command that has the search page's parameters as options, too.
-
-    They come from the modules that read them, which are imported only when the command is called.
-    """
+    """A command with the search page's parameters as options, imported when it is called."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
@@ -56,9 +53,7 @@ class SearchCommand(click.Command):
 @click.argument("words", nargs=-1, metavar="[QUERY]...")
 @sidecar_option
 @click.option(
-    "--correct/--no-correct",
-    default=True,
-    help="Correct mistyped words that no note has",
+    "--correct/--no-correct", default=True, help="Correct mistyped words that no note has"
 )
 @click.option(
     "--limit",
@@ -115,8 +110,14 @@ def bear_search(
     from ..index import database
     from ..search import redaction
     from ..search.functions import open_sidecar
+    from ..search.request import read_request
+    from .terminal import printable_json
 
-    parameters = _page_parameters(words, page_options)
+    # The query and the options as the search page's URL has them.
+    values = {name: [*_texts(value)] for name, value in page_options.items()}
+    if any(words):
+        values["q"] = [" ".join(words)]
+    parameters = {name: texts for name, texts in values.items() if texts}
     if similar_to is not None and parameters:
         raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
     if similar_to is None and not parameters:
@@ -131,14 +132,17 @@ def bear_search(
             offset = 0
             found = _find_similar(connection, similar_to, limit, redact)
         else:
-            request = _request(parameters, limit, offset, correct)
+            try:
+                request = read_request(parameters, size=limit, offset=offset, correct=correct)
+            except InvalidParameter as error:
+                raise click.UsageError(str(error)) from None
             found = _search(connection, path, request, redact, explain)
         for notice in found.notices:
             _say(notice)
         if number_to_open is not None and found.notes:
             _open(found.notes, number_to_open, offset)
         elif as_json and number_to_open is None:
-            _print_json(found.as_json())
+            click.echo(printable_json(json.dumps(found.as_json(), indent=2, ensure_ascii=False)))
         elif text := found.as_text(_screen(sys.stdout)):
             # Without color=True, click would strip the links; what is no terminal gets plain text.
             click.echo(text, color=True)
@@ -155,15 +159,6 @@ class _Found:
     notices: Sequence[str]
     as_json: Callable[[], dict[str, Any]]
     as_text: Callable[[Screen], str]
-
-
-def _request(parameters: Parameters, limit: int, offset: int, correct: bool) -> SearchRequest:
-    from ..search.request import read_request
-
-    try:
-        return read_request(parameters, size=limit, offset=offset, correct=correct)
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _search(
@@ -201,7 +196,6 @@ def _search(
 
 @contextmanager
 def _loading_line() -> Iterator[Callable[[], None]]:
-    """Yield what shows a line on the terminal while a model loads."""
     line, is_shown = "Loading the model…", False
 
     def show() -> None:
@@ -218,7 +212,6 @@ def _loading_line() -> Iterator[Callable[[], None]]:
 
 
 def _bm25(connection: sqlite3.Connection, response: SearchResponse) -> dict[int, float]:
-    """Return the BM25 of all notes with the words, by id."""
     from ..search.sql import COLUMN_WEIGHTS
 
     query = response.results.query
@@ -270,12 +263,6 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
         raise NotSearched("No app on this machine opens this note.")
 
 
-def _print_json(body: dict[str, Any]) -> None:
-    from .terminal import printable_json
-
-    click.echo(printable_json(json.dumps(body, indent=2, ensure_ascii=False)))
-
-
 def _say(notice: str) -> None:
     from .terminal import notice_text
 
@@ -288,23 +275,14 @@ def _screen(stream: TextIO) -> Screen:
     return screen_for(stream.isatty(), shutil.get_terminal_size().columns, os.environ)
 
 
-def _page_parameters(words: Sequence[str], options: dict[str, Any]) -> Parameters:
-    """Return the query and the options as the search page's URL has them."""
-    values = {name: [*_texts(value)] for name, value in options.items()}
-    if any(words):
-        values["q"] = [" ".join(words)]
-    return {name: texts for name, texts in values.items() if texts}
-
-
 def _texts(value: Any) -> Iterator[str]:
     for each in value if isinstance(value, tuple) else (value,):
         if each is not None:
-            yield {True: "1", False: "0"}[each] if isinstance(each, bool) else str(each)
+            yield str(int(each)) if isinstance(each, bool) else str(each)
 
 
 @functools.cache
 def _page_options() -> list[click.Parameter]:
-    """Return the search page's parameters as options of the same names."""
     from ..search.sql import FUSIONS, SORTS
 
     return [

@@ -15,7 +15,6 @@ import click
 from .index import Options, index_sources
 from .options import clear_errors, redact_option, sidecar_option
 
-SEARCH_PATH = "/-/bear-search"
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
 STOPPED = "Stopped"
@@ -149,10 +148,7 @@ def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bo
 
 
 def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, Any]) -> None:
-    """Serve the index at ``path`` until Ctrl-C.
-
-    :param settings: the plugin's
-    """
+    """Serve the index at ``path`` until Ctrl-C, with these settings of the plugin."""
     import socket
     import webbrowser
 
@@ -161,7 +157,7 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
 
     from ..embeddings.registry import get_embedder
     from ..index import database
-    from ..web.site import LOCAL_HOSTS, OnlyTheseHosts
+    from ..web.site import LOCAL_HOSTS, SEARCH_PATH, OnlyTheseHosts
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -194,11 +190,8 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
 
 @contextmanager
 def _exit_on_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C end the process at once instead of raising KeyboardInterrupt.
-
-    Python ignores exceptions while it cleans up after an import, and then keeps the import lock:
-    the thread that loads the model, and with it the server, would wait forever.
-    """
+    # Python ignores exceptions while it cleans up after an import, and then keeps the import lock:
+    # with KeyboardInterrupt the thread that loads the model, and so the server, would wait forever.
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -12,7 +12,6 @@ import click
 
 from ..notes import counted, local_day
 from ..search.engine import SearchResponse
-from ..search.planner import Plan
 from ..search.results import Hit
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import (
@@ -64,10 +63,11 @@ def screen_for(is_terminal: bool, columns: int, environment: Mapping[str, str]) 
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
     """Return the hits, numbered from ``offset`` on, and how many there are in all."""
     plan, total, found = response.results.plan, response.results.total, response.results.found
-    cards = [
-        _card(number, hit, _texts(hit, plan), why(hit, plan), screen)
-        for number, hit in enumerate(response.results.hits, offset + 1)
-    ]
+    cards = []
+    for number, hit in enumerate(response.results.hits, offset + 1):
+        shown = shown_text(hit, plan)
+        texts = [_printable_marked(shown.snippet), _excerpt(shown.passage)]
+        cards.append(_card(number, hit, texts, why(hit, plan), screen))
     counts = [counted(found, "result")] if found else []
     if weaker := total - found:
         counts.append(f"{weaker:,} weaker match{'es' if weaker > 1 else ''}")
@@ -90,7 +90,7 @@ def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
 def explanation(response: SearchResponse, bm25: Mapping[int, float]) -> str:
     """Return how the query was understood, each note's scores, and where the time went.
 
-    :param bm25: the notes' BM25 by their ids
+    :param bm25: by note id
     """
     results, plan = response.results, response.results.plan
     query = results.query
@@ -130,7 +130,6 @@ def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
 
 
 def notice_text(notice: str, screen: Screen = PLAIN) -> str:
-    """Return a line for a person beside the results."""
     return _style(printable(notice), screen, color="yellow")
 
 
@@ -203,12 +202,6 @@ def _card(
     return "\n".join(card)
 
 
-def _texts(hit: Hit, planned: Plan) -> list[str]:
-    """Return the snippet and the passage, as far as they are shown."""
-    shown = shown_text(hit, planned)
-    return [_printable_marked(shown.snippet), _excerpt(shown.passage)]
-
-
 def _excerpt(passage: str) -> str:
     text = starting_near_mark(_printable_marked(passage), PASSAGE_CHARACTERS // 2)
     return shortened(text, PASSAGE_CHARACTERS)
@@ -220,7 +213,6 @@ def _printable_marked(text: str) -> str:
 
 
 def _block(text: str, screen: Screen, *, dim: bool = False) -> list[str]:
-    """Return the indented lines of a text, in which matches are marked."""
     if not text:
         return []
     lines, is_marked = [], False
