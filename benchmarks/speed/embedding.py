@@ -34,7 +34,7 @@ from datasette_bear_search.embeddings.sentence_transformers import (
     SentenceTransformerEmbedder,
 )
 from datasette_bear_search.index.chunking import passages
-from datasette_bear_search.index.indexer import PASSAGES_PER_COMMIT, batches, read
+from datasette_bear_search.index.indexer import PASSAGES_PER_COMMIT, read
 from datasette_bear_search.sources.bear import BearLibrary
 
 Encode = Callable[[list[str]], Any]
@@ -126,7 +126,8 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
             lengths = embedder.lengths(texts)
             order = sorted(range(len(texts)), key=lengths.__getitem__)
             rows: list[Any] = [None] * len(texts)
-            for batch in batches(order, PASSAGES_PER_COMMIT):
+            for start in range(0, len(order), PASSAGES_PER_COMMIT):
+                batch = order[start : start + PASSAGES_PER_COMMIT]
                 for number, vector in zip(
                     batch, embedder.embed_documents([texts[number] for number in batch])
                 ):

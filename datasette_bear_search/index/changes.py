@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 
@@ -62,7 +62,7 @@ def read(
     :param config: how to read it; without one, everything that isn't in the trash
     :param known: stamps of the stored notes by key
     :param state: the source's state, if the caller has just asked for it
-    :param fingerprints: of the stored notes by key: those that are the same aren't kept in memory
+    :param fingerprints: of the stored notes by key: equal ones aren't kept in memory
     :raises SourceError: if it can't be read, whatever the reason
     """
     config = config or SourceConfig(source.name, "", source.location)
@@ -107,8 +107,8 @@ def read_if_changed(
         if state and state == stored.state:
             return None
         stamps = rows.stamps(connection, config.name)
-    stored_notes = rows.fingerprints(connection, config.name)
-    fingerprints = {key: fingerprint for key, (_, fingerprint) in stored_notes.items()}
+    known = rows.fingerprints(connection, config.name)
+    fingerprints = {key: fingerprint for key, (_, fingerprint) in known.items()}
     return read(source, config, stamps, state, fingerprints)
 
 
@@ -169,21 +169,14 @@ def reader_version() -> str | None:
         return None
 
 
-def has_tag(note: Note, tags: Collection[str]) -> bool:
-    """Return whether a note has one of these tags, or one nested below them."""
-    if not tags:
-        return False
-    folded = [fold_tag(tag) for tag in tags]
-    own = [fold_tag(tag.name) for tag in note.tags]
-    return any(name == tag or name.startswith(f"{tag}/") for name in own for tag in folded)
-
-
 def _take_in(
     snapshot: Snapshot,
     items: Iterable[Note | Unchanged],
     known: Mapping[str, str],
     fingerprints: Mapping[str, str],
 ) -> None:
+    # With a slash at the end, a tag begins those nested below it, and no others.
+    never = tuple(f"{fold_tag(tag)}/" for tag in snapshot.config.never)
     seen: set[str] = set()
     for item in items:
         key = item.key
@@ -192,12 +185,11 @@ def _take_in(
                 f"{key}: there is another note with this key; the first one counts"
             )
         elif isinstance(item, Note):
-            if has_tag(item, snapshot.config.never):
+            if never and any(f"{fold_tag(tag.name)}/".startswith(never) for tag in item.tags):
                 continue
             seen.add(key)
             note = _storable(item)
-            fingerprint = fingerprints.get(key)
-            if fingerprint is not None and fingerprint == note.fingerprint():
+            if fingerprints and fingerprints.get(key) == note.fingerprint():
                 snapshot.restamped[key] = note.stamp
             else:
                 snapshot.notes.append(note)
@@ -210,22 +202,10 @@ def _take_in(
 
 def _storable(note: Note) -> Note:
     """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
-    if all(map(_is_storable, (note.title, note.body, note.attachments))):
+    clean = [
+        text.replace("\0", "").encode(errors="replace").decode()
+        for text in (note.title, note.body, note.attachments)
+    ]
+    if clean == [note.title, note.body, note.attachments]:
         return note
-    clean = {
-        name: getattr(note, name).replace("\0", "").encode(errors="replace").decode()
-        for name in ("title", "body", "attachments")
-    }
-    return replace(note, **clean)
-
-
-def _is_storable(text: str) -> bool:
-    return "\0" not in text and (text.isascii() or _is_encodable(text))
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return replace(note, title=clean[0], body=clean[1], attachments=clean[2])

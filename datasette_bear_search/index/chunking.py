@@ -1,22 +1,18 @@
 """A note → passages: the stretches of about a hundred words that are embedded and shown.
 
-A passage knows where it stands in the note's body, and has the text that is embedded for it: the
-title and the headings above it, then its own words without Markdown. Every word of the body is in
-exactly one passage.
-
-No Markdown library: text has to be indexed at more than 3,000 notes a second, where markdown-it-py
-alone takes two and a half times as long as all of this, and then knows no offsets within a line.
-Markup is only ever *blanked*, character by character, so that offsets in the blanked text are
-offsets in the body. And no regular expression here can match the same characters in two ways, so
-that none takes long, whatever its input.
+Every word of the body is in exactly one passage.
 """
+
+# No Markdown library: markdown-it-py alone takes two and a half times as long as all of this, and
+# knows no offsets within a line. Markup is *blanked*, character by character, which keeps offsets.
+# No regular expression here matches the same characters in two ways, so that none takes long.
 
 from __future__ import annotations
 
 import hashlib
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -68,7 +64,9 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
     for section in _sections(title, body):
         prefix, tokens = _prefix((title, *section.headings), int(max_tokens * PREFIX_SHARE))
         room = max_tokens - SPECIAL_TOKENS - tokens
-        pieces = chain.from_iterable(_pieces(block, room) for block in section.blocks)
+        pieces = chain.from_iterable(
+            _cut(block, room, _PLACES[block.kind]) for block in section.blocks
+        )
         start = section.start
         for group in _grouped(pieces, room):
             start, end = _trimmed(body, start, group[-1].end)
@@ -83,10 +81,9 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
 def estimated_tokens(text: str) -> int:
     """Estimate how many WordPiece tokens a text has, rather too many than too few.
 
-    A run of letters counts one, one more for each four letters and another for each seven; every
-    digit, mark and character beyond ASCII counts one; a Korean syllable three, as the tokenizer
-    takes it apart into letters. That fits languages such as Polish; English has little more than
-    half of it. Only random letters and lists of abbreviations have more.
+    A run of letters counts one, and one more for each four and each seven letters; a digit, mark or
+    character beyond ASCII one; a Korean syllable three, one a letter. That fits languages such as
+    Polish; English has little more than half, only random letters and abbreviations have more.
     """
     plain = text.encode("ascii", "replace")  # what isn't ASCII becomes a mark
     letters = plain.translate(_LETTERS_AS_A)
@@ -144,7 +141,7 @@ def _sections(title: str, body: str) -> list[_Section]:
 
 
 class _Outline:
-    """Puts blocks into sections. A heading with nothing below it is text of the one above."""
+    """Blocks → sections. A heading with nothing below it is text of the one above."""
 
     def __init__(self, title: str) -> None:
         self.sections: list[_Section] = []
@@ -176,9 +173,8 @@ class _Outline:
         while self._path and self._path[-1].level >= level:
             heading = self._path.pop()
             if not heading.has_text:
-                self.add(
-                    _Block(heading.start, heading.line, markdown.blanked(heading.line), "text")
-                )
+                line = heading.line
+                self.add(_Block(heading.start, line, markdown.blanked(line), "text"))
 
 
 def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
@@ -257,17 +253,10 @@ _ITEMS = re.compile(r"\n(?=[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|\|))")
 _SENTENCES = re.compile("[.!?…。！？](?:[\"'”’)\\]*_]*\\s+|(?<=[。！？])[”’」』）]*)")
 _LINES = re.compile("\n")
 _SPACES = re.compile(r"\s+")
+_PLACES = {"text": (_ITEMS, _SENTENCES, _LINES, _SPACES), "code": (_LINES, _SPACES)}
 
 
-def _pieces(block: _Block, room: int) -> Iterator[_Piece]:
-    if block.kind == "code":
-        return _cut(block, room, float("inf"), (_LINES, _SPACES))
-    return _cut(block, room, MAX_WORDS, (_ITEMS, _SENTENCES, _LINES, _SPACES))
-
-
-def _cut(
-    block: _Block, room: int, max_words: float, places: tuple[re.Pattern[str], ...]
-) -> Iterator[_Piece]:
+def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> Iterator[_Piece]:
     start, raw, blanked, kind = block
     if kind == "code":
         text = blanked.replace("\0", "").strip("\n")
@@ -278,28 +267,19 @@ def _cut(
         blanks = text.count(" ") + text.count("\n") if text else -1
     tokens = estimated_tokens(text)
     words = max(blanks + 1, tokens / TOKENS_PER_WORD)
-    if tokens <= room and words <= max_words:
+    if tokens <= room and (words <= MAX_WORDS or kind == "code"):
         yield _Piece(start + len(raw), text, words, tokens)
         return
-    cuts, places = _first_cuts(raw, places)
-    if not cuts:  # anywhere: no character has more than three tokens
-        cuts = list(range(0, len(raw), max(1, room // 3)))[1:]
-    for a, b in zip([0, *cuts], [*cuts, len(raw)]):
-        yield from _cut(_Block(start + a, raw[a:b], blanked[a:b], kind), room, max_words, places)
-
-
-def _first_cuts(
-    raw: str, places: tuple[re.Pattern[str], ...]
-) -> tuple[list[int], tuple[re.Pattern[str], ...]]:
-    """Return where to cut, at the first kind of place that there is, and the kinds left then."""
-    for tried, place in enumerate(places, start=1):
-        cuts = [0]
+    cuts = [0]
+    while places and len(cuts) == 1:
+        place, *places = places
         for match in place.finditer(raw):
             if match.end() - cuts[-1] >= MIN_CHARACTERS and match.end() < len(raw):
                 cuts.append(match.end())
-        if len(cuts) > 1:
-            return cuts[1:], places[tried:]
-    return [], ()
+    if len(cuts) == 1:  # anywhere: no character has more than three tokens
+        cuts = list(range(0, len(raw), max(1, room // 3)))
+    for a, b in zip(cuts, [*cuts[1:], len(raw)]):
+        yield from _cut(_Block(start + a, raw[a:b], blanked[a:b], kind), room, places)
 
 
 def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:

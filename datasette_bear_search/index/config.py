@@ -1,7 +1,6 @@
 """Which sources a run of ``bear-index`` reads: by ``bear-search.yaml``, command line and index.
 
-The file says what sources there are, how each is read, and which tags are never indexed. The same
-settings may stand in Datasette's own configuration file, under ``plugins: datasette-bear-search:``.
+The file's settings may also stand in Datasette's own, under ``plugins: datasette-bear-search:``.
 """
 
 from __future__ import annotations
@@ -49,15 +48,10 @@ def find_configuration(given: Path | None) -> Path | None:
         return given
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
-    usual = default_path()
-    return usual if usual.is_file() else None
-
-
-def default_path() -> Path:
-    """Return where the configuration file is unless something else is said."""
     from platformdirs import user_config_path
 
-    return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
+    usual = user_config_path(PLUGIN, appauthor=False) / FILE_NAME
+    return usual if usual.is_file() else None
 
 
 def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:
@@ -82,8 +76,8 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
             )
         if "name" in entry:
             place = f"{place} ({entry['name']})"
-        names_above = {source.name for source in sources}
-        sources.append(_source(entry, place, path, names_above, never, known))
+        taken = {source.name for source in sources}
+        sources.append(_source(entry, place, path, taken, never, known))
     return Configuration(path, tuple(sources), never)
 
 
@@ -145,21 +139,32 @@ def _source(
 ) -> SourceConfig:
     location = _location(entry, place, path)
     same = next((source for source in known if source.location == location), None)
-    kind = entry.get("kind") or (same.kind if same else _recognized(location))
+    kind = entry.get("kind") or (same.kind if same else "")
+    if not kind and same is None:
+        with suppress(SourceError):  # it may not be there, as on an unplugged drive
+            kind = kind_of(location)
     options = {key: value for key, value in entry.items() if key not in _SOURCE_KEYS}
     if kind:
         _check_options(kind, options, place)
-    name = _name(entry.get("name"), place, taken)
-    if name is None and same is not None and same.name not in taken:
+    if entry.get("name") is not None:
+        name = _name(str(entry["name"]), place, taken)
+    elif same is not None and same.name not in taken:
         name = same.name
+    else:
+        name = new_name(kind, location, taken)
+    include_trashed = entry.get("include_trashed", False)
+    if not isinstance(include_trashed, bool):
+        raise ConfigurationError(
+            f"{place}: include_trashed has to be true or false, not {include_trashed!r}."
+        )
     return SourceConfig(
-        name=name or new_name(kind, location, taken),
+        name=name,
         kind=kind,
         location=location,
         # As the index keeps them, so that they can be compared: a YAML date is a string.
         options=json.loads(json.dumps(options, default=str)),
         never=tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")])),
-        include_trashed=_flag(entry.get("include_trashed", False), f"{place}: include_trashed"),
+        include_trashed=include_trashed,
         config_file=str(path.resolve()),
     )
 
@@ -178,14 +183,6 @@ def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
         with suppress(SourceError):
             return str(default_location())
     raise ConfigurationError(f'{place}: it needs a "location".')
-
-
-def _recognized(location: str) -> str:
-    """Return the kind that reads a location; "" if it isn't there, as on an unplugged drive."""
-    try:
-        return kind_of(location)
-    except SourceError:
-        return ""
 
 
 def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
@@ -212,21 +209,15 @@ def _options(kind: type) -> tuple[list[str] | None, list[str]]:
             break  # a class without **options hands none on to its base
     else:
         return None, []
-    named = [
-        parameter
-        for parameter in options.values()
-        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name != "name"
-    ]
-    return (
-        [parameter.name for parameter in named],
-        [parameter.name for parameter in named if parameter.default is parameter.empty],
-    )
+    named = {
+        name: parameter.default is parameter.empty
+        for name, parameter in options.items()
+        if parameter.kind is not parameter.VAR_KEYWORD and name != "name"
+    }
+    return list(named), [name for name, is_required in named.items() if is_required]
 
 
-def _name(name: Any, place: str, taken: set[str]) -> str | None:
-    if name is None:
-        return None
-    name = str(name)
+def _name(name: str, place: str, taken: set[str]) -> str:
     if not _NAME.fullmatch(name):
         raise ConfigurationError(
             f"{place}: a name is made of letters, digits, '-', '_' and '.', so that it can be "
@@ -245,12 +236,6 @@ def _tags(value: Any, place: str) -> tuple[str, ...]:
             "quotation marks begins a comment."
         )
     return tuple(value)
-
-
-def _flag(value: Any, place: str) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"{place} has to be true or false, not {value!r}.")
-    return value
 
 
 def _check_keys(
@@ -285,7 +270,7 @@ def select(
     """Select the sources at ``paths`` or named in ``only``, else all that are configured or known.
 
     :param known: the sources in the index
-    :param everything: read all others, too, even if there are paths
+    :param everything: read all others, too, besides ``paths``
     :raises ConfigurationError: if there is no source of a name
     :raises SourceError: if nothing reads a path
     """
@@ -300,19 +285,25 @@ def select(
     sources = [*configured, *others]
     if only:
         return Selection(tuple(_named(name, sources) for name in dict.fromkeys(only)))
+    never = configuration.never if configuration else ()
     given: list[SourceConfig] = []
     for path in paths:
         location = absolute(path)
         at_path = [source for source in [*sources, *given] if source.location == location]
-        given.extend(
-            at_path or [_new(location, {s.name for s in [*sources, *given]}, configuration)]
-        )
+        if not at_path:
+            kind = kind_of(location)
+            name = new_name(kind, location, {source.name for source in [*sources, *given]})
+            at_path = [SourceConfig(name, kind, location, never=never)]
+        given.extend(at_path)
+    read = given if given and not everything else [*sources, *given]
+    read = list({source.name: source for source in read}.values())
     if given and not everything:
-        return Selection(_unique(given))
-    read = _unique([*sources, *given])
-    if not read and not gone:
-        read = (_bear_default(configuration),)
-    return Selection(read, gone)
+        gone = ()
+    elif not read and not gone:
+        from ..sources.bear import default_location
+
+        read = [SourceConfig("bear", "bear", str(default_location()), never=never)]
+    return Selection(tuple(read), gone)
 
 
 def find(names: Sequence[str], sources: Sequence[SourceConfig]) -> tuple[str, ...]:
@@ -359,20 +350,3 @@ def _named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
     raise ConfigurationError(
         f"There is no source called {name!r}. {did_you_mean(name, [s.name for s in sources])}"
     )
-
-
-def _new(location: str, taken: set[str], configuration: Configuration | None) -> SourceConfig:
-    kind = kind_of(location)
-    never = configuration.never if configuration else ()
-    return SourceConfig(new_name(kind, location, taken), kind, location, never=never)
-
-
-def _bear_default(configuration: Configuration | None) -> SourceConfig:
-    from ..sources.bear import default_location
-
-    never = configuration.never if configuration else ()
-    return SourceConfig("bear", "bear", str(default_location()), never=never)
-
-
-def _unique(sources: Sequence[SourceConfig]) -> tuple[SourceConfig, ...]:
-    return tuple({source.name: source for source in sources}.values())

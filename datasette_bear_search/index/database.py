@@ -1,7 +1,6 @@
 """The index file, also called sidecar: one SQLite file with notes, their FTS5 index and vectors.
 
 How to open it safely, what it says of itself, and what to tell people when it can't be used.
-Nothing here reads a source or ranks.
 """
 
 from __future__ import annotations
@@ -42,10 +41,6 @@ NEWER_VERSION = (
     "A newer version of datasette-bear-search made it. Upgrade with: "
     "pip install -U datasette-bear-search"
 )
-_HOLDS_NOTHING_ELSE = (
-    "It holds nothing that isn't in your notes, except your judgments of results and the names of "
-    "the sources: delete the index and run datasette bear-index again."
-)
 _CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
 
 
@@ -83,8 +78,9 @@ def explained(error: sqlite3.Error) -> str:
     if "readonly" in words:
         return f"The index can't be written ({words}). Choose another place with --sidecar."
     return (
-        f"The index can't be read: it is damaged or lacks something ({words}). "
-        f"{_HOLDS_NOTHING_ELSE}"
+        f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing "
+        "that isn't in your notes, except your judgments of results and the names of the sources: "
+        "delete the index and run datasette bear-index again."
     )
 
 
@@ -184,10 +180,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute(f"pragma cache_size = -{WRITER_CACHE}")
         if schema.version_of(connection) > schema.VERSION:
             require_current(connection)
-        [is_empty] = connection.execute(
-            "select not exists (select 1 from sqlite_master)"
-        ).fetchone()
-        if is_empty:
+        if not connection.execute("select 1 from sqlite_master limit 1").fetchone():
             # All of it or nothing: a file with half a schema would be nobody's.
             with transaction(connection):
                 schema.create(connection)
@@ -211,8 +204,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def wait_for_writers(connection: sqlite3.Connection) -> None:
     """Let a connection that somebody else opened wait as long as ours do.
 
-    An indexer commits again and again. Whoever looks only now and then whether it is done, as
-    SQLite does, may find it committing each time; Datasette gives up after five seconds.
+    An indexer commits so often that SQLite, which looks only now and then, may find it at it each
+    time; Datasette gives up after five seconds.
     """
     connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
@@ -246,9 +239,8 @@ def has_vector_extension(connection: sqlite3.Connection) -> bool:
 def hide_passage_index(connection: sqlite3.Connection) -> None:
     """Let Datasette open an index file on a connection that could not load sqlite-vec.
 
-    Datasette asks for the columns of every table when it starts and refuses to serve a file whose
-    virtual table has no module. An empty temporary table of the same name answers instead; nothing
-    else reads it.
+    It asks every table for its columns, and doesn't serve a file with a virtual table without
+    module. An empty temporary table of that name, which nothing else reads, answers instead.
     """
     connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
 
@@ -256,14 +248,17 @@ def hide_passage_index(connection: sqlite3.Connection) -> None:
 def reset(connection: sqlite3.Connection) -> None:
     """Empty the index file, of whatever version; judgments and the list of sources stay.
 
-    In place, so that a server which has it open keeps serving the same file, and in one
-    transaction: a search never sees a file without tables, and a run that is killed here loses
-    nothing.
+    In place, for the servers that have it open, and in one transaction: a search always sees
+    tables, and a run that is killed here loses nothing.
     """
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
         tables = {name for (name,) in connection.execute("select name from sqlite_master")}
-        kept = {table: _read_table(connection, table) for table in tables & {SOURCES, JUDGMENTS}}
+        kept = {}
+        for table in tables & {SOURCES, JUDGMENTS}:
+            cursor = connection.execute(f"select * from {table} order by rowid")
+            names = [column[0] for column in cursor.description]
+            kept[table] = [dict(zip(names, row)) for row in cursor]
         schema.drop(connection)
         schema.create(connection)
         for table, rows in kept.items():
@@ -273,23 +268,13 @@ def reset(connection: sqlite3.Connection) -> None:
     connection.execute("pragma foreign_keys = on")
 
 
-def _read_table(connection: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    cursor = connection.execute(f"select * from {table} order by rowid")
-    columns = [column[0] for column in cursor.description]
-    return [dict(zip(columns, row)) for row in cursor]
-
-
 def _write_table(connection: sqlite3.Connection, table: str, rows: list[dict[str, Any]]) -> None:
-    """Write rows that another version may have stored: of each the columns that there are now."""
-    known = [
-        name for (name,) in connection.execute(f"select name from pragma_table_info('{table}')")
-    ]
+    # Of what another version stored, the columns that there are now.
+    known = connection.execute("select name from pragma_table_info(?)", [table]).fetchall()
     for row in rows:
-        columns = [name for name in known if name in row]
-        connection.execute(
-            f"insert into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})",
-            [row[name] for name in columns],
-        )
+        columns = [name for (name,) in known if name in row]
+        values = ", ".join(f":{name}" for name in columns)
+        connection.execute(f"insert into {table} ({', '.join(columns)}) values ({values})", row)
 
 
 # --- what it says of itself
@@ -314,10 +299,15 @@ def read_state(connection: sqlite3.Connection) -> State:
     """
     require_current(connection)
     meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
-    [has_notes] = connection.execute("select exists (select 1 from notes)").fetchone()
-    # Walks an index of those that are pending.
-    [pending] = connection.execute("select count(*) from passages where not embedded").fetchone()
-    [has_vectors] = connection.execute(f"select exists (select 1 from {VECTORS})").fetchone()
+    # The count walks an index of those that are pending.
+    has_notes, pending, has_vectors = connection.execute(
+        f"""
+        select
+          exists (select 1 from notes),
+          (select count(*) from passages where not embedded),
+          exists (select 1 from {VECTORS})
+        """
+    ).fetchone()
     return State(
         has_notes=bool(has_notes),
         pending=pending,
@@ -360,8 +350,8 @@ def count_notes(connection: sqlite3.Connection) -> int:
 def undo_half_a_commit(path: Path) -> None:
     """Let SQLite undo what a run left that was killed in the middle of a commit, if there is any.
 
-    SQLite does that by itself whenever a file is opened, except for those who open it to read only:
-    they get nothing but errors. A run that is just committing is waited for.
+    SQLite does so when a file is opened, but not to read only, which then gives errors. A run that
+    is just committing is waited for.
 
     :raises sqlite3.Error: if it can't be undone, because this user may only read the file
     """
@@ -419,8 +409,8 @@ def _check(path: Path) -> None:
 
 
 def _application_id(path: Path) -> int:
-    # Through SQLite, never through open(): closing a file drops every lock that this process has on
-    # it, also those of a search that is reading in another thread.
+    # Through SQLite, never through open(): closing a file drops all locks that this process has on
+    # it, also those of a search in another thread.
     with closing(_open_read_only(path)) as connection:
         return int(connection.execute("pragma application_id").fetchone()[0])
 

@@ -1,15 +1,15 @@
 """Sources → the index file: what changed, what is gone, and the vectors that are missing.
 
-Text comes first and is searchable as soon as it is committed; vectors follow in batches, each
-committed. A run that is killed leaves an index that works, and the next run does the rest. A source
-that can't be read keeps what the index has of it, and keeps no other source from being indexed.
+Text comes first and can be searched once committed; vectors follow, batch by batch. A run that is
+killed leaves an index that works, and the next does the rest. What the index has of a source that
+can't be read stays, and the other sources are indexed all the same.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -33,16 +33,15 @@ __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 
 T = TypeVar("T")
 
-# Notes in a transaction, and characters in them: few enough that a search never waits long for the
-# lock and that they don't fill the memory, enough that commits cost little.
+# Notes in a transaction, and characters in them: few enough that no search waits long for the lock
+# and memory suffices, enough that commits cost little.
 NOTES_PER_COMMIT = 1000
 CHARACTERS_PER_COMMIT = 4_000_000
 
 # Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
 PASSAGES_PER_COMMIT = 128
 
-# Passages that are sorted by length before they are cut into batches: equal lengths need no
-# padding.
+# Passages sorted by length before they are cut into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
 
 # Queries about nothing, so that no library is about them: what is nearest to them is so by chance.
@@ -56,17 +55,15 @@ UNRELATED = (
     "walrus zipper opera", "kettle comet lawyer", "broom plasma verse", "igloo mustard census",
 )  # fmt: skip
 
-# Standard deviations above the mean nearest similarity of unrelated queries. On five collections
-# that comes to .26 to .39; 95 of 100 of their own queries are closer than .43 (single words than
-# .27), of nonsense at most one in ten is closer than the threshold.
+# Standard deviations above the mean nearest similarity of unrelated queries: .26 to .39 on five
+# collections; 95 of 100 of their own queries are closer than .43 (single words than .27), of
+# nonsense at most one in ten is closer than the threshold.
 DEVIATIONS = 1.5
 
-# Candidates among which the nearest passage to an unrelated query is looked for, in a large
-# library.
+# In a large library, the candidates among which the passage nearest to such a query is found.
 UNRELATED_CANDIDATES = 50
 
-# The share of passages that has to be new before the threshold is measured again, which takes as
-# long as two dozen searches.
+# The share of new passages at which the threshold is measured again: two dozen searches long.
 RECALIBRATE_SHARE = 0.05
 
 
@@ -142,15 +139,26 @@ def update(
     report = Report()
     with _only_run(path), ExitStack() as cleanup:
         connection, is_older = None, False
+        stored: dict[str, StoredSource] = {}
         if path.exists():
             connection = cleanup.enter_context(database.open_for_writing(path))
             is_older = not schema.is_current(connection)
-            if is_older:
-                configs = _all_sources(connection, configs, remove)
-        rebuild = rebuild or is_older
-        snapshots = _read_all(connection, configs, rebuild, report, hooks)
+            stored = rows.read_sources(connection)
+        if is_older:
+            # It is made anew, also of the sources that weren't asked for.
+            wanted = {name: known.config for name, known in stored.items()}
+            wanted |= {config.name: config for config in configs}
+            configs = [config for name, config in wanted.items() if name not in remove]
+            rebuild = True
+        snapshots = _read_all(connection, configs, {} if rebuild else stored, report, hooks)
         if is_older and report.failures:
-            raise database.SidecarError(_not_made_anew(report.failures[0]))
+            failed = report.failures[0]
+            raise database.SidecarError(
+                "An earlier version of datasette-bear-search made the index. It has to be made "
+                f"anew, for which all of its sources have to be read, but {failed.source} can't be "
+                f"read: {failed.message} If it is gone for good, take it out of the index with: "
+                f"datasette bear-index --remove {failed.source}"
+            )
         if connection is None:
             if not snapshots and report.failures:
                 return report  # and leave no empty file behind
@@ -226,25 +234,13 @@ def _only_run(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _all_sources(
-    connection: sqlite3.Connection, configs: Sequence[SourceConfig], remove: Collection[str]
-) -> list[SourceConfig]:
-    """Return what it takes to make an index anew: also the sources that weren't asked for."""
-    sources = {name: stored.config for name, stored in rows.read_sources(connection).items()}
-    sources |= {config.name: config for config in configs}
-    return [config for name, config in sources.items() if name not in remove]
-
-
 def _read_all(
     connection: sqlite3.Connection | None,
     configs: Sequence[SourceConfig],
-    rebuild: bool,
+    stored: Mapping[str, StoredSource],
     report: Report,
     hooks: Hooks,
 ) -> list[Snapshot]:
-    stored: dict[str, StoredSource] = {}
-    if connection is not None and not rebuild:
-        stored = rows.read_sources(connection)
     snapshots = []
     for config in configs:
         started = time.perf_counter()
@@ -262,15 +258,6 @@ def _read_all(
         elif connection is not None:
             rows.set_config_file(connection, config)
     return snapshots
-
-
-def _not_made_anew(failure: Failure) -> str:
-    return (
-        "An earlier version of datasette-bear-search made the index. It has to be made anew, for "
-        f"which all of its sources have to be read, but {failure.source} can't be read: "
-        f"{failure.message} If it is gone for good, take it out of the index with: datasette "
-        f"bear-index --remove {failure.source}"
-    )
 
 
 def _finish(connection: sqlite3.Connection, path: Path, report: Report) -> None:
@@ -327,12 +314,10 @@ def _withdraw(
     """Take out text that was deleted or encrypted, before anything else; return whether any was."""
     with transaction(connection):
         rows.update_passages(connection)
-        gone = [
-            *rows.note_ids(connection, remove),
-            *(note_id for _, change in diffs for note_id in change.removed),
-        ]
-        rows.remove(connection, gone)
-        rows.remove_sources(connection, remove)
+        gone = rows.remove_sources(connection, remove)
+        for _, change in diffs:
+            rows.remove(connection, change.removed)
+            gone += len(change.removed)
         max_tokens = rows.max_tokens(connection)
         has_encrypted = False
         for snapshot, change in diffs:
@@ -348,18 +333,13 @@ def _withdraw(
             set_meta(connection, old_text_in_fts="yes")
         if gone or remove or any(change.count for _, change in diffs):
             set_meta(connection, links_to_resolve="yes")
-    report.removed += len(gone)
-    return bool(gone) or has_encrypted
+    report.removed += gone
+    return gone > 0 or has_encrypted
 
 
 def _write_source(connection: sqlite3.Connection, snapshot: Snapshot, *, state: str) -> None:
     stored = StoredSource(
-        snapshot.config,
-        state=state,
-        read=_now(),
-        notes=snapshot.count,
-        skipped=tuple(snapshot.skipped),
-        version=reader_version(),
+        snapshot.config, state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
     )
     rows.write_source(connection, stored, snapshot.source)
 
@@ -403,8 +383,8 @@ def _ahead(batches: Iterator[T]) -> Iterator[T]:
 
 
 def _forget_old_words(connection: sqlite3.Connection) -> None:
-    # FTS5 only marks words as deleted. Merging all its segments writes the index anew without them,
-    # and secure_delete overwrites the old pages.
+    # FTS5 only marks words as deleted. Merging all segments writes the index without them, and
+    # secure_delete overwrites the old pages.
     for table in ("notes_fts", schema.WORDS):
         connection.execute(f"insert into {table} ({table}) values ('optimize')")
     connection.execute("delete from meta where key = 'old_text_in_fts'")
@@ -424,18 +404,16 @@ def _write_vectors(
     try:
         _embed_pending(connection, embedder, report, on_embedded, verify_model)
     except ModelUnavailable as error:
-        consequence = _without_model(database.read_state(connection), embedder)
-        report.model_failure = f"{error} {consequence}"
+        state = database.read_state(connection)
+        if not state.has_vectors:
+            consequence = "notes are found by their words only"
+        elif state.model != embedder.name:
+            consequence = f"the index keeps the model {state.model}"
+        else:
+            consequence = "what is new is found by its words only"
+        report.model_failure = f"{error} Until then, {consequence}."
         report.notices.append(report.model_failure)
     report.embed_seconds = time.perf_counter() - started
-
-
-def _without_model(state: database.State, embedder: Embedder) -> str:
-    if not state.has_vectors:
-        return "Until then, notes are found by their words only."
-    if state.model != embedder.name:
-        return f"Until then, the index keeps the model {state.model}."
-    return "Until then, what is new is found by its words only."
 
 
 def _embed_pending(
@@ -452,8 +430,7 @@ def _embed_pending(
     has_extension = database.has_vector_extension(connection)
     state = database.read_state(connection)
     if not state.pending and state.model == embedder.name and not verify_model:
-        # Nothing to do, and no need to load a model to know it. But the vec0 table may lack
-        # something.
+        # Nothing to do, and no need to load a model to know it. But the vec0 table may be stale.
         if has_extension and state.has_vectors:
             with transaction(connection):
                 vectors.prepare(connection)
@@ -465,7 +442,18 @@ def _embed_pending(
         )
         return
     embedder.load()
-    _prepare(connection, embedder, is_other_model=state.fingerprint != embedder.fingerprint)
+    with transaction(connection):
+        if state.fingerprint != embedder.fingerprint:
+            vectors.drop(connection)
+            set_meta(
+                connection,
+                model=embedder.name,
+                dimension=embedder.dimension,
+                fingerprint=embedder.fingerprint,
+            )
+        rows.update_passages(connection, embedder.max_tokens)
+        # After it, when it is known how many passages there are.
+        vectors.prepare(connection)
     total = database.read_state(connection).pending
     done = 0
     if total:
@@ -488,51 +476,22 @@ def _embed_pending(
         )
 
 
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield the items, ``size`` at a time."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def _prepare(connection: sqlite3.Connection, embedder: Embedder, *, is_other_model: bool) -> None:
-    with transaction(connection):
-        if is_other_model:
-            vectors.drop(connection)
-            set_meta(
-                connection,
-                model=embedder.name,
-                dimension=embedder.dimension,
-                fingerprint=embedder.fingerprint,
-            )
-        rows.update_passages(connection, embedder.max_tokens)
-        # After it, when it is known how many passages there are.
-        vectors.prepare(connection)
-
-
 def _pending_passages(
     connection: sqlite3.Connection, embedder: Embedder
 ) -> Iterator[Sequence[tuple[int, str]]]:
     """Yield batches of (passage id, text to embed), within a window by length."""
+    sql = (
+        "select id, note_id, position from passages where not embedded and id > ? "
+        "order by id limit ?"
+    )
+    max_tokens = rows.max_tokens(connection)
     last = 0
-    while True:
-        window = connection.execute(
-            """
-            select id, note_id, position
-            from passages
-            where not embedded and id > ?
-            order by id
-            limit ?
-            """,
-            [last, PASSAGES_PER_WINDOW],
-        ).fetchall()
-        if not window:
-            return
+    while window := connection.execute(sql, [last, PASSAGES_PER_WINDOW]).fetchall():
         last = window[-1][0]
         wanted: dict[int, dict[int, int]] = {}
         for passage_id, note_id, position in window:
             wanted.setdefault(note_id, {})[position] = passage_id
         texts = []
-        max_tokens = rows.max_tokens(connection)
         for note_id, positions in wanted.items():
             title, body = connection.execute(
                 "select title, body from notes where id = ?", [note_id]
@@ -540,11 +499,11 @@ def _pending_passages(
             for passage in passages(title, body, max_tokens=max_tokens):
                 if passage.position in positions:
                     texts.append((positions[passage.position], passage.text))
-        # In tokens, not letters: passages are cut to like numbers of these, and half as many tokens
-        # again would be padding.
+        # In tokens: by letters, half as many tokens again would be padding.
         lengths = embedder.lengths([text for _, text in texts])
         texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
-        yield from batches(texts, PASSAGES_PER_COMMIT)
+        for start in range(0, len(texts), PASSAGES_PER_COMMIT):
+            yield texts[start : start + PASSAGES_PER_COMMIT]
 
 
 def _recalibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
@@ -563,17 +522,15 @@ def _recalibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
     """Return the cosine similarity that few unrelated queries reach; None without vectors.
 
-    It is measured on the library itself, because in a larger library, or one on more subjects, more
-    is near by chance.
+    Measured on the library itself: the larger and more varied it is, the more is near by chance.
 
     :raises ModelUnavailable: if the model can't be loaded
     """
     stored = vectors.load(connection)
-    nearest = [
-        found[0][1]
-        for query in embedder.embed_queries(UNRELATED)
-        if query and (found := stored.nearest(connection, query, UNRELATED_CANDIDATES, None))
-    ]
+    nearest = []
+    for query in filter(None, embedder.embed_queries(UNRELATED)):
+        for _, similarity in stored.nearest(connection, query, UNRELATED_CANDIDATES, None)[:1]:
+            nearest.append(similarity)
     if len(nearest) < 2:
         return None
     return statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)

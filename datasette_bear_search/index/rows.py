@@ -14,7 +14,7 @@ from ..sources import Source
 from ..sources.registry import SourceConfig
 from ..sqlite import sqlite3
 from . import vectors
-from .chunking import MAX_TOKENS, Passage, passages
+from .chunking import MAX_TOKENS, passages
 from .database import get_meta, set_meta
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
@@ -35,42 +35,28 @@ class StoredSource:
     state: str  # the source's state() just before it was read
     read: str | None  # when, ISO 8601 UTC
     notes: int
-    skipped: tuple[str, ...]  # what that reading left out and why, for people
     version: str | None  # of the package that read it
+    skipped: tuple[str, ...]  # what that reading left out and why, for people
 
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     """Return the sources that the index was made from by name, oldest first."""
-    cursor = connection.execute(
+    sources = {}
+    for name, kind, location, options, never, trashed, file, *stored in connection.execute(
         """
         select
           name, kind, location, options, never, include_trashed, config_file,
-          state, read, notes, skipped, version
+          state, read, notes, version, skipped
         from sources
         order by rowid
         """
-    )
-    columns = [column[0] for column in cursor.description]
-    sources = {}
-    for row in cursor:
-        values = dict(zip(columns, row))
+    ):
         config = SourceConfig(
-            values["name"],
-            values["kind"],
-            values["location"],
-            options=json.loads(values["options"]),
-            never=tuple(json.loads(values["never"])),
-            include_trashed=bool(values["include_trashed"]),
-            config_file=values["config_file"],
+            name, kind, location, json.loads(options), tuple(json.loads(never)), bool(trashed), file
         )
-        sources[config.name] = StoredSource(
-            config,
-            values["state"],
-            values["read"],
-            values["notes"],
-            tuple(json.loads(values["skipped"])),
-            values["version"],
-        )
+        state, read, notes, version, skipped = stored
+        skipped = tuple(json.loads(skipped))
+        sources[name] = StoredSource(config, state, read, notes, version, skipped)
     return sources
 
 
@@ -112,9 +98,13 @@ def set_config_file(connection: sqlite3.Connection, config: SourceConfig) -> Non
     )
 
 
-def remove_sources(connection: sqlite3.Connection, names: Iterable[str]) -> None:
-    """Remove sources; their notes have to be gone already."""
-    connection.executemany("delete from sources where name = ?", [(name,) for name in names])
+def remove_sources(connection: sqlite3.Connection, names: Sequence[str]) -> int:
+    """Remove sources with their notes; return how many notes those were."""
+    listed = ", ".join("?" * len(names))
+    rows = connection.execute(f"select id from notes where source in ({listed})", names).fetchall()
+    remove(connection, [note_id for (note_id,) in rows])
+    connection.execute(f"delete from sources where name in ({listed})", names)
+    return len(rows)
 
 
 # --- notes
@@ -150,10 +140,7 @@ class NoteRows(NamedTuple):
 
 
 def note_rows(source_name: str, note: Note, max_tokens: int) -> NoteRows:
-    """Return a note as rows, without a look into the index file: another thread may write to it.
-
-    :param max_tokens: the most tokens of a passage
-    """
+    """Return a note as rows, without a look into the index file: another thread may write to it."""
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
     values = (
         *_field_values(note), tags, source_name, note.fingerprint(),
@@ -179,15 +166,6 @@ def stamps(connection: sqlite3.Connection, source_name: str) -> dict[str, str]:
     )
 
 
-def note_ids(connection: sqlite3.Connection, source_names: Iterable[str]) -> list[int]:
-    """Return the ids of the notes of these sources."""
-    rows = connection.execute(
-        "select id from notes where source in (select value from json_each(?))",
-        [json.dumps(list(source_names))],
-    )
-    return [note_id for (note_id,) in rows]
-
-
 def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:
     """Set new stamps of notes that are as they were, by id."""
     connection.executemany(
@@ -199,8 +177,7 @@ def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
     """Store notes that aren't in the index file yet."""
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     numbered = list(enumerate(new, start=last + 1))
-    # Many notes in a statement: at the end of each, FTS5 writes what it has gathered, which takes
-    # it half of all time.
+    # Many in a statement, at the end of which FTS5 writes what it gathered: half of all time.
     _insert_rows(
         connection, "notes", ("id", *COLUMNS), [(id_, *item.values) for id_, item in numbered]
     )
@@ -254,9 +231,7 @@ def remove_unused_tags(connection: sqlite3.Connection) -> None:
 
 def _write_tags(connection: sqlite3.Connection, tagged: Sequence[tuple[int, Tag]]) -> None:
     names = {tag.name: fold_tag(tag.name) for _, tag in tagged}
-    _insert_rows(
-        connection, "tags", ("name", "folded"), list(names.items()), verb="insert or ignore"
-    )
+    _insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
     connection.execute(
         """
         insert or ignore into note_tags (note_id, tag_id, pinned)
@@ -278,7 +253,6 @@ def _insert_rows(
     table: str,
     columns: Sequence[str],
     rows: Sequence[tuple[str | int | None, ...]],
-    *,
     verb: str = "insert",
 ) -> None:
     """Insert many rows in a statement: each one waits milliseconds for another thread at work."""
@@ -294,15 +268,14 @@ def _insert_rows(
 
 # --- deduplication
 #
-# Two notes of different sources are the same if they have the same id in the app that they come
-# from, as a note of Bear's has in its database and in a backup, or if they say the same. One of
-# them stands for the others, which point to it through ``copy_of``.
+# Notes of different sources are the same if they say the same or have the same id in their app (as
+# in Bear's database and in a backup). One stands for the others, which point to it in ``copy_of``.
 
 # Keys of other forms, such as a file's path, name different notes in different sources.
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
 
 # Notes that share an id or a text with a note of another source, best first: one that can be
-# opened, the one that was changed last, and of the same age the one whose source was there first.
+# opened, the one changed last, and of the same age the one whose source was there first.
 _SHARED = f"""
 select
   notes.id, notes.source, case when notes.key glob '{_UUID}' then notes.key end, notes.text_hash
@@ -340,10 +313,8 @@ def deduplicate(connection: sqlite3.Connection) -> None:
 
 def has_copies(connection: sqlite3.Connection) -> bool:
     """Return whether any note is a copy of another."""
-    [found] = connection.execute(
-        "select exists (select 1 from notes where copy_of is not null)"
-    ).fetchone()
-    return bool(found)
+    sql = "select 1 from notes where copy_of is not null limit 1"
+    return connection.execute(sql).fetchone() is not None
 
 
 def _copies(connection: sqlite3.Connection) -> dict[int, int]:
@@ -387,17 +358,16 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
 
 
 def _passage_rows(title: str, body: str, max_tokens: int) -> list[PassageRow]:
-    return [_passage_row(passage) for passage in passages(title, body, max_tokens=max_tokens)]
-
-
-def _passage_row(passage: Passage) -> PassageRow:
-    return PassageRow(
-        passage.position,
-        " › ".join(passage.headings),
-        passage.start,
-        passage.end - passage.start,
-        passage.content_hash,
-    )
+    return [
+        PassageRow(
+            passage.position,
+            " › ".join(passage.headings),
+            passage.start,
+            passage.end - passage.start,
+            passage.content_hash,
+        )
+        for passage in passages(title, body, max_tokens=max_tokens)
+    ]
 
 
 def _insert_passages(connection: sqlite3.Connection, cut: Iterable[tuple[int, PassageRow]]) -> None:
@@ -427,8 +397,7 @@ def _replace_passages(
 
 
 def _remove_passages(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
-    if not passage_ids:
-        return
-    rows = [(passage_id,) for passage_id in passage_ids]
-    connection.executemany("delete from passages where id = ?", rows)
-    vectors.remove(connection, passage_ids)
+    if passage_ids:
+        rows = [(passage_id,) for passage_id in passage_ids]
+        connection.executemany("delete from passages where id = ?", rows)
+        vectors.remove(connection, passage_ids)

@@ -1,8 +1,7 @@
-"""The tables of the index file, and the version of them that this package makes.
+"""The tables of the index file.
 
-Everything in the file but judgments and the list of sources is derived from the sources. So an
-index of another version isn't migrated: the next run makes it anew and keeps these two
-(:func:`.database.reset`). To change the schema, change it here and raise VERSION.
+All but judgments and the list of sources is derived, so an index of another version isn't migrated:
+the next run makes it anew and keeps these two. To change the schema, also raise VERSION.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections; café is found by cafe.
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 
-# Tables that hold machinery, not notes: hidden in Datasette, which from 1.0 on hides names that
-# begin with "_" by itself.
+# Machinery: hidden in Datasette, which from 1.0 on hides names that begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
 # Words as the notes have them, without stemming: what a mistyped word is corrected to.
@@ -32,14 +30,8 @@ WORDS = "_words"
 # How many notes have each stem, and each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
-HIDDEN_TABLES = (
-    VECTORS,
-    PASSAGE_INDEX,
-    WORDS,
-    STEM_VOCABULARY,
-    WORD_VOCABULARY,
-    "sqlite_sequence",
-)
+_MACHINERY = (VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY)
+HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
 
 # What can't be made anew from the sources.
 SOURCES = "sources"
@@ -164,14 +156,8 @@ def create(connection: sqlite3.Connection) -> None:
     # The vec0 table is made when the model, and with it the dimension, is known.
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")
     judgments = db.table(JUDGMENTS).create(
-        {
-            "id": int,
-            "query": str,
-            "source": str,
-            "key": str,
-            "grade": int,  # 1: this was it, 0: it was not
-            "judged": str,
-        },
+        # The grade is 1 for "this was it", 0 for "it was not".
+        {"id": int, "query": str, "source": str, "key": str, "grade": int, "judged": str},
         pk="id",
     )
     judgments.create_index(["query", "source", "key"], unique=True)
@@ -179,65 +165,48 @@ def create(connection: sqlite3.Connection) -> None:
 
 def drop(connection: sqlite3.Connection) -> None:
     """Drop all tables, whatever version made them, inside the caller's transaction."""
-    if "vec0" not in {
-        name for (name,) in connection.execute("select name from pragma_module_list")
-    }:
-        # SQLite can't drop a virtual table without its module, but it can forget it. The tables in
-        # which it keeps its data are ordinary ones.
+    sql = "select 1 from pragma_module_list where name = 'vec0'"
+    if not connection.execute(sql).fetchone():
+        # SQLite can't drop a virtual table without its module, but forget it. Its data is in
+        # ordinary tables.
         connection.execute("pragma writable_schema = on")
         connection.execute("delete from sqlite_master where sql like '%using vec0%'")
         connection.execute("pragma writable_schema = reset")
     # Virtual tables first: they drop the tables with their data themselves.
-    for kind, sql in (
-        ("view", "%"),
-        ("table", "create virtual table%"),
-        ("table", "create table%"),
-    ):
-        names = connection.execute(
-            """
-            select name
-            from sqlite_master
-            where type = ? and sql like ? and name not like 'sqlite_%'
-            """,
-            [kind, sql],
-        ).fetchall()
-        for (name,) in names:
+    sql = (
+        "select name from sqlite_master where type = ? and sql like ? and name not like 'sqlite_%'"
+    )
+    for kind, beginning in (("view", ""), ("table", "create virtual"), ("table", "create table")):
+        for (name,) in connection.execute(sql, [kind, f"{beginning}%"]).fetchall():
             connection.execute(f'drop {kind} "{name}"')
 
 
 def _create_word_indexes(db: sqlite_utils.Database) -> None:
     columns = ["title", "body", "tags", "attachments"]
+    listed = ", ".join(columns)
     db.table("notes").enable_fts(columns, tokenize=TOKENIZER)
     # The same text without stemming and without positions, which is a fifth of the size.
     db.execute(
         f"""
         create virtual table {WORDS} using fts5(
-          {", ".join(columns)}, content="notes", detail=none,
+          {listed}, content="notes", detail=none,
           tokenize='unicode61 remove_diacritics 2'
         )
         """
     )
     db.execute(f"create virtual table {STEM_VOCABULARY} using fts5vocab(notes_fts, row)")
     db.execute(f"create virtual table {WORD_VOCABULARY} using fts5vocab({WORDS}, row)")
-    names = ", ".join(["rowid", *columns])
     old, new = (
-        ", ".join([f"{row}.id", *(f"{row}.{column}" for column in columns)])
-        for row in ("old", "new")
+        ", ".join(f"{row}.{column}" for column in ["id", *columns]) for row in ("old", "new")
     )
-    for trigger, event, deletes, inserts in (
-        ("notes_ai", "insert", False, True),
-        ("notes_ad", "delete", True, False),
+    delete, insert = "", ""
+    for index in ("notes_fts", WORDS):
+        delete += f"insert into {index} ({index}, rowid, {listed}) values ('delete', {old}); "
+        insert += f"insert into {index} (rowid, {listed}) values ({new}); "
+    for trigger, event, statements in (
+        ("notes_ai", "insert", insert),
+        ("notes_ad", "delete", delete),
         # Pinning a note must not index its text again.
-        ("notes_au", f"update of {', '.join(columns)}", True, True),
+        ("notes_au", f"update of {listed}", delete + insert),
     ):
-        statements = []
-        for index in ("notes_fts", WORDS):
-            if deletes:
-                statements.append(
-                    f"insert into {index} ({index}, {names}) values ('delete', {old});"
-                )
-            if inserts:
-                statements.append(f"insert into {index} ({names}) values ({new});")
-        db.execute(
-            f"create trigger {trigger} after {event} on notes begin {' '.join(statements)} end"
-        )
+        db.execute(f"create trigger {trigger} after {event} on notes begin {statements}end")

@@ -1,11 +1,8 @@
 """Vectors of passages → the passages nearest to a vector.
 
-The float32 vectors stand in a plain table. A search compares the query with all of them, in
-memory (exact kNN). In a large library, binary quantization comes first: one bit for the sign of
-each number is in memory, the Hamming distance to the query's bits finds candidates, and their
-float32 vectors, read from the table, rank them.
-
-The vec0 table holds the same vectors, for anybody's own SQL; in a large library it holds the bits.
+The float32 vectors stand in a plain table, and a search compares all of them, in memory (exact
+kNN). In a large library it finds candidates by the Hamming distance of the signs of the numbers
+(binary quantization), and ranks these by float32. The vec0 table is for anybody's own SQL.
 """
 
 from __future__ import annotations
@@ -31,11 +28,10 @@ if TYPE_CHECKING:
     Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
     Found = Neighbors | NDArray[numpy.int64]  # or the ids of candidates, in no order
 
-# Passages of which the vec0 table holds float32 vectors, 1.5 KB each; with more it holds their
-# bits, a thirty-second of that.
+# Up to so many passages the vec0 table holds float32 vectors, 1.5 KB each; beyond, their bits, a
+# thirty-second of that.
 MAX_FLOAT_PASSAGES = 20_000
-# The vec0 table goes back to float32 when the library has shrunk to this share of
-# MAX_FLOAT_PASSAGES: at the limit itself it would be made anew again and again.
+# It goes back to float32 at this share of that: at the limit it would be made again and again.
 SHRUNK_SHARE = 0.8
 
 # Passages that are searched exactly: 60 MB in memory, and as fast as by binary quantization.
@@ -43,8 +39,7 @@ MAX_EXACT_PASSAGES = 40_000
 # Candidates by their bits for each passage that is wanted. Of the 50 nearest by float32 vectors,
 # .99 are among twice 300 (benchmarks/speed/query_time.py).
 OVERSAMPLING = 2
-# Passages that pass the Hamming distance, which is cheap but coarse: so many, or this share of the
-# library if that is more.
+# Passages that pass the Hamming distance, cheap but coarse: so many, or this share if that is more.
 HAMMING_CANDIDATES = 4000
 HAMMING_SHARE = 0.01
 
@@ -56,8 +51,7 @@ MAX_NOTE_ID = 50_000_000
 # Characters of ids up to which Python parses them itself, which needs no numpy.
 SHORT_LIST = 20_000
 
-# Keys in meta: whether the vec0 table holds bits, and a token that is new after each change of
-# vectors.
+# Keys in meta: whether the vec0 table holds bits, and a token that each change of vectors renews.
 BINARY = "passage_index_signs"
 CHANGED = "passage_index_changed"
 
@@ -84,10 +78,8 @@ def prepare(connection: sqlite3.Connection) -> None:
         _drop_vec0(connection)
         if binary:
             set_meta(connection, **{BINARY: "yes"})
-    exists = connection.execute(
-        "select 1 from sqlite_master where name = ?", [PASSAGE_INDEX]
-    ).fetchone()
-    if exists:
+    sql = "select 1 from sqlite_master where name = ?"
+    if connection.execute(sql, [PASSAGE_INDEX]).fetchone():
         return
     kind = f"bit[{dimension}]" if binary else f"float[{dimension}] distance_metric=cosine"
     connection.execute(f"create virtual table {PASSAGE_INDEX} using vec0(embedding {kind})")
@@ -191,8 +183,7 @@ class BinaryVectors:
     def __init__(self, passage_ids: NDArray[numpy.int64], bits: NDArray[numpy.uint8]) -> None:
         """:param bits: bytes, passages x numbers / 8"""
         self.passage_ids = passage_ids
-        # 64 bits a word; the first words of all vectors stand together, then all second ones, and
-        # so on: a scan reads each list from end to end.
+        # 64 bits a word, the first words of all vectors together: a scan reads from end to end.
         self._words = _words(bits)
 
     @classmethod
@@ -200,8 +191,7 @@ class BinaryVectors:
         """Return the bits that the vec0 table holds."""
         import numpy
 
-        # vec0's own tables, 1,000 vectors a row. Through vec0 each would cost reading its whole
-        # row.
+        # vec0's own tables, 1,000 vectors a row, which vec0 would read whole for each vector.
         chunks = connection.execute(
             f"""
             select chunks.rowids, chunks.validity, vectors.vectors
@@ -235,10 +225,12 @@ class BinaryVectors:
         for word, query_word in zip(words, query):
             distances += _ones(word ^ query_word[0])
         least = max(HAMMING_CANDIDATES, count, int(HAMMING_SHARE * len(ids)))
-        near = _smallest(distances, least)
+        # Counting beats sorting: there are few different distances. Ties with the last pass, too.
+        up_to = numpy.bincount(distances).cumsum()
+        near = numpy.flatnonzero(distances <= numpy.searchsorted(up_to, min(least, len(ids))))
         if len(near) > count:
-            # Asymmetric distance: the query's own numbers times the signs. What each byte of bits
-            # adds to the product is looked up: eight numbers, 256 ways.
+            # Asymmetric distance: the query's numbers times the signs. What each byte of bits adds
+            # is looked up: eight numbers, 256 ways.
             ways = numpy.arange(256, dtype="u1")[:, None]
             signs = numpy.unpackbits(ways, axis=1, bitorder="little").astype("f4").T * 2 - 1
             products = vector.reshape(-1, 8) @ signs
@@ -266,12 +258,18 @@ class VectorIndex:
         :param vector: float32, as many numbers as the stored vectors
         :param notes: the notes that may be found, as :func:`note_set` returns them; None for all
         """
+        import numpy
+
         if not len(self._vectors.passage_ids):
             return []
         if notes is None:
             found = self.prefetch(vector, count).result()
         else:
-            found = self._search(vector, count, self._positions(connection, notes))
+            # The set begins with note 1; the byte before it is for passages of no note, the one
+            # behind it for all notes beyond it.
+            is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
+            note_ids = numpy.minimum(self.note_ids(connection), len(notes) + 1)
+            found = self._search(vector, count, numpy.flatnonzero(is_allowed[note_ids]))
         if isinstance(found, list):
             return found
         return _read_vectors(connection, found.tolist()).nearest(_numbers(vector), count)
@@ -304,21 +302,11 @@ class VectorIndex:
             return self._vectors.candidates(_numbers(vector), OVERSAMPLING * count, allowed)
         return self._vectors.nearest(_numbers(vector), count, allowed)
 
-    def _positions(self, connection: sqlite3.Connection, notes: bytes) -> NDArray[Any]:
-        """Return the positions of the passages of some notes."""
-        import numpy
-
-        # The first byte of the set is note 1; here it is note 0, which is none. The last byte
-        # stands for all notes beyond the set.
-        is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
-        note_ids = self.note_ids(connection)
-        return numpy.flatnonzero(is_allowed[numpy.minimum(note_ids, len(notes) + 1)])
-
 
 def load(connection: sqlite3.Connection, *, is_filtered: bool = False) -> VectorIndex:
     """Return the vectors of an index file as they are now; they are read again only after a change.
 
-    :param is_filtered: whether only some notes will be searched, which needs a little more
+    :param is_filtered: also read what a search among some notes needs
     :raises sqlite3.DatabaseError: if the file is damaged
     """
     path = file_of(connection)
@@ -398,15 +386,6 @@ def _ones(words: NDArray[numpy.uint64]) -> NDArray[numpy.uint8]:
     return table[words.view("u2").reshape(-1, 4)].sum(axis=1, dtype="u1")
 
 
-def _smallest(numbers: NDArray[numpy.uint16], count: int) -> NDArray[Any]:
-    """Return the positions of the ``count`` smallest numbers, and of others equal to the last."""
-    import numpy
-
-    # Counting beats sorting: there are few different numbers.
-    up_to = numpy.bincount(numbers).cumsum()
-    return numpy.flatnonzero(numbers <= numpy.searchsorted(up_to, min(count, len(numbers))))
-
-
 # --- in SQL
 
 
@@ -414,11 +393,9 @@ def register(connection: sqlite3.Connection) -> None:
     """Add ``nearest_passages(vector, count[, notes])`` and ``note_set(ids)`` to a connection.
 
     ``nearest_passages`` returns a JSON object of at most ``count`` passages, nearest first: id →
-    cosine similarity. ``notes`` is a set of the notes that may be found. NULL for a vector of
-    another length.
-
-    ``note_set`` returns such a set for ids of notes, as text with commas between them, such as
-    group_concat() makes: a BLOB in which the byte at the position of each id is 1, others 0.
+    cosine similarity; NULL for a vector of another length. ``notes`` are those that may be found,
+    as ``note_set`` makes them of ids with commas between them (group_concat): a BLOB in which the
+    byte at the position of each id is 1, others 0.
     """
 
     def nearest_passages(vector: Any, count: Any, *notes: Any) -> str | None:
@@ -426,10 +403,12 @@ def register(connection: sqlite3.Connection) -> None:
             return None
         if len(vector) != 4 * _dimension(connection):
             return None
-        allowed = _as_set(notes[0]) if notes else None
+        allowed = None
+        if notes:
+            # Any value becomes a set: nothing but zeros and ones.
+            allowed = notes[0].translate(_AS_FLAGS) if isinstance(notes[0], bytes) else b""
         found = load(connection).nearest(connection, vector, count, allowed)
-        # Nine digits are all that a float32 has. json.dumps() looks for the fewest, which takes
-        # twice as long.
+        # A float32 has nine digits; json.dumps() looks for the fewest, which takes twice as long.
         pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
         return f"{{{pairs}}}"
 
@@ -442,8 +421,7 @@ def note_set(ids: Any) -> bytes:
     text = str(ids)
     if not isinstance(ids, (str, int)) or not _IDS.fullmatch(text):
         return b""
-    # numpy parses many in a tenth of the time, but takes .1 s to import, and who searches by words
-    # alone may not have it.
+    # numpy takes a tenth of the time, but .1 s to import, and may not be installed.
     if len(text) > SHORT_LIST and find_spec("numpy"):
         import numpy
 
@@ -464,8 +442,3 @@ def note_set(ids: Any) -> bytes:
 
 _IDS = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*", re.ASCII)
 _AS_FLAGS = b"\0" + b"\1" * 255
-
-
-def _as_set(notes: Any) -> bytes:
-    """Return any value as a set of notes: nothing but zeros and ones."""
-    return bytes(notes).translate(_AS_FLAGS) if isinstance(notes, bytes) else b""

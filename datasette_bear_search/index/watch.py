@@ -8,11 +8,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..embeddings.base import Embedder
 from ..sources import SourceError
@@ -26,8 +26,7 @@ from .rows import StoredSource
 if TYPE_CHECKING:
     import watchfiles
 
-# Seconds between two counts of the changes in one source: somebody who writes in Bear while
-# searching changes the library all the time.
+# Seconds between two counts of a source's changes: who writes while searching makes many.
 SECONDS_BETWEEN_COUNTS = 30.0
 
 # The same for a source of which only reading tells whether it changed.
@@ -42,13 +41,13 @@ SHARE_OF_TIME = 0.05
 # Milliseconds within which changes of files are taken for one: saving is often several steps.
 DEBOUNCE = 400
 
-# Seconds between two reads of a watched source: of one file, such as Bear's, so as not to get in
-# the way of a person who is writing, and of a folder.
+# Seconds between two reads of a watched file, such as Bear's, so as not to get in the way of a
+# person who is writing, and of a watched folder.
 SECONDS_BETWEEN_READS = 10.0
 SECONDS_BETWEEN_FOLDER_READS = 2.0
 
 # Seconds after which every watched source is asked for its state, in case the system missed a
-# change, and old words are cleaned out of the word index, which takes longer than all the rest.
+# change, and old words are removed from the word index, which takes longest.
 SECONDS_BETWEEN_CHECKS = 300.0
 
 # Seconds after which what couldn't be watched or read is tried again.
@@ -67,9 +66,8 @@ _JOURNALS = ("-wal", "-journal", "-shm")
 def changes_since_indexing(path: str | Path) -> int:
     """Return how many notes changed since they were indexed, as far as is known by now.
 
-    The sources are asked in the background; whoever asks waits SECONDS_TO_WAIT at most, and else
-    gets the count before. A source is read only if its state changed. One that can't be read counts
-    as unchanged: searching must not depend on it.
+    The sources are asked in the background; after SECONDS_TO_WAIT, the count before is returned. A
+    source is read only if its state changed; one that can't be read counts as unchanged.
     """
     path = Path(path)
     with _counters_lock:
@@ -77,9 +75,8 @@ def changes_since_indexing(path: str | Path) -> int:
     return counter.total()
 
 
-@dataclass(frozen=True)
-class _Count:
-    indexed_state: str
+class _Count(NamedTuple):
+    stored: StoredSource
     state: str
     changes: int
     at: float
@@ -109,9 +106,15 @@ class _ChangeCounter:
 
     def _check(self) -> None:
         started = time.monotonic()
+        total = 0
         try:
-            self._total = self._count()
-        except (database.SidecarError, sqlite3.Error):
+            with closing(database.connect(self._path)) as connection:
+                sources = rows.read_sources(connection).values()
+            for stored in sources:
+                with suppress(SourceError):  # searching must not depend on it
+                    total += self._changes(stored)
+            self._total = total
+        except (SidecarError, sqlite3.Error):
             pass  # whoever searches in it finds out
         finally:
             took = time.monotonic() - started
@@ -120,33 +123,20 @@ class _ChangeCounter:
                 self._next_check = time.monotonic() + pause
                 self._thread = None
 
-    def _count(self) -> int:
-        total = 0
-        with closing(database.connect(self._path)) as connection:
-            sources = rows.read_sources(connection).values()
-        for stored in sources:
-            try:
-                total += self._changes(stored)
-            except SourceError:
-                continue  # searching must not depend on it
-        return total
-
     def _changes(self, stored: StoredSource) -> int:
         source = open_source(stored.config)
         state = changes.current_state(source) or ""
         if state and state == stored.state:
             return 0
         known = self._counts.get(stored.config.name)
-        if known and known.indexed_state == f"{stored.state}/{stored.read}":
+        if known and known.stored == stored:
             age = time.monotonic() - known.at
             pause = SECONDS_BETWEEN_COUNTS if state else SECONDS_BETWEEN_BLIND_READS
             if (state and known.state == state) or age < pause:
                 return known.changes
         with closing(database.connect(self._path)) as connection:
             count = changes.count_changes(connection, stored)
-        self._counts[stored.config.name] = _Count(
-            f"{stored.state}/{stored.read}", state, count, time.monotonic()
-        )
+        self._counts[stored.config.name] = _Count(stored, state, count, time.monotonic())
         return count
 
 
@@ -206,7 +196,7 @@ class Watcher:
         self._poll = poll
         self._quiet = quiet
         self._stop = threading.Event()
-        self._is_asked_to_end = False
+        self._is_ending = False
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()  # names of sources
         self._due: dict[str, float] = {}  # name → when to read it
         self._last_read: dict[str, float] = {}
@@ -241,17 +231,13 @@ class Watcher:
 
     def stop(self) -> None:
         """End :meth:`run`, from any thread, after what it is just doing."""
+        self._end()
         self._stop.set()
-        self._changed.put("")
 
     def _end(self) -> None:
         # Nothing that takes a lock: the signal may have come to the thread that holds it.
-        self._is_asked_to_end = True
+        self._is_ending = True
         self._changed.put("")
-
-    @property
-    def _is_ending(self) -> bool:
-        return self._is_asked_to_end or self._stop.is_set()
 
     def _wait(self) -> None:
         """Wait for a change, or until a source is due."""
@@ -283,11 +269,8 @@ class Watcher:
             del self._due[name]
         try:
             self._update(due)
-        except (indexer.IndexBusy, SidecarError, OSError) as error:
-            self._failed("", str(error))
-            self._try_again(due)
-        except sqlite3.Error as error:
-            self._failed("", explained(error))
+        except (indexer.IndexBusy, SidecarError, OSError, sqlite3.Error) as error:
+            self._failed("", explained(error) if isinstance(error, sqlite3.Error) else str(error))
             self._try_again(due)
 
     def _update(self, names: Sequence[str]) -> None:
@@ -334,7 +317,7 @@ class Watcher:
         self._say(f"{time.strftime('%H:%M:%S')} {message}")
 
     def _watch_place(self, where: Place) -> None:
-        """Report changes of one source, in a thread of its own, whatever happens to its folder."""
+        """Report changes of one source in a thread, whatever happens to its folder."""
         subject = f"{where.source}, watching"
         while not self._stop.is_set():
             try:
@@ -346,8 +329,7 @@ class Watcher:
                     if changed or number == 0:
                         self._changed.put(where.source)
                     if _identity(where.folder) != folder:
-                        # Another drive is mounted there: the system still listens to the old one.
-                        break
+                        break  # another drive is mounted there, and the system hears the old one
             # A folder that vanished, or more files than the system watches.
             except Exception as error:
                 self._failed(
