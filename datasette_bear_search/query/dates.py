@@ -17,9 +17,8 @@ _NAMED = r"(this|last) (week|month|year)"
 def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
     """Return the span that a date means: its first moment and the first moment after it.
 
-    ``2024`` is a year, ``2024-05`` a month, ``2024-05-31``, ``today`` and ``yesterday`` a day;
-    ``last week`` and ``3 weeks ago`` are weeks from Monday to Sunday, ``7d`` the last seven days,
-    up to now; a time is itself. Between words, a hyphen is as good as a space.
+    ``2024-05`` is a month, ``today`` a day; ``last week`` and ``3-weeks-ago`` are weeks from Monday
+    to Sunday, ``7d`` the last seven days, up to now; a time is itself.
 
     :raises ValueError: if it isn't a date
     """

@@ -1,12 +1,9 @@
-"""The one table of filters, which all faces read, and ``Filters``: what a search demands.
-
-All faces: the search page, its JSON, the command, agents, and what is typed and suggested.
-"""
+"""The one table of filters, which all faces read, and ``Filters``: what a search demands."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -15,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 from ..notes import fold_tag
 from . import fts5
 from .dates import period, span, utc
+from .fts5 import unique
 
-# Each condition looks into the notes once. So many are a person's; a thousand would be more than
-# SQLite takes.
+# Each condition looks into the notes once; a thousand would be more than SQLite takes.
 MAX_CONDITIONS = 100
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -114,8 +111,7 @@ _ROWS = (
     Filter(
         "tag",
         "text",
-        # '0' is the character after '/': between them lies everything nested below the tag, and no
-        # tag that merely begins with the same letters.
+        # '0' follows '/': between them lies all that is nested below the tag, and nothing else.
         "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
         "where tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0'))",
         label="#{}",
@@ -236,13 +232,13 @@ class Filters:
                 name: _both(name, self.values.get(name, ()), other.values.get(name, ()))
                 for name in {**self.values, **other.values}
             },
-            excluded=_unique(self.excluded + other.excluded),
+            excluded=unique(self.excluded + other.excluded),
             required=(
                 f"({self.required}) AND ({other.required})"
                 if self.required and other.required
                 else self.required or other.required
             ),
-            required_in_title=_unique(self.required_in_title + other.required_in_title),
+            required_in_title=unique(self.required_in_title + other.required_in_title),
             without=self.without
             + tuple(filters for filters in other.without if filters not in self.without),
             deduplicated=self.deduplicated or other.deduplicated,
@@ -312,11 +308,28 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     denied = []
     for row in FILTERS.values():
         for name in row.parameters:
-            values = _given(name, parameters.get(name, ()))
+            # Halves of surrogate pairs come from programs, and SQLite can't be asked for them.
+            texts = [
+                value.encode(errors="replace").decode().strip()
+                for value in parameters.get(name, ())
+                if value
+            ]
+            values = unique(filter(None, texts))
+            if len(values) > MAX_CONDITIONS:
+                raise InvalidParameter(
+                    f"{name} can be given {MAX_CONDITIONS} times, not {len(values)}"
+                )
             if not values:
                 continue
             if row.kind == "date":
-                values = (_read_bound(name, values[-1]),)
+                try:
+                    start, end = period(values[-1])
+                    values = (utc(end if name.endswith("before") else start),)
+                except ValueError:
+                    raise InvalidParameter(
+                        f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or "
+                        f"last-week, not {values[-1]!r}"
+                    ) from None
             elif row.kind == "state":
                 if values[-1].lower() not in _TRUE | _FALSE:
                     raise InvalidParameter(f"{name} must be 1 or 0, not {values[-1]!r}")
@@ -325,31 +338,11 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
                     continue
                 values = ("1",)
             elif row.kind == "choice":
-                values = _unique(value.lower() for value in values)
+                values = unique(value.lower() for value in values)
                 if unknown := [value for value in values if value not in row.choices]:
                     raise InvalidParameter(f"{name} must be {row.takes}, not {unknown[0]!r}")
             found[name] = values
     return Filters(found, without=tuple(denied))
-
-
-def _given(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    # Halves of surrogate pairs come from programs, and SQLite can't be asked for them.
-    texts = [value.encode(errors="replace").decode().strip() for value in values if value]
-    found = [text for text in texts if text]
-    if len(found) > MAX_CONDITIONS:
-        raise InvalidParameter(f"{name} can be given {MAX_CONDITIONS} times, not {len(found)}")
-    return _unique(found)
-
-
-def _read_bound(name: str, value: str) -> str:
-    try:
-        start, end = period(value)
-        return utc(end if name.endswith("before") else start)
-    except ValueError:
-        raise InvalidParameter(
-            f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or last-week, "
-            f"not {value!r}"
-        ) from None
 
 
 def read_operator(name: str, value: str, now: datetime | None = None) -> Filters:
@@ -385,11 +378,7 @@ def read_operator(name: str, value: str, now: datetime | None = None) -> Filters
 def _both(name: str, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     if one and other and name.endswith(("_after", "_before")):
         return max(one, other) if name.endswith("_after") else min(one, other)
-    return _unique(one + other)
-
-
-def _unique(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
+    return unique(one + other)
 
 
 def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:

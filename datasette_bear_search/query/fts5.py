@@ -29,6 +29,11 @@ def starting_with(text: str) -> str:
     return quoted(text) + "*"
 
 
+def unique(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts without repetitions."""
+    return tuple(dict.fromkeys(texts))
+
+
 def any_of(expressions: Iterable[str]) -> str | None:
     """Return the expression for what one of these matches; None without any."""
     return " OR ".join(dict.fromkeys(expressions)) or None

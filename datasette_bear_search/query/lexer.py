@@ -108,10 +108,7 @@ class _Lexer:
         )
 
     def can_be_excluded(self, place: int) -> bool:
-        """Return whether a minus before this place means "without".
-
-        It does before a word, not before -5 and --force, nor before an option, as in "ls -la".
-        """
+        """Return whether a minus here means "without", as before words, not in -5 and "ls -la"."""
         following = self.text[place : place + 1]
         if following == '"':
             return bool(self.closing_quote(place))

@@ -1,14 +1,8 @@
 """Tokens → what narrows the search, and boolean syntax where it is meant → one FTS5 expression.
 
-AND, OR, NOT and NEAR are meant if
-
-- all of it can be read: every operator has something on both sides, every parenthesis its partner;
-- an operator stands between every two neighbors, or parentheses enclose one. Then neighbors without
-  an operator are joined by AND;
-- it is no sentence: it has no little words such as "the" or "how", and isn't all in capitals.
-
-So ``apple AND pear`` and ``(apple OR pear) tart`` are boolean; ``pros AND cons of remote work``,
-``apple AND`` and ``WHAT IS AND`` are words.
+Syntax is meant if all of it can be read, an operator joins every two neighbors (with parentheses
+also none, for AND), and it is no sentence: ``apple AND pear``, ``(apple OR pear) tart``; but
+``apple AND``, ``pros AND cons of work`` and ``WHAT IS AND`` are words.
 """
 
 from __future__ import annotations
@@ -83,7 +77,7 @@ def read(tokens: Sequence[Token], *, has_boolean: bool, now: datetime | None = N
         depth += (token.kind == "open") - (token.kind == "close")
         place += 1
         following = tokens[place] if place < len(tokens) else token
-        is_not = knows_not and is_operator(token) and token.text == "NOT"
+        is_not = knows_not and token.kind == "word" and token.text == "NOT"
         is_minus = token.kind == "word" and token.text == "-" and following.start == token.end
         # In parentheses, NOT before a word is boolean syntax.
         if (is_not or is_minus) and depth == 0 and (group := _alternatives(tokens[place:])):
@@ -133,8 +127,17 @@ def _read_filter(
         reading.tokens.append(token)
         return 0
     operator = operators()[token.name]
-    longer_dates = _longer_dates(token, following) if operator.kind == "date" else []
-    for longer, count in [*longer_dates, (token, 0)]:
+    readings = [(token, 0)]
+    if operator.kind == "date" and not token.quoted:
+        # As many of the next words as may belong to the date, the longest first.
+        longer = token
+        for count, word in enumerate(following[: WORDS_OF_A_DATE - 1], 1):
+            if word.kind != "word" or word.minus:
+                break
+            text = f"{longer.text} {word.text.rstrip(',.;!?')}"
+            longer = longer._replace(text=text, end=word.end)
+            readings.insert(0, (longer, count))
+    for longer, count in readings:
         try:
             demanded = read_operator(longer.name, longer.text, now)
         except ValueError:
@@ -154,31 +157,18 @@ def _read_filter(
     return 0
 
 
-def _longer_dates(token: Token, following: Sequence[Token]) -> list[tuple[Token, int]]:
-    """Return the date with as many of the next words as may belong to it, the longest first."""
-    longer: list[tuple[Token, int]] = []
-    if not token.quoted:
-        for count, word in enumerate(following[: WORDS_OF_A_DATE - 1], 1):
-            if word.kind != "word" or word.minus:
-                break
-            text = f"{token.text} {word.text.rstrip(',.;!?')}"
-            token = token._replace(text=text, end=word.end)
-            longer.insert(0, (token, count))
-    return longer
-
-
 def _exclude(reading: Reading, tokens: Sequence[Token]) -> None:
     """Read ``-draft``, or a minus and alternatives in parentheses."""
+    terms = [token for token in tokens if token.kind in ("word", "phrase")]
     excluded = [
-        f"{token.prefix}*" if token.prefix else token.bare
-        for token in tokens
-        if token.kind in ("word", "phrase") and not is_operator(token)
+        f"{term.prefix}*" if term.prefix else term.bare
+        for term in terms
+        if term.bare and not is_operator(term)
     ]
-    excluded = [text for text in excluded if text]
     whole = Token("filter", " OR ".join(excluded), tokens[0].start, tokens[-1].end, name="not")
     reading.tokens.append(whole)
     if excluded:
-        reading.excluded = tuple(dict.fromkeys([*reading.excluded, *excluded]))
+        reading.excluded = fts5.unique([*reading.excluded, *excluded])
         reading.add_clause("not", whole.text, whole)
 
 
@@ -238,10 +228,7 @@ class _NotBoolean(Exception):
 
 
 class _Parser:
-    """Recursive descent.
-
-    Each method returns an expression, or None for what doesn't narrow: a filter, ``()``.
-    """
+    """Recursive descent. An expression that is None narrows nothing: a filter, ``()``."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = [*tokens, Token("end", "", 0, 0)]
@@ -327,7 +314,7 @@ class _Parser:
         first = self.place
         while self.token.kind in ("word", "phrase"):
             self.place += 1
-        terms, words = _with_distance(self.tokens[first : self.place])
+        terms, words = _near_terms(self.tokens[first : self.place])
         self.close()
         self.has_operator = self.has_group_with_operator = self.joins_terms = True
         if len(terms) < 2 or any(term.minus for term in terms):
@@ -364,14 +351,12 @@ def _opens_near(token: Token, following: Token) -> bool:
     return is_near and following.kind == "open" and following.start == token.end
 
 
-def _with_distance(inside: Sequence[Token]) -> tuple[Sequence[Token], int]:
+def _near_terms(inside: Sequence[Token]) -> tuple[Sequence[Token], int]:
     """Return the terms inside of NEAR() without comma and number, and the number."""
-    if not inside:
-        return (), NEAR_WORDS
-    *others, last = inside
+    *others, last = inside or [Token("end", "", 0, 0)]
     rest, comma, number = last.text.rpartition(",")
     has_comma = comma or (others and others[-1].text.endswith(","))
-    if last.kind == "phrase" or not has_comma or not number.isdecimal():
+    if last.kind != "word" or not has_comma or not number.isdecimal():
         return inside, NEAR_WORDS
     terms = [
         token._replace(text=token.text.rstrip(",")) if token.kind == "word" else token

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from . import fts5, parser
 from .filters import Filters
+from .fts5 import unique
 from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
 
@@ -39,8 +40,7 @@ class Query:
     is_boolean: bool = False
     in_title: bool = False
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
-    # FTS5 expression for what comes first, if it has the exact_substrings; None: nothing does
-    exact: str | None = None
+    exact: str | None = None  # for what comes first, if it has the exact_substrings, too
     mode: str = "auto"
     filters: Filters = field(default_factory=Filters)  # those of the text and those beside it
     notices: tuple[str, ...] = ()
@@ -120,21 +120,16 @@ def parse(
 def literal(query: Query) -> Query:
     """Return the same search with its whole text as words, whatever looks like syntax in it."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
-    plain = Query(
-        text=query.text,
-        mode=query.mode,
-        filters=query.filters_beside,
-        filters_beside=query.filters_beside,
-    )
-    return _with_expressions(
-        _with_terms(plain, [Token("word", word, 0, 0) for word in words[:MAX_WORDS]])
-    )
+    beside = query.filters_beside
+    plain = Query(query.text, mode=query.mode, filters=beside, filters_beside=beside)
+    terms = [Token("word", word, 0, 0) for word in words[:MAX_WORDS]]
+    return _with_expressions(_with_terms(plain, terms))
 
 
 def relaxed(query: Query) -> Query:
     """Return the same search with phrases and boolean syntax as loose words; filters hold."""
     words = [*query.words, *(word for phrase in query.phrases for word in fts5.tokens(phrase))]
-    return _with_expressions(replace(query, words=_unique(words), phrases=(), is_boolean=False))
+    return _with_expressions(replace(query, words=unique(words), phrases=(), is_boolean=False))
 
 
 def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
@@ -142,26 +137,23 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
 
     A word that is mapped to None is no longer looked for, but stays in the meaning.
     """
-    words = [replacements.get(word, word) for word in query.words]
-    prefixes = [word[:-1] for word in words if word and word.endswith("*")]
+    found = [word for word in (replacements.get(word, word) for word in query.words) if word]
+    words = [word for word in found if not word.endswith("*")]
+    prefixes = [word[:-1] for word in found if word.endswith("*")]
     meaning = query.meaning
     for word, other in replacements.items():
         if other and not other.endswith("*"):
             whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
             meaning = re.sub(whole_word, other.replace("\\", r"\\"), meaning)
+    prefixes = [*query.prefixes, *prefixes]
     return _with_expressions(
-        replace(
-            query,
-            meaning=meaning,
-            words=_unique(word for word in words if word and not word.endswith("*")),
-            prefixes=_unique([*query.prefixes, *prefixes]),
-        )
+        replace(query, meaning=meaning, words=unique(words), prefixes=unique(prefixes))
     )
 
 
 def completed(query: Query, completions: Iterable[str]) -> Query:
     """Return the same search, in which the prefixes stand for these words, too."""
-    return _with_expressions(replace(query, completions=_unique(completions)))
+    return _with_expressions(replace(query, completions=unique(completions)))
 
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
@@ -176,10 +168,8 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
 def _with_boolean(
     text: str, tokens: Sequence[Token], boolean: Boolean, clauses: Sequence[Clause]
 ) -> list[Clause]:
-    """Return the clauses with one for the boolean syntax instead of those for its phrases.
-
-    AND and OR beside a filter go when the filter goes.
-    """
+    """Return the clauses with one for the boolean syntax instead of those for its phrases."""
+    # AND and OR beside a filter go when the filter goes.
     joints = [token for token in tokens if parser.is_operator(token)]
     starts = {joint.end + 1: joint.start for joint in joints}
     ends = {joint.start - 1: joint.end for joint in joints}
@@ -226,10 +216,10 @@ def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
     return replace(
         query,
         meaning=" ".join(filter(None, meaning)),
-        phrases=_unique(phrases),
-        prefixes=_unique(prefixes),
-        identifiers=_unique(identifiers),
-        words=_unique(words),
+        phrases=unique(phrases),
+        prefixes=unique(prefixes),
+        identifiers=unique(identifiers),
+        words=unique(words),
     )
 
 
@@ -275,7 +265,3 @@ def _match(query: Query) -> str | None:
         # The phrases alone satisfy the last part, so that the words only add to the rank.
         required.append(f"({fts5.any_of([*loose, required[0]])})")
     return " AND ".join(required)
-
-
-def _unique(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))

@@ -1,7 +1,4 @@
-"""The text of the search box at the cursor → what completes it: operators, values, titles.
-
-It needs no model. Values are offered as the lexer reads them back as they were meant.
-"""
+"""The text of the search box at the cursor → what completes it: operators, values, titles."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from itertools import islice
 
 from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
-from .filters import Filters, operators, read_operator
+from .filters import operators, read_operator
 from .lexer import QUOTES, tokenize
 from .query import MAX_CHARACTERS
 
@@ -82,7 +79,7 @@ def suggest(
         values = _values(connection, typed, now)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
-        found = (*_operators(typed), *_titles(connection, text))
+        found = (*_operators(typed.value.lower()), *_titles(connection, text))
     return Suggestions(typed.start, typed.end, found)
 
 
@@ -98,26 +95,24 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     start += before.startswith("-", start)
     typed, rest = before[start:], text[cursor:]
     rest_of_word = 1 if rest.startswith('"') else len(re.split(r'[\s()"]', rest, maxsplit=1)[0])
+    end = cursor + rest_of_word
     if typed.startswith("#"):
-        return Typed(typed[1:], start, cursor + rest_of_word, "tag", is_hash=True)
+        return Typed(typed[1:], start, end, "tag", is_hash=True)
     name, colon, value = typed.partition(":")
     if colon and name.lower() in operators():
-        value = value.removeprefix('"')
-        return Typed(value, start, cursor + rest_of_word, name.lower())
+        return Typed(value.removeprefix('"'), start, end, name.lower())
     if tokens[-1].kind != "word" or rest_of_word:
         return None
     return Typed(typed, start, cursor)
 
 
-def _operators(typed: Typed) -> list[Suggestion]:
+def _operators(beginning: str) -> list[Suggestion]:
     """Return the operators whose names begin so; all of them if nothing is typed."""
-    beginning = typed.value.lower()
-    is_long_enough = len(beginning) >= SHORTEST_WORD
     return [
         Suggestion("operator", f"{name}:", detail=row.takes, insert=f"{name}:")
         for name, row in operators().items()
         if not beginning
-        or (is_long_enough and name.startswith(beginning) and len(name) > SHORTEST_WORD)
+        or (name.startswith(beginning) and len(name) > SHORTEST_WORD <= len(beginning))
     ]
 
 
@@ -187,10 +182,16 @@ def _dates(
     beginning = re.sub(r"^(.*\.\.|[<>]=?)", "", typed.value)
     lead = typed.value[: len(typed.value) - len(beginning)]
     beginning = beginning.lower().replace(" ", "-")
-    years, months = _calendar(connection, operators()[typed.name].name)
+    column = operators()[typed.name].name
+    first, last = connection.execute(
+        f"select (select min({column}) from notes), (select max({column}) from notes)"
+    ).fetchone()
+    years = []
+    if first is not None:
+        years = [f"{year:04}" for year in range(int(last[:4]), int(first[:4]) - 1, -1)]
     dates = [*years, *SPANS] if lead else [*SPANS, *years]
     if len(beginning) >= len("2024"):
-        dates.extend(months)
+        dates.extend(f"{year}-{month:02}" for year in years for month in range(12, 0, -1))
     for date in dates:
         if not date.startswith(beginning):
             continue
@@ -198,26 +199,11 @@ def _dates(
             demanded = read_operator(typed.name, lead + date, now)
         except ValueError:
             continue  # a range that would end before it begins
-        if notes := _count(connection, demanded):
+        conditions, parameters = replace(demanded, deduplicated=True).conditions()
+        sql = f"select count(*) from notes where {' and '.join(conditions)}"
+        [notes] = connection.execute(sql, parameters).fetchone()
+        if notes:
             yield lead + date, notes
-
-
-def _calendar(connection: sqlite3.Connection, column: str) -> tuple[list[str], list[str]]:
-    """Return the years and months from the first note's to the last's, latest first."""
-    first, last = connection.execute(
-        f"select (select min({column}) from notes), (select max({column}) from notes)"
-    ).fetchone()
-    if first is None:
-        return [], []
-    years = [f"{year:04}" for year in range(int(last[:4]), int(first[:4]) - 1, -1)]
-    return years, [f"{year}-{month:02}" for year in years for month in range(12, 0, -1)]
-
-
-def _count(connection: sqlite3.Connection, filters: Filters) -> int:
-    conditions, parameters = replace(filters, deduplicated=True).conditions()
-    sql = f"select count(*) from notes where {' and '.join(conditions)}"
-    [count] = connection.execute(sql, parameters).fetchone()
-    return int(count)
 
 
 _MOST_LINKED = f"""
@@ -264,9 +250,7 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
         # The shortest that is read as this value, in the manner in which it was begun.
         for form in forms:
             tokens, _ = tokenize(form)
-            if [token[:2] for token in tokens] == [("filter", value)] and tokens[
-                0
-            ].name == typed.name:
+            if [(token.name, token.text) for token in tokens] == [(typed.name, value)]:
                 detail = "" if notes is None else counted(notes, "note")
                 yield Suggestion(typed.name, value, detail, form + space)
                 break
@@ -275,11 +259,10 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
 def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
     """Return notes with all of these words in their titles, if the text is only words."""
     tokens, _ = tokenize(" ".join(text.split()))
-    if not all(token.kind == "word" and not token.minus for token in tokens):
-        return []
     words = [token.bare for token in tokens if token.bare]
     letters = "".join(words)
-    if len(letters) < SHORTEST_WORD and letters.isascii():
+    is_too_short = len(letters) < SHORTEST_WORD and letters.isascii()
+    if is_too_short or any(token.kind != "word" or token.minus for token in tokens):
         return []
     condition, parameters = _titled(words)
     rows = connection.execute(
@@ -304,20 +287,14 @@ def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
     parameters: dict[str, str] = {}
     conditions = ["title != ''"]
     for word in words:
+        # Not every script has spaces between words, and beyond ASCII SQLite tells cases apart.
+        space = " " if word.isascii() else ""
+        cases = [word] if word.isascii() else [word.lower(), word.capitalize(), word.upper()]
         ways = []
-        for pattern in _patterns(word):
+        for case in cases:
             name = f"pattern_{len(parameters)}"
-            parameters[name] = pattern
+            parameters[name] = f"%{space}{like_literal(case)}%"
             ways.append(f"' ' || title like :{name} escape '^'")
         conditions.append(f"({' or '.join(ways)})")
     parameters["beginning"] = f"{like_literal(' '.join(words))}%"
     return " and ".join(conditions), parameters
-
-
-def _patterns(word: str) -> list[str]:
-    """Return patterns of LIKE for words that begin so."""
-    if word.isascii():
-        return [f"% {like_literal(word)}%"]
-    # Not every script has spaces between words, and beyond ASCII SQLite tells cases apart.
-    cases = dict.fromkeys([word.lower(), word.capitalize(), word.upper()])
-    return [f"%{like_literal(case)}%" for case in cases]
