@@ -100,15 +100,14 @@ def read_if_changed(
     source = open_source(config)
     if connection is None or stored is None:
         return read(source, config)
-    stamps, state = None, None
     # What was stored holds only if it was read in the same way as now.
-    if stored.config.reads_as(config) and stored.version == reader_version():
-        state = current_state(source)
-        if state and state == stored.state:
-            return None
-        stamps = rows.stamps(connection, config.name)
-    known = rows.fingerprints(connection, config.name)
-    fingerprints = {key: fingerprint for key, (_, fingerprint) in known.items()}
+    is_read_alike = stored.config.reads_as(config) and stored.version == reader_version()
+    state = current_state(source) if is_read_alike else None
+    if state and state == stored.state:
+        return None
+    notes = rows.stored_notes(connection, config.name)
+    stamps = {key: note.stamp for key, note in notes.items() if is_read_alike and note.stamp}
+    fingerprints = {key: note.fingerprint for key, note in notes.items()}
     return read(source, config, stamps, state, fingerprints)
 
 
@@ -127,27 +126,27 @@ def current_state(source: Source) -> str | None:
 
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
     """Return what writing a snapshot into the index file would change."""
-    stored = rows.fingerprints(connection, snapshot.config.name)
+    stored = rows.stored_notes(connection, snapshot.config.name)
     for key in snapshot.unchanged:
         del stored[key]
     restamped: list[tuple[int, str]] = []
     for key, stamp in snapshot.restamped.items():
-        note_id, _ = stored.pop(key, (None, ""))
-        if note_id is not None and stamp is not None:
-            restamped.append((note_id, stamp))
+        old = stored.pop(key, None)
+        if old and stamp is not None:
+            restamped.append((old.id, stamp))
     if not stored:  # as in a first run: nothing to compare with
         return Diff(snapshot.notes, restamped=restamped)
     added: list[Note] = []
     changed: list[tuple[int, Note]] = []
     for note in snapshot.notes:
-        note_id, fingerprint = stored.pop(note.key, (None, ""))
-        if note_id is None:
+        old = stored.pop(note.key, None)
+        if old is None:
             added.append(note)
-        elif fingerprint != note.fingerprint():
-            changed.append((note_id, note))
+        elif old.fingerprint != note.fingerprint():
+            changed.append((old.id, note))
         elif note.stamp is not None:
-            restamped.append((note_id, note.stamp))
-    return Diff(added, changed, restamped, [note_id for note_id, _ in stored.values()])
+            restamped.append((old.id, note.stamp))
+    return Diff(added, changed, restamped, [old.id for old in stored.values()])
 
 
 def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:

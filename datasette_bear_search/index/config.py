@@ -48,10 +48,15 @@ def find_configuration(given: Path | None) -> Path | None:
         return given
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
+    usual = default_path()
+    return usual if usual.is_file() else None
+
+
+def default_path() -> Path:
+    """Return where the configuration file is unless something else is said."""
     from platformdirs import user_config_path
 
-    usual = user_config_path(PLUGIN, appauthor=False) / FILE_NAME
-    return usual if usual.is_file() else None
+    return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
 
 
 def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:

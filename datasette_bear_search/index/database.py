@@ -373,10 +373,7 @@ def is_half_committed(path: Path) -> bool:
 
 
 def _check(path: Path) -> None:
-    """Make sure that ``path`` is an index file, or an empty or missing one.
-
-    :raises SidecarError: if it is something else
-    """
+    """Make sure that ``path`` is an index file, or an empty or missing one."""
     try:
         if path.is_dir():
             raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")

@@ -423,10 +423,7 @@ def _embed_pending(
     on_embedded: Callable[[int, int], None],
     verify_model: bool,
 ) -> None:
-    """Make the vectors that are missing, or all if the stored ones are another model's.
-
-    :raises ModelUnavailable: if the model can't be loaded
-    """
+    """Make the vectors that are missing, or all if the stored ones are another model's."""
     has_extension = database.has_vector_extension(connection)
     state = database.read_state(connection)
     if not state.pending and state.model == embedder.name and not verify_model:

@@ -149,21 +149,18 @@ def note_rows(source_name: str, note: Note, max_tokens: int) -> NoteRows:
     return NoteRows(note, values, _passage_rows(note.title, note.body, max_tokens))
 
 
-def fingerprints(connection: sqlite3.Connection, source_name: str) -> dict[str, tuple[int, str]]:
-    """Return the stored notes of a source: key → (id, fingerprint)."""
-    rows = connection.execute(
-        "select key, id, fingerprint from notes where source = ?", [source_name]
-    )
-    return {key: (note_id, fingerprint) for key, note_id, fingerprint in rows}
+class StoredNote(NamedTuple):
+    """What tells whether a note is as it was stored."""
+
+    id: int
+    fingerprint: str
+    stamp: str | None
 
 
-def stamps(connection: sqlite3.Connection, source_name: str) -> dict[str, str]:
-    """Return the stamps of the stored notes of a source that have one: key → stamp."""
-    return dict(
-        connection.execute(
-            "select key, stamp from notes where source = ? and stamp is not null", [source_name]
-        )
-    )
+def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, StoredNote]:
+    """Return the stored notes of a source by key."""
+    sql = "select key, id, fingerprint, stamp from notes where source = ?"
+    return {key: StoredNote(*stored) for key, *stored in connection.execute(sql, [source_name])}
 
 
 def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:

@@ -167,8 +167,8 @@ def drop(connection: sqlite3.Connection) -> None:
     """Drop all tables, whatever version made them, inside the caller's transaction."""
     sql = "select 1 from pragma_module_list where name = 'vec0'"
     if not connection.execute(sql).fetchone():
-        # SQLite can't drop a virtual table without its module, but forget it. Its data is in
-        # ordinary tables.
+        # SQLite can't drop a virtual table without its module, but can forget it. Its
+        # data is in ordinary tables.
         connection.execute("pragma writable_schema = on")
         connection.execute("delete from sqlite_master where sql like '%using vec0%'")
         connection.execute("pragma writable_schema = reset")

@@ -312,12 +312,13 @@ def load(connection: sqlite3.Connection, *, is_filtered: bool = False) -> Vector
     path = file_of(connection)
     token = get_meta(connection, CHANGED)
     with _loaded_lock:
-        known = _loaded.get(path)
-        if known is None or known[0] != token:
-            known = _loaded[path] = (token, _read(connection))
+        known_token, index = _loaded.get(path, (None, None))
+        if index is None or known_token != token:
+            index = _read(connection)
+            _loaded[path] = token, index
     if is_filtered:
-        known[1].note_ids(connection)
-    return known[1]
+        index.note_ids(connection)
+    return index
 
 
 # numpy releases Python's lock while it compares, and SQLite while it searches by words.
@@ -340,7 +341,6 @@ def _read(connection: sqlite3.Connection) -> VectorIndex:
 def _read_vectors(
     connection: sqlite3.Connection, passage_ids: Sequence[int] | None = None
 ) -> FloatVectors:
-    """Return the vectors of these passages, or of all."""
     import numpy
 
     dimension = _dimension(connection)
@@ -377,7 +377,6 @@ def _words(bits: NDArray[numpy.uint8]) -> list[NDArray[numpy.uint64]]:
 
 
 def _ones(words: NDArray[numpy.uint64]) -> NDArray[numpy.uint8]:
-    """Return how many bits of each word are set."""
     import numpy
 
     if hasattr(numpy, "bitwise_count"):

@@ -191,7 +191,6 @@ def _with_boolean(
 
 
 def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
-    """Return the query with what it looks for, each term in the group to which it belongs."""
     phrases, prefixes, identifiers, words, punctuation, meaning = [], [], [], [], [], []
     for term in terms:
         meaning.append(term.text.strip("*"))
@@ -224,7 +223,6 @@ def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
 
 
 def _with_expressions(query: Query) -> Query:
-    """Return the query with the FTS5 expressions that follow from the rest of it."""
     if query.is_boolean:
         # What it demands, results by meaning must fulfil, too.
         match, exact, required = query.match, None, query.match

@@ -217,7 +217,6 @@ _MOST_LINKED = f"""
 
 
 def _linked_titles(connection: sqlite3.Connection, typed: str) -> Values:
-    """Return titles of notes to which others link."""
     condition, parameters = _titled(typed.split())
     return connection.execute(
         f"""
@@ -280,10 +279,8 @@ def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
 
 
 def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the condition for titles in which each of these begins a word, and its parameters.
-
-    It needs nothing but the title, so that SQLite reads the index of titles instead of the notes.
-    """
+    """Return the condition for titles in which each of these begins a word, and its parameters."""
+    # It needs nothing but the title, so that SQLite reads only the index of titles.
     parameters: dict[str, str] = {}
     conditions = ["title != ''"]
     for word in words:
