@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import Note
@@ -30,8 +29,6 @@ from .database import get_meta, set_meta, transaction
 from .rows import NoteRows, StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
-
-T = TypeVar("T")
 
 # Notes in a transaction, and characters in them: few enough that no search waits long for the lock
 # and memory suffices, enough that commits cost little.
@@ -297,7 +294,11 @@ def _write_text(
             rows.deduplicate(connection)
             connection.execute("delete from meta where key = 'links_to_resolve'")
         if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
-            _forget_old_words(connection)
+            # FTS5 only marks words as deleted. Merging all segments writes the index without them,
+            # and secure_delete overwrites the old pages.
+            for table in ("notes_fts", schema.WORDS):
+                connection.execute(f"insert into {table} ({table}) values ('optimize')")
+            connection.execute("delete from meta where key = 'old_text_in_fts'")
         for snapshot, change in diffs:
             rows.set_stamps(connection, change.restamped)
             _write_source(connection, snapshot, state=snapshot.state)
@@ -350,12 +351,17 @@ def _write_notes(
     added = ((None, note) for note in change.added)
     # Encrypted ones are written already.
     changed = (pair for pair in change.changed if not pair[1].encrypted)
-    for batch in _ahead(_note_batches(source_name, chain(added, changed), max_tokens)):
-        with transaction(connection):
-            rows.insert(connection, [new for note_id, new in batch if note_id is None])
-            for note_id, new in batch:
-                if note_id is not None:
-                    rows.update(connection, note_id, new)
+    batches = _note_batches(source_name, chain(added, changed), max_tokens)
+    # While a batch is being written, a thread makes the next.
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        coming = thread.submit(next, batches, None)
+        while batch := coming.result():
+            coming = thread.submit(next, batches, None)
+            with transaction(connection):
+                rows.insert(connection, [new for note_id, new in batch if note_id is None])
+                for note_id, new in batch:
+                    if note_id is not None:
+                        rows.update(connection, note_id, new)
 
 
 def _note_batches(
@@ -371,23 +377,6 @@ def _note_batches(
             batch, characters = [], 0
     if batch:
         yield batch
-
-
-def _ahead(batches: Iterator[T]) -> Iterator[T]:
-    """Yield batches; while one is being written, a thread makes the next."""
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        coming = thread.submit(next, batches, None)
-        while (batch := coming.result()) is not None:
-            coming = thread.submit(next, batches, None)
-            yield batch
-
-
-def _forget_old_words(connection: sqlite3.Connection) -> None:
-    # FTS5 only marks words as deleted. Merging all segments writes the index without them, and
-    # secure_delete overwrites the old pages.
-    for table in ("notes_fts", schema.WORDS):
-        connection.execute(f"insert into {table} ({table}) values ('optimize')")
-    connection.execute("delete from meta where key = 'old_text_in_fts'")
 
 
 # --- vectors

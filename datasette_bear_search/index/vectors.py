@@ -210,10 +210,7 @@ class BinaryVectors:
     def candidates(
         self, vector: NDArray[numpy.float32], count: int, allowed: NDArray[Any] | None
     ) -> NDArray[numpy.int64]:
-        """Return the ids of the ``count`` passages that seem nearest by their bits, in no order.
-
-        :param allowed: positions of the passages that may be found; None for all
-        """
+        """Return the ids of the ``count`` passages that seem nearest by their bits, in no order."""
         import numpy
 
         words = self._words if allowed is None else [word[allowed] for word in self._words]

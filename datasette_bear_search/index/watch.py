@@ -300,7 +300,7 @@ class Watcher:
             )
         for failure in report.failures:
             self._failed(failure.source, failure.message)
-        self._try_again([failure.source for failure in report.failures])
+            self._try_again([failure.source])
         self._failed("", " ".join(report.notices))
 
     def _try_again(self, names: Sequence[str]) -> None:

@@ -100,12 +100,14 @@ class _Lexer:
         if minus and self.text[start + 1] == "(":
             return Token("word", "-", start, start + 1)
         at = start + minus
-        return (
-            self.filter(start, at)
-            or (self.tag(start, at) if begins_word else None)
-            or self.phrase(start, at)
-            or self.word(start, at)
-        )
+        narrowing = self.filter(start, at) or (self.tag(start, at) if begins_word else None)
+        if narrowing:
+            return narrowing
+        if self.text[at] == '"' and (closing := self.closing_quote(at)):
+            phrase = self.text[at + 1 : closing].strip()
+            return Token("phrase", phrase, start, closing + 1, minus)
+        end = self.word_end(at)
+        return Token("word", self.text[at:end], start, end, minus)
 
     def can_be_excluded(self, place: int) -> bool:
         """Return whether a minus here means "without", as before words, not in -5 and "ls -la"."""
@@ -161,17 +163,6 @@ class _Lexer:
             if not is_tag or re.fullmatch(_COLOR, value):
                 return None
         return Token("filter", value, start, end, start < at, "tag", quoted=True)
-
-    def phrase(self, start: int, at: int) -> Token | None:
-        if self.text[at] != '"':
-            return None
-        closing = self.closing_quote(at)
-        value = self.text[at + 1 : closing].strip()
-        return Token("phrase", value, start, closing + 1, start < at) if closing else None
-
-    def word(self, start: int, at: int) -> Token:
-        end = self.word_end(at)
-        return Token("word", self.text[at:end], start, end, start < at)
 
     def word_end(self, start: int) -> int:
         """Return where a word ends: at a space, a quotation mark, or a parenthesis not its own."""
