@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-# Seconds until a model that failed to load is tried again, so that not every search waits for it.
+# Seconds until a model that failed to load is tried again: not every search must wait for it.
 RETRY_AFTER = 60.0
 
 # Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
@@ -31,10 +31,7 @@ class ModelUnavailable(Exception):
 
 
 class Model(ABC):
-    """Something slow to load that may be missing or broken. Any thread may use it.
-
-    A subclass implements :meth:`prepare`.
-    """
+    """Something slow to load that may be missing or broken. Any thread may use it."""
 
     advice = "Try again, or choose another one with --model."  # after an unforeseen failure
 
@@ -77,8 +74,7 @@ class Model(ABC):
     def warm_up(self) -> None:
         """Start loading the model in the background, unless that is done or under way."""
         with self._warm_up_lock:
-            under_way = self._warm_up_thread and self._warm_up_thread.is_alive()
-            if self.ready or under_way:
+            if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
                 return
             # A daemon: a server that is stopped must not wait for the model.
             self._warm_up_thread = threading.Thread(
@@ -94,7 +90,7 @@ class Model(ABC):
         return self.ready
 
     def error_message(self, error: Exception, what_happened: str) -> str:
-        """Return a ModelUnavailable's message; for another exception one that says what to do."""
+        """Return what to tell people: a ModelUnavailable's own message, or what to do."""
         if isinstance(error, ModelUnavailable):
             return str(error)
         return f"{what_happened} ({first_line(error)}). {self.advice}"
@@ -131,7 +127,8 @@ class Embedder(Model):
 
     A subclass implements :meth:`open_model` and :meth:`encode`; this class loads it once, remembers
     failures and query vectors, and checks what it returns. Vectors are bytes: float32,
-    little-endian, of unit length, as sqlite-vec reads them.
+    little-endian, of unit length, as sqlite-vec reads them. Whatever needs the model loads it, and
+    raises :class:`ModelUnavailable` if it can't be loaded or fails.
     """
 
     def __init__(self, name: str) -> None:
@@ -171,7 +168,6 @@ class Embedder(Model):
         """Keep an ONNX export, with which the next process starts within a second. Takes seconds.
 
         :return: whether there is one now
-        :raises ModelUnavailable: if the model can't be loaded
         """
         return False
 
@@ -188,74 +184,61 @@ class Embedder(Model):
         """Keep only the first numbers of each vector; to be called before the model is loaded.
 
         For models trained for it: Kusupati et al., "Matryoshka Representation Learning", NeurIPS
-        2022. It is done here and not by the library's truncate_dim so that every backend has it.
+        2022. Not by the library's truncate_dim, so that every backend has it.
         """
         self.truncate_dim = dimensions
         self.name = f"{self.name}@{dimensions}"
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector. Loads the model."""
+        """Numbers in a vector."""
         self.load()
         return self._dimension
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that the model reads of a text; it ignores the rest. Loads the model."""
+        """Tokens that the model reads of a text; it ignores the rest."""
         self.load()
         return self._facts.max_tokens
 
     @property
     def fingerprint(self) -> str:
-        """Equal for two models whose vectors can be compared. Loads the model."""
+        """Equal for two models whose vectors can be compared."""
         self.load()
-        facts = [self.name, self._dimension, *self._facts]
-        return hashlib.blake2b(
-            json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=8
-        ).hexdigest()
+        facts = json.dumps([self.name, self._dimension, *self._facts], sort_keys=True, default=str)
+        return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
     def embed_query(self, text: str) -> bytes:
         """Return the vector of a query's first QUERY_CHARACTERS.
 
-        :raises ModelUnavailable: if the model can't be loaded, fails, or makes no usable vector
+        :raises ModelUnavailable: also if the model makes no usable vector
         """
         return self._query_vector(text[:QUERY_CHARACTERS])
 
     def embed_queries(self, texts: Sequence[str]) -> list[bytes | None]:
-        """Return the vectors of several queries; None as in :meth:`embed_documents`.
-
-        :raises ModelUnavailable: if the model can't be loaded or fails
-        """
+        """Return the vectors of several queries; None as in :meth:`embed_documents`."""
         return self._vectors(texts, is_query=True)
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
         """Return the vectors of texts; None where the model returned zeros or no numbers.
 
         A query has to wait until all of them are done.
-
-        :raises ModelUnavailable: if the model can't be loaded or fails
         """
         return self._vectors(texts, is_query=False) if texts else []
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return each text's length for the model: like lengths are best embedded together.
-
-        :raises ModelUnavailable: if the model can't be loaded or fails
-        """
+        """Return each text's length for the model: like lengths are best embedded together."""
         return self._run(texts, self.measure)
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the word pieces of each text, as numbers for :meth:`piece_similarities`.
 
-        :raises ModelUnavailable: if the model can't be loaded, fails or has none
+        :raises ModelUnavailable: also if the model has none
         """
         return self._run(texts, lambda texts: self._word_pieces.split(texts))
 
     def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:
-        """Return the cosine similarity of word pieces asked for with others: asked x pieces.
-
-        :raises ModelUnavailable: if the model has no vectors of word pieces
-        """
+        """Return the cosine similarity of word pieces asked for with others: asked x pieces."""
         import numpy
 
         rows = self._word_pieces.vectors(pieces)

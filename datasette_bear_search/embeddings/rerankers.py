@@ -1,7 +1,6 @@
 """Rerankers: models that read query and passage together and score how well one answers the other.
 
-Too slow for every note, they only reorder the first results. Other plugins add theirs with the hook
-``register_rerankers``.
+Too slow for every note, they only reorder the first results.
 """
 
 # torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette
@@ -51,7 +50,7 @@ RerankerFactory = Callable[[Embedder | None], Reranker]
 class CrossEncoderReranker(Reranker):
     """A CrossEncoder of sentence-transformers, from a folder or the hub's cache.
 
-    It is never downloaded here: that is up to gigabytes, and a search isn't the time for it.
+    Never downloaded here: a search isn't the time for gigabytes.
     """
 
     def __init__(self, model: str = CROSS_ENCODER) -> None:
@@ -110,9 +109,7 @@ def names() -> list[str]:
 
 
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
-    """Return the process's one reranker of this name for an index with this embedder.
-
-    It isn't loaded yet.
+    """Return the process's one reranker of this name for an index with this embedder, not loaded.
 
     :param name: as a plugin registered it, or ``cross-encoder:MODEL`` with a folder or a hub's name
     :raises ValueError: if there is none, with a message for people
@@ -150,7 +147,7 @@ def _factories() -> dict[str, RerankerFactory]:
 
 
 class _BrokenReranker(Reranker):
-    """Stands for one that could not even be made, and says so when it is loaded."""
+    # Stands for one that could not even be made, and says so when it is loaded.
 
     def __init__(self, name: str, error: Exception) -> None:
         super().__init__(name)

@@ -1,7 +1,7 @@
 """Models of sentence-transformers, run by the library or by an ONNX export of them.
 
-Queries and a few documents go to the export where there is one, which needs no torch. Many
-documents are embedded by torch in bfloat16 where the processor computes with it: twice as fast.
+The export, which needs no torch, embeds queries and a few documents; torch embeds many, in bfloat16
+where the processor computes with it: twice as fast.
 """
 
 # torch and sentence_transformers take seconds to import: only the functions that need them do.
@@ -14,14 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import files, onnx
-from .base import (
-    Embedder,
-    ModelFacts,
-    ModelUnavailable,
-    WordPieces,
-    first_line,
-    silent_libraries,
-)
+from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces, first_line, silent_libraries
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
 # Tokens that a model without a limit is said to read of a text.
 UNLIMITED = 8192
 
-# Documents from which on it pays to load torch beside an ONNX export, which takes some seconds.
+# Documents from which on it pays to load torch, some seconds, beside an ONNX export.
 MIN_BATCH = 500
 
 # Least cosine similarity of vectors in bfloat16 to those in float32: searches find the same.
@@ -66,8 +59,7 @@ class SentenceTransformerEmbedder(Embedder):
             model = self._fast_model
         if is_query or len(texts) == 1:
             return _encode(model, texts, is_query=is_query)
-        # The library sorts by letters and would pad texts of as many letters, but not tokens, by
-        # a half.
+        # The library sorts by letters, and so would pad by a half.
         rows: list[Any] = [None] * len(texts)
         for numbers in onnx.batches_by_length(self.measure(texts)):
             vectors = _encode(model, [texts[number] for number in numbers], is_query=False)
@@ -129,10 +121,9 @@ class SentenceTransformerEmbedder(Embedder):
         if self._onnx is not None:
             return self._onnx.word_pieces
         module, tokenizer = self._model[0], self._model.tokenizer
+        layer = getattr(module, "embedding", None)  # of a static model
         if hasattr(module, "auto_model"):
             layer = module.auto_model.get_input_embeddings()
-        else:
-            layer = getattr(module, "embedding", None)
         if layer is None or not hasattr(layer, "weight"):
             return super().open_word_pieces()
 
@@ -195,7 +186,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     @cached_property
     def _fast_model(self) -> Any:
-        """The model in bfloat16 where that is faster and its vectors stay the same."""
+        # In bfloat16 where that is faster and the vectors stay the same.
         import torch
 
         model = self._model
@@ -223,7 +214,7 @@ def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
 
 
 def _prompt(model: Any, is_query: bool) -> str:
-    """Return what comes before a text, as sentence-transformers 5 chooses it."""
+    # What comes before a text, as sentence-transformers 5 chooses it.
     prompts = model.prompts
     names = ["query"] if is_query else ["document", "passage", "corpus"]
     if own := [prompts[name] for name in names if name in prompts]:
