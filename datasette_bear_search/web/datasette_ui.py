@@ -1,6 +1,6 @@
 """What Datasette's own pages get: routes, cells, menus, stored queries, table metadata.
 
-For both versions of Datasette: 1.0 has hooks and methods that 0.65 lacks, and the other way round.
+Datasette 1.0 has hooks and methods that 0.65 lacks, and the other way round.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import asyncio
 import copy
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -41,14 +40,13 @@ if TYPE_CHECKING:
     from datasette.database import Database
     from datasette.jump import JumpSQL
 
-# Characters that a cell shows of a long text: some lines. Datasette itself shows 2,048 in a table,
-# and on a row's page all.
+# Characters that a cell shows of a long text. Datasette itself shows 2,048, on a row's page all.
 MAX_CELL = 250
 
-# Items of the jump menu: it has room for a hundred, of which most people look at the first five.
+# The jump menu has room for a hundred items, of which most people look at the first five.
 MAX_JUMP_NOTES = 10
-# The menu opens while one types: notes that come later come too late. The first limit is that of
-# SQLite's work, the second includes the wait for an index that is being written.
+# The menu opens while one types. The first limit is for SQLite's work, the second includes the wait
+# for an index that is being written.
 JUMP_MILLISECONDS = 200
 JUMP_SECONDS = 0.5
 # Shorter beginnings of words are in too many titles to look all of them up.
@@ -249,8 +247,8 @@ async def _may_search(
 
 # --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
 #
-# A fragment of SQL that fails would take down the whole menu. So the sidecar is queried here, where
-# a failure means no notes, and Datasette is given a list of values to run, which can't fail.
+# SQL that fails would take down the whole menu. So the sidecar is queried here, where a failure
+# means no notes, and Datasette gets a list of values, which can't fail.
 
 TITLED = """
 with titled as (
@@ -283,9 +281,13 @@ async def jump_items(datasette: Datasette, actor: dict | None, request) -> list[
     if database is None or not await allowed(datasette, actor, "view-database", database):
         return []
     typed = (request.args.get("q") or "").replace("\0", "").strip()
-    items = [_search_item(datasette, typed)]
-    if typed:
-        items += await _note_items(datasette, database, typed)
+    search = {
+        "type": "search",
+        "label": f"Search notes for {typed}" if typed else "Search notes",
+        "description": "Search by keyword and meaning",
+        "url": datasette.urls.path(SEARCH_PATH) + (f"?{urlencode({'q': typed})}" if typed else ""),
+    }
+    items = [search, *(await _note_items(datasette, database, typed) if typed else [])]
     for item in items:
         # Datasette leaves out items without what is typed in here. Ours were chosen above.
         item["typed"] = typed or item["label"]
@@ -317,16 +319,6 @@ def _words(typed: str) -> str:
     if not tokens or min(map(len, tokens)) < MIN_BEGINNING:
         return fts5.quoted("")  # which nothing matches
     return f"{{title}} : ({' AND '.join(map(fts5.starting_with, tokens))})"
-
-
-def _search_item(datasette: Datasette, typed: str) -> dict[str, Any]:
-    query = f"?{urlencode({'q': typed})}" if typed else ""
-    return {
-        "type": "search",
-        "label": f"Search notes for {typed}" if typed else "Search notes",
-        "description": "Search by keyword and meaning",
-        "url": datasette.urls.path(SEARCH_PATH) + query,
-    }
 
 
 def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
@@ -370,27 +362,19 @@ order by found.key
 """
 
 
-@dataclass(frozen=True)
-class StoredQuery:
-    """A query, in the words that both versions of Datasette use."""
-
-    sql: str
-    title: str
-    description: str
-
-
+# In the words that both versions of Datasette use.
 STORED_QUERIES = {
-    "bear_search": StoredQuery(
-        SEARCH_SQL.strip(),
-        "Search notes",
-        "By words and by meaning, with everything that the search page understands: "
+    "bear_search": {
+        "sql": SEARCH_SQL.strip(),
+        "title": "Search notes",
+        "description": "By words and by meaning, with everything that the search page understands: "
         '"a phrase", -not, tag:work, modified:2024.',
-    ),
-    "bear_similar": StoredQuery(
-        SIMILAR_SQL.strip(),
-        "More like this note",
-        "The notes most like the one with this id in notes, and why.",
-    ),
+    },
+    "bear_similar": {
+        "sql": SIMILAR_SQL.strip(),
+        "title": "More like this note",
+        "description": "The notes most like the one with this id in notes, and why.",
+    },
 }
 
 
@@ -400,7 +384,7 @@ async def canned_queries(datasette: Datasette, database: str) -> dict[str, dict[
     if served is None or served.name != database:
         return {}
     own = datasette.metadata("queries", database=database, fallback=False) or {}
-    return {name: asdict(query) for name, query in STORED_QUERIES.items() if name not in own}
+    return {name: dict(query) for name, query in STORED_QUERIES.items() if name not in own}
 
 
 async def store_queries(datasette: Datasette) -> None:
@@ -412,9 +396,7 @@ async def store_queries(datasette: Datasette) -> None:
         stored = await datasette.get_query(database.name, name)
         if stored is None or stored.source == PLUGIN:
             # Trusted: view-query decides who may run it, as with the search page, not execute-sql.
-            await datasette.add_query(
-                database.name, name, is_trusted=True, source=PLUGIN, **asdict(query)
-            )
+            await datasette.add_query(database.name, name, is_trusted=True, source=PLUGIN, **query)
 
 
 # --- table metadata: what tables hold, their order, what to narrow by, what to hide
@@ -483,6 +465,7 @@ _NOT_OURS = ("plugins", "allow", "allow_sql", "queries")
 
 # What Datasette 1.0 takes for configuration, not metadata.
 _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")
+_ORDER = ("sort", "sort_desc")
 
 
 def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
@@ -533,6 +516,6 @@ def _configure(datasette: Datasette, name: str) -> None:
 
 def _unsorted(known: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
     """Return a table's metadata, without its order if the owner gave one: Datasette refuses two."""
-    if "sort" not in said and "sort_desc" not in said:
+    if not any(key in said for key in _ORDER):
         return known
-    return {key: value for key, value in known.items() if key not in ("sort", "sort_desc")}
+    return {key: value for key, value in known.items() if key not in _ORDER}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -85,9 +86,8 @@ class Urls:
 
     def unfiltered(self) -> str:
         """Return this search without the filters beside the text."""
-        return self.search(
-            drop=(*OF_ONE_LIST, *(name for row in FILTERS.values() for name in row.parameters))
-        )
+        filters = (name for row in FILTERS.values() for name in row.parameters)
+        return self.search(drop=(*OF_ONE_LIST, *filters))
 
     def modified_in(self, text: str, query: Query) -> str:
         """Return this search in a year (``2024``) or month (``2024-05``), within its own dates."""
@@ -306,14 +306,8 @@ class Timeline:
 
     unit: str  # "month" or "year"
     bars: tuple[Bar, ...]
-
-    @property
-    def width(self) -> int:
-        return STEP * len(self.bars)
-
-    @property
-    def height(self) -> int:
-        return HEIGHT
+    width: int
+    height: int = HEIGHT
 
 
 def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | None:
@@ -324,12 +318,11 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
     if not months:
         return None
     unit, periods = "month", _months(min(months), max(months))
-    counts = months
+    counts: Mapping[str, int] = months
     if len(periods) > MAX_MONTHS:
-        unit = "year"
-        counts = {}
+        unit, counts = "year", Counter()
         for month, notes in months.items():
-            counts[month[:4]] = counts.get(month[:4], 0) + notes
+            counts[month[:4]] += notes
         periods = [f"{year:04}" for year in range(int(min(counts)), int(max(counts)) + 1)]
         if len(periods) > MAX_YEARS:
             periods = sorted(counts)
@@ -340,17 +333,10 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
     for number, name in enumerate(periods):
         notes = counts.get(name, 0)
         height = max(MIN_HEIGHT, HEIGHT * notes / most) if notes else 0
-        bars.append(
-            Bar(
-                name=period_name(name),
-                notes=notes,
-                url=url(name) if notes else "",
-                x=number * STEP + (STEP - BAR) // 2,
-                y=round(HEIGHT - height, 1),
-                height=round(height, 1),
-            )
-        )
-    return Timeline(unit, tuple(bars))
+        x, y = number * STEP + (STEP - BAR) // 2, round(HEIGHT - height, 1)
+        address = url(name) if notes else ""
+        bars.append(Bar(period_name(name), notes, address, x, y, round(height, 1)))
+    return Timeline(unit, tuple(bars), STEP * len(bars))
 
 
 def _months(first: str, last: str) -> list[str]:

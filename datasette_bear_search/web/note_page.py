@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -14,7 +15,7 @@ from ..notes import fold_tag, local_day
 from ..query.filters import InvalidParameter
 from ..query.query import parse
 from ..search import notes, redaction, similar
-from ..search.notes import NoteDetail, NotePassage
+from ..search.notes import NoteDetail
 from ..search.request import read_note_id, read_number
 from ..search.results import url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from datasette.database import Database
 
 
+NOTE, SIMILAR = "bear_note.html", "bear_similar.html"
+
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
 TOO_SLOW = "Reading this note took too long and was stopped (limit: sql_time_limit_ms)."
 SIMILAR_TOO_SLOW = "Comparing the notes took too long and was stopped (limit: sql_time_limit_ms)."
@@ -57,11 +60,16 @@ _POLICY = (
 )
 
 
-async def _note_error(datasette: Datasette, request, message: str, status: int) -> Response:
-    return await _note_html(datasette, request, {"error": message}, status)
+async def _html(
+    template: str, datasette: Datasette, request, context: dict[str, Any], status: int = 200
+) -> Response:
+    context["search_url"] = datasette.urls.path(SEARCH_PATH)
+    html = await datasette.render_template(template, context, request=request)
+    headers = {"content-security-policy": _POLICY} if template == NOTE else {}
+    return Response.html(html, status=status, headers=headers)
 
 
-@view(_note_error)
+@view(partial(_html, NOTE))
 async def note(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
@@ -79,8 +87,7 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         whole = await asyncio.to_thread(redaction.masked_record, whole)
     if is_json:
         return json_response(datasette, {"ok": True, "note": await _json_note(whole)})
-    alike = () if whole.encrypted else await _notes_like(database, whole.id)
-    return await _note_page(datasette, request, database, whole, words, alike)
+    return await _note_page(request, database, whole, words)
 
 
 async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ...]:
@@ -98,25 +105,21 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
 
 async def _json_note(whole: NoteDetail) -> dict[str, Any]:
     fields = asdict(whole)
-    for name in ("link_targets", "heading_link"):
-        del fields[name]
-    headings = await asyncio.to_thread(render.outline, whole.body)
+    del fields["link_targets"], fields["heading_link"]
     fields["outline"] = [
         {"level": heading.level, "heading": heading.text, "line": heading.line}
-        for heading in headings
+        for heading in await asyncio.to_thread(render.outline, whole.body)
     ]
     return fields
 
 
 async def _note_page(
-    datasette: Datasette,
-    request,
-    database: Database,
-    whole: NoteDetail,
-    words: frozenset[str],
-    alike: tuple[SimilarNote, ...],
+    request, database: Database, whole: NoteDetail, words: frozenset[str]
 ) -> Response:
+    datasette = database.ds
+    alike = () if whole.encrypted else await _notes_like(database, whole.id)
     passage = whole.passage(request.args.get("passage"))
+    url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while: neither the event loop nor one of the few SQL threads waits for that.
     rendered = await asyncio.to_thread(
         render.render,
@@ -138,7 +141,7 @@ async def _note_page(
         "created": local_day(whole.created),
         "modified": local_day(whole.modified),
         "tags": [(tag, tag_url(datasette, tag)) for tag in innermost(whole.tags)],
-        "open_url": _open_url(whole, passage),
+        "open_url": url if render.is_safe_to_open(url) else None,
         "open_label": open_label(whole.app),
         "links": [(each, note_url(datasette, each.id)) for each in whole.links],
         "backlinks": [(each, note_url(datasette, each.id)) for each in whole.backlinks],
@@ -149,20 +152,7 @@ async def _note_page(
         "json_url": json_url,
         "alternate_url_json": datasette.absolute_url(request, json_url),
     }
-    return await _note_html(datasette, request, context)
-
-
-async def _note_html(
-    datasette: Datasette, request, context: dict[str, Any], status: int = 200
-) -> Response:
-    context["search_url"] = datasette.urls.path(SEARCH_PATH)
-    html = await datasette.render_template("bear_note.html", context, request=request)
-    return Response.html(html, status=status, headers={"content-security-policy": _POLICY})
-
-
-def _open_url(whole: NoteDetail, passage: NotePassage | None) -> str | None:
-    url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
-    return url if render.is_safe_to_open(url) else None
+    return await _html(NOTE, datasette, request, context)
 
 
 def _references(datasette: Datasette, whole: NoteDetail) -> render.References:
@@ -183,15 +173,11 @@ def _references(datasette: Datasette, whole: NoteDetail) -> render.References:
 
 def _results_url(datasette: Datasette, request, whole: NoteDetail) -> str | None:
     """Return the search that led here, at this note among its results."""
-    pairs = [
-        (name, value)
-        for name in request.args
-        for value in request.args.getlist(name)
-        if name != "passage"
-    ]
-    if not pairs:
+    arguments = {name: request.args.getlist(name) for name in request.args if name != "passage"}
+    if not arguments:
         return None
-    return f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(pairs)}#note-{whole.id}"
+    search = urlencode(arguments, doseq=True)
+    return f"{datasette.urls.path(SEARCH_PATH)}?{search}#note-{whole.id}"
 
 
 def _nested(headings: tuple[render.Heading, ...]) -> list[dict[str, Any]]:
@@ -210,11 +196,7 @@ def _nested(headings: tuple[render.Heading, ...]) -> list[dict[str, Any]]:
 # --- "More like this"
 
 
-async def _similar_error(datasette: Datasette, request, message: str, status: int) -> Response:
-    return await _similar_html(datasette, request, {"error": message}, status)
-
-
-@view(_similar_error)
+@view(partial(_html, SIMILAR))
 async def similar_notes(
     datasette: Datasette, request, database: Database, is_json: bool
 ) -> Response:
@@ -255,15 +237,7 @@ async def similar_notes(
         "cards": [_similar_card(datasette, note) for note in found.notes],
         "sql_url": await sql_url(datasette, request, database, found.statement),
     }
-    return await _similar_html(datasette, request, context)
-
-
-async def _similar_html(
-    datasette: Datasette, request, context: dict[str, Any], status: int = 200
-) -> Response:
-    context["search_url"] = datasette.urls.path(SEARCH_PATH)
-    html = await datasette.render_template("bear_similar.html", context, request=request)
-    return Response.html(html, status=status)
+    return await _html(SIMILAR, datasette, request, context)
 
 
 def _similar_card(datasette: Datasette, note: SimilarNote) -> dict[str, Any]:

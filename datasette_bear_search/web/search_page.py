@@ -122,11 +122,13 @@ class Select:
     options: tuple[tuple[str, str], ...]
 
 
-async def _error_page(datasette: Datasette, request, message: str, status: int) -> Response:
+async def _error_page(
+    datasette: Datasette, request, error: dict[str, str], status: int
+) -> Response:
     form = _form(Urls(datasette, request.args), None)
-    context = {**form, "page_title": TITLE, "error": message}
+    context = {**form, "page_title": TITLE, **error}
     # Without an index, the page that says how to make one is no error.
-    return await _html(datasette, request, context, 200 if message == NO_SIDECAR else status)
+    return await _html(datasette, request, context, 200 if error["error"] == NO_SIDECAR else status)
 
 
 @view(_error_page)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datasette.app import Datasette
 
 T = TypeVar("T")
+Respond = Callable[..., Awaitable[Response]]
 
 PLUGIN = "datasette-bear-search"
 SEARCH_PATH = "/-/bear-search"
@@ -54,32 +55,27 @@ async def sidecar_database(datasette: Datasette) -> Database | None:
     """Return the attached database that is a sidecar."""
     for database in list(datasette.databases.values()):
         if database.path and index_database.is_half_committed(Path(database.path)):
-            await asyncio.to_thread(_undo_half_a_commit, Path(database.path))
+            with suppress(sqlite3.Error):  # whoever reads it finds out
+                await asyncio.to_thread(index_database.undo_half_a_commit, Path(database.path))
         if database not in _is_sidecar and database.path:
-            try:
-                found = await database.execute_fn(index_database.is_sidecar_connection)
-            except sqlite3.Error:
-                continue  # it can't be read now, perhaps later
-            _is_sidecar[database] = found
+            with suppress(sqlite3.Error):  # it can't be read now, perhaps later
+                _is_sidecar[database] = await database.execute_fn(
+                    index_database.is_sidecar_connection
+                )
         if _is_sidecar.get(database):
             return database
     return None
 
 
-def _undo_half_a_commit(path: Path) -> None:
-    with suppress(sqlite3.Error):  # whoever reads it finds out
-        index_database.undo_half_a_commit(path)
-
-
 def known_sidecar(datasette: Datasette) -> Database | None:
-    """Return the database known to be a sidecar, without a query: this is called for each cell."""
+    """Return the database known to be a sidecar, without a query: it's called for each cell."""
     return next((db for db in datasette.databases.values() if _is_sidecar.get(db)), None)
 
 
 async def allowed(
     datasette: Datasette, actor: dict | None, action: str, database: Database
 ) -> bool:
-    """Return whether an actor may do something with a database, on either version of Datasette."""
+    """Return whether an actor may do something with a database."""
     if hasattr(datasette, "allowed"):  # Datasette 1.0
         from datasette.resources import DatabaseResource
 
@@ -115,7 +111,7 @@ async def read_index(
 
 
 def unreadable(error: sqlite3.Error) -> str:
-    """Return what to say of an index that SQLite can't read."""
+    """Return what to say about an index that SQLite can't read."""
     return str(error) if isinstance(error, OtherVersion) else UNREADABLE
 
 
@@ -148,14 +144,10 @@ def cross_encoder(datasette: Datasette) -> str | None:
 
 
 def require_redaction_if_configured(datasette: Datasette) -> None:
-    """Refuse to serve notes whose secrets are to be masked if they can't be found.
-
-    :raises StartupError: if they can't
-    """
-    if not redacts(datasette):
-        return
+    """Raise StartupError if secrets are to be masked, but can't be found."""
     try:
-        redaction.require()
+        if redacts(datasette):
+            redaction.require()
     except redaction.RedactionMissing as error:
         raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
 
@@ -221,16 +213,14 @@ class PageError(Exception):
         self.status = status
 
 
-def view(
-    error_page: Callable[..., Awaitable[Response]] | None = None,
-) -> Callable[[Callable[..., Awaitable[Response]]], Callable[..., Awaitable[Response]]]:
+def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
     """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
     It opens the index for those who may see it. A PageError becomes JSON, or the response of
-    ``error_page(datasette, request, message, status)``; without such a page, all is JSON.
+    ``error_page(datasette, request, {"error": message}, status)``; without it, all is JSON.
     """
 
-    def decorate(respond: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+    def decorate(respond: Respond) -> Respond:
         # Datasette reads the names of these parameters.
         async def handle(datasette: Datasette, request) -> Response:
             is_json = error_page is None or request.url_vars.get("format") == "json"
@@ -246,7 +236,7 @@ def view(
             except PageError as error:
                 if error_page is None or is_json:
                     return json_error(datasette, error.message, error.status)
-                return await error_page(datasette, request, error.message, error.status)
+                return await error_page(datasette, request, {"error": error.message}, error.status)
 
         handle.__doc__ = respond.__doc__
         return handle
@@ -269,10 +259,7 @@ def json_error(datasette: Datasette, message: str, status: int) -> Response:
 
 
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:
-    """Return how long ago a time is: ``today``, ``3 days ago``; None in the future.
-
-    Counted in days of the calendar, in local time.
-    """
+    """Return how long ago a time is, in days of the local calendar; None in the future."""
     if timestamp is None:
         return None
     then = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
@@ -287,8 +274,8 @@ def age(timestamp: str | None, now: datetime | None = None) -> str | None:
 
 # --- hosts
 #
-# A site can point its own name at 127.0.0.1 while one of its pages is open (DNS rebinding): to the
-# browser the notes are then that site's. The name in the request, still the site's, gives it away.
+# DNS rebinding: a site points its own name at 127.0.0.1 while one of its pages is open, so that to
+# the browser the notes are the site's. The name in the request is still the site's.
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -323,14 +310,9 @@ class OnlyTheseHosts:
         self._hosts = {host.lower() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        host = next(
-            (
-                value.decode("latin-1")
-                for name, value in scope.get("headers", ())
-                if name == b"host"
-            ),
-            "",
-        )
+        headers = scope.get("headers", ())
+        hosts = (value.decode("latin-1") for name, value in headers if name == b"host")
+        host = next(hosts, "")
         if scope["type"] != "http" or host_name(host) in self._hosts:
             await self._app(scope, receive, send)
             return
