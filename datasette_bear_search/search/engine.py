@@ -70,9 +70,9 @@ def search(
 
 
 class Pipeline:
-    """One search, step by step; the steps are called in their order here, each on any thread.
+    """One search; its steps are called in their order here, each on any thread.
 
-    Those that take a connection read the index file; the others run models, which may take long.
+    Steps that take a connection read the index file; the others run models, which may take long.
     """
 
     planned: Plan
@@ -194,7 +194,7 @@ class Pipeline:
 
 
 def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
-    """Make the query's vector, for ``embed()`` to find it; return why there is none, or None."""
+    # Make the query's vector, for embed() to find it; return why there is none.
     try:
         embedder.load()
         if embedder.fingerprint != state.fingerprint:

@@ -1,12 +1,8 @@
 """What a search can be narrowed by: tags, months, sources, states, each with its number of notes.
 
-The counts are over the notes that the search finds: notes that have its words, whose title it is,
-or that are at least as close in meaning as the threshold measured when they were indexed. Whether a
-note is found depends on that note alone, so a value's count is what the search narrowed by it has
-``found``. What is only nearest in meaning is listed, but not counted.
-
-One limit: only the nearest passages are compared by meaning. Where all of them are close, every
-count is a lower bound, and says so.
+Counted are notes that have the words or the title, or are close in meaning: a value's count is what
+the search narrowed by it has ``found``. Where all of the nearest passages, which alone are compared
+by meaning, are close, every count is a lower bound, and says so.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from ..sqlite import execute, sqlite3
 from .planner import Plan
 from .sql import IS_CLOSE, NEAREST_PASSAGES, matches_statement
 
-# States that are worth a line: a parameter of the page, its value, and the condition behind it.
+# States worth a line: a parameter of the page, its value, and its condition.
 KINDS = (
     ("pinned", "1", "pinned"),
     ("archived", "1", "archived"),
@@ -29,8 +25,7 @@ KINDS = (
     ("untagged", "1", FILTERS["untagged"].condition),
 )
 
-# Up to so many notes, each is looked up. Of more, the index notes_counts is read from end to end,
-# and no note itself.
+# Up to so many notes, each is looked up; for more, the index notes_counts is read from end to end.
 MAX_LOOKUPS = 2000
 
 

@@ -42,11 +42,11 @@ CACHED_TEXTS, CACHED_TO = 1000, 10_000
 # Characters of a token. Longer ones are images and the like, shorter ones could be anything.
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 8000
 
-# A token of no known form is a secret if it looks random: at least so many characters of three
-# kinds that change at so large a share of places, with so many bits each. Of random tokens of 20,
-# 24, 32 and 40 characters that finds 92, 93, 97 and 98 %; the library's entropy detector at its
-# limit of 4.5 bits 0, 4, 63 and 98 %, and at 4.0 bits, with as many false alarms as this (31
-# different tokens in 2,177 texts about programming, most of them random ids), 63, 94 and 100 %.
+# A token of no known form is a secret if it looks random: so many characters of three kinds that
+# change at so large a share of places, with so many bits each. Of random tokens of 20, 24, 32 and
+# 40 characters that finds 92, 93, 97 and 98 %; the library's entropy detector at its 4.5 bits 0, 4,
+# 63 and 98 %, at 4.0 bits 63, 94 and 100 %, with as many false alarms as this (31 tokens in 2,177
+# texts about programming, most of them random ids).
 RANDOM_FROM, CHANGES, BITS = 20, 0.45, 3.4
 
 # How tokens begin that the detectors don't know, or know only in an older form.
@@ -233,7 +233,6 @@ def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]
 
 
 def _of_part(part: str, whole: str) -> Iterator[tuple[int, int]]:
-    """Yield where the secrets of a text lie in a part of it, wherever that stands in the text."""
     at = whole.find(part)
     for _ in range(MAX_PLACES):
         if at < 0:
@@ -335,12 +334,12 @@ def _detectors() -> tuple[re.Pattern[str], ...]:
     for kind, detector in get_mapping_from_secret_type_to_class().items():
         # The address of a machine on the internet is no secret.
         if issubclass(detector, RegexBasedDetector) and "IP" not in kind.upper().split():
-            regexes |= dict.fromkeys(detector.denylist)  # type: ignore[arg-type]
+            regexes |= dict.fromkeys(detector.denylist)  # type: ignore[call-overload]
     return tuple(regexes)
 
 
 def _secret_of(match: re.Match[str]) -> tuple[int, int]:
-    """Return the secret in a match: its longest group, unless that is only how it begins."""
+    # Its longest group, unless that is only how the secret begins.
     groups = [match.span(number) for number in range(1, len(match.groups()) + 1)]
     start, end = max(groups, key=lambda span: span[1] - span[0], default=(0, 0))
     return (start, end) if end - start >= 8 else match.span()

@@ -17,10 +17,10 @@ from .sql import NOTE_COLUMNS, PASSAGE_COLUMNS, Statement, statement_sql
 
 SIZE = 10
 
-# The score is the sum of four numbers from 0 to 1, each times its weight. Measured by how well the
-# sample notes' links can be guessed without seeing them (39 notes): MRR .67 by similarity alone,
-# .83 with tags; tags of .2 to .4 do about the same. The most similar two passages do as well as the
-# mean of the three best, and better than mean vectors.
+# The score is the sum of four numbers from 0 to 1, each times its weight. Measured by guessing the
+# sample notes' hidden links (39 notes): MRR .67 by similarity alone, .83 with tags, of .2 to .4
+# alike. The most similar two passages do as well as the mean of the three best, and better than
+# mean vectors.
 SIMILARITY = 1.0
 TAGS = 0.25
 LINK = 0.25
@@ -32,11 +32,10 @@ THRESHOLD = 0.25
 # Created within so many days of each other. A nudge: it makes no note similar by itself.
 DAYS = 7
 
-# Passages of the note that are compared, evenly spread over a long note. Each costs a scan of the
-# vector index.
+# Passages of the note that are compared, evenly spread. Each costs a scan of the vector index.
 OWN_PASSAGES = 6
 
-# Nearest passages to each of those, and notes of either kind (nearest, related) that are scored.
+# Nearest passages to each of those, and notes of either kind (nearest, related) scored.
 NEAREST_PASSAGES = 100
 CANDIDATES = 100
 
