@@ -34,6 +34,14 @@ def test_every_page_is_in_the_table_of_contents_and_in_the_readme():
         assert f"({shown}" in TEXTS["README.md"], name
 
 
+def test_every_module_is_in_the_drawing_of_the_architecture():
+    drawn = TEXTS["docs/architecture.md"]
+    for module in (ROOT / "datasette_bear_search").rglob("*.py"):
+        name = module.parent.name + "/" if module.name == "__init__.py" else module.stem
+        if name != "datasette_bear_search/":
+            assert f"`{name}`" in drawn, module
+
+
 def test_links_between_pages_lead_somewhere():
     for name, text in TEXTS.items():
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
