@@ -17,12 +17,8 @@ class Unreadable(Exception):
     """A file can't be read. The message says why, and follows on its name."""
 
     def __init__(self, reason: str, *, is_gone: bool = True) -> None:
-        """
-        :param is_gone: whether its old text is lost; if not, it may still be there, only not
-            readable for us or now
-        """
         super().__init__(reason)
-        self.is_gone = is_gone
+        self.is_gone = is_gone  # if not, its text may still be there, only not readable for us now
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,6 @@ _MODIFIED = "updated modified dcterms.modified article:modified_time last-modifi
 
 # Most of a saved page, and quicker to find than to parse.
 _SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
-_SCRIPT_END = {
-    name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "svg")
-}
 _DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
 _TAG = re.compile(r"<[^<>]*>")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
@@ -68,9 +65,9 @@ def html_to_markdown(html: str) -> str:
 
 
 def word_to_markdown(data: bytes) -> tuple[str, bool]:
-    """Return the words of a .docx file as Markdown, and whether it has pictures.
+    """Return the words of a .docx file as Markdown, and whether it has pictures (never opened).
 
-    Pictures and other parts of it aren't opened. Raises Unreadable.
+    :raises Unreadable: if it is damaged or too large
     """
     try:
         with open_zip(io.BytesIO(data), "the document") as archive:
@@ -133,7 +130,7 @@ def _date(soup: BeautifulSoup, names: list[str]) -> str | None:
 def _without_scripts(html: str) -> str:
     kept, position = [], 0
     while start := _SCRIPT.search(html, position):
-        end = _SCRIPT_END[start[1].lower()].search(html, start.end())
+        end = re.compile(rf"</{start[1]}\s*>", re.IGNORECASE).search(html, start.end())
         if end is None:
             break
         kept.append(html[position : start.start()])

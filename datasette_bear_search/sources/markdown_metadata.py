@@ -61,13 +61,8 @@ class Metadata(NamedTuple):
 
     def note_fields(self) -> dict[str, Any]:
         """Return the fields of a ``Note`` that need nothing else."""
-        return {
-            "todos_open": self.todos_open,
-            "todos_done": self.todos_done,
-            "has_image": self.has_image,
-            "has_file": self.has_file,
-            "has_code": self.has_code,
-        }
+        names = ("todos_open", "todos_done", "has_image", "has_file", "has_code")
+        return {name: getattr(self, name) for name in names}
 
 
 def extract_metadata(text: str) -> Metadata:
@@ -107,10 +102,7 @@ def without_code(text: str) -> tuple[str, bool]:
 
 
 def leading_heading(text: str) -> tuple[str, str]:
-    """Return the heading that a text begins with, as plain words, and the text below it.
-
-    ("", text) if it begins with something else.
-    """
+    """Return the heading that a text begins with, or "", as plain words, and the text below it."""
     start = text.lstrip()
     line, _, rest = start.partition("\n")
     if title := _heading(line):

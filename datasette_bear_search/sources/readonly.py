@@ -1,8 +1,7 @@
 """Other programs' SQLite databases, opened so that their programs never notice.
 
-Bear keeps its notes in one SQLite file with a rollback journal: whoever reads it keeps Bear from
-saving, and whoever opens it carelessly repairs, checkpoints or creates files beside it. Here,
-nothing in the database's folder is ever created or changed.
+A reader of Bear's database keeps Bear from saving, and a careless one repairs, checkpoints or
+creates files beside it. Here, nothing in the database's folder is ever created or changed.
 """
 
 from __future__ import annotations
@@ -85,10 +84,8 @@ def state(path: Path, owner: Owner = ANY_PROGRAM) -> str:
 
 def is_about_the_file(words: str) -> bool:
     """Return whether SQLite's words are about a file, not about the statement that reads it."""
-    return any(complaint in words for complaint in _FILE_COMPLAINTS)
-
-
-_FILE_COMPLAINTS = ("locked", "readonly database", "malformed", "not a database")
+    complaints = ("locked", "readonly database", "malformed", "not a database")
+    return any(complaint in words for complaint in complaints)
 
 
 def _database_in(path: Path, owner: Owner) -> Path:

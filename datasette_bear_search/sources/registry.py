@@ -1,7 +1,7 @@
 """The kinds of sources: which there are, which one reads a location, how to open a source again.
 
-Other packages add theirs by a hook. Ours are asked last whether a location is theirs, because
-whoever installs another package for a kind of notes wants it to read them.
+Other packages add theirs by a hook, and are asked first whether a location is theirs: whoever
+installs one wants it to read them.
 """
 
 # Some kinds need parsers that take long to import: a kind's module is imported when it is needed.
@@ -155,7 +155,7 @@ def _reads(kind: str, location: str) -> bool:
 
 
 def _resolved(value: Any) -> Any:
-    """Return an option's value; as in Datasette, ``{"$env": "NAME"}`` is taken from outside."""
+    # As in Datasette, {"$env": "NAME"} is taken from the environment.
     if not (isinstance(value, Mapping) and list(value) == ["$env"]):
         return value
     name = value["$env"]

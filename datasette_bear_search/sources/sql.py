@@ -30,7 +30,7 @@ FORMATS = ("markdown", "html", "text")
 EPOCHS = {"unix": 0, "apple": 978_307_200}
 TIMEZONES = ("utc", "local")
 
-# Seconds. Reading all of a large database takes some; a join without a condition takes forever.
+# Seconds: a join without a condition takes forever.
 TIME_LIMIT = 60.0
 
 # As seconds, the year 5138: so large a number counts milliseconds, or something smaller.
@@ -120,7 +120,6 @@ class SQLQuery(FileSource):
         self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
 
     def _positions(self, columns: Iterable[str]) -> dict[str, int]:
-        """Return the position of each known column. Raises SourceError if one is missing."""
         names = {name.lower(): position for position, name in enumerate(columns)}
         if missing := [name for name in NEEDED if name not in names]:
             raise SourceError(
@@ -145,11 +144,16 @@ class SQLQuery(FileSource):
             return parsed
 
         title = _text(values["title"])
-        body = self._markdown(_text(values["body"]))
+        body = _text(values["body"])
+        if self.format == "html":
+            body = html_to_markdown(body)
+        elif self.format == "text":
+            body = as_markdown(body)
         if values["body"] and not body:
             problems["values of body that are no text"] += 1
         url = _text(values.get("url")).strip()
-        if url and not _is_address(url):
+        scheme = _SCHEME.match(url)
+        if url and (not scheme or scheme[1].lower() in _SCRIPTS):
             problems["values of url that are no address"] += 1
             url = ""
         return Note(
@@ -179,21 +183,12 @@ class SQLQuery(FileSource):
             text += "Z"
         return parse_timestamp(text)
 
-    def _markdown(self, body: str) -> str:
-        if self.format == "html":
-            return html_to_markdown(body)
-        return as_markdown(body) if self.format == "text" else body
-
 
 _PROGRESS_STEPS = 10_000  # of SQLite's virtual machine: some milliseconds
 
 # What SQLite and Python say of what isn't allowed here.
-_REFUSALS = (
-    "one statement",
-    "not authorized",
-    "authorization denied",
-    "prohibited",
-    "within a transaction",
+_REFUSALS = re.compile(
+    "one statement|not authorized|authorization denied|prohibited|within a transaction"
 )
 
 _READING = {
@@ -220,7 +215,7 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
                     f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
                     " raise time_limit."
                 ) from error
-            if any(refusal in words for refusal in _REFUSALS):
+            if _REFUSALS.search(words):
                 raise SourceError(
                     f"The query of {path} is more than one SELECT that only reads ({words})."
                     " Nothing else is run."
@@ -246,11 +241,10 @@ def _choice(option: str, value: object, allowed: Collection[str]) -> str:
 
 
 def _key(value: Any) -> str:
-    """Return a key as text. Bytes that are no text, such as those of a UUID, are kept in hex."""
     if isinstance(value, bytes):
         try:
             return value.decode()
-        except UnicodeDecodeError:
+        except UnicodeDecodeError:  # such as a UUID's
             return value.hex()
     return _text(value).strip()
 
@@ -287,8 +281,3 @@ def _tags(value: Any) -> list[str]:
 
 def _is_true(value: Any) -> bool:
     return _text(value).strip().lower() not in _FALSE
-
-
-def _is_address(url: str) -> bool:
-    scheme = _SCHEME.match(url)
-    return scheme is not None and scheme[1].lower() not in _SCRIPTS

@@ -14,13 +14,11 @@ from . import Unreadable
 # --- Bytes → text
 
 # UTF-32 first: its mark in little-endian order begins with that of UTF-16.
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_BYTE_ORDER_MARKS = {
+    "utf-8-sig": (codecs.BOM_UTF8,),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 
 # What Windows wrote in Western Europe and America; a superset of Latin-1's letters.
 _WESTERN = "cp1252"
@@ -57,8 +55,8 @@ def decode(data: bytes, encoding: str = "") -> str:
 
 
 def _decoded(data: bytes, encoding: str) -> str:
-    for mark, unicode in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
+    for unicode, marks in _BYTE_ORDER_MARKS.items():
+        if data.startswith(marks):
             return data.decode(unicode, "replace")
     has_nul = b"\0" in data
     if has_nul and (unicode := _utf_16(data)):
@@ -106,10 +104,7 @@ def _declared(data: bytes) -> str:
 
 
 def _guess(data: bytes) -> str:
-    """Return the likely encoding of text that isn't Unicode.
-
-    In Latin scripts, high bytes are single accents between plain letters; elsewhere they cluster.
-    """
+    # In Latin scripts, high bytes are single accents between plain letters; elsewhere they cluster.
     high = len(data) - len(data.translate(None, delete=bytes(range(128, 256))))
     clustered = sum(map(len, _HIGH_BYTES.findall(data)))
     if clustered == 0 or (high < 0.3 * len(data) and clustered < 0.5 * high):
@@ -146,8 +141,8 @@ _LONGEST_DATE = 60  # characters
 def parse_timestamp(value: object) -> str | None:
     """Return the moment that a text names, or None if it names none or is ambiguous.
 
-    A time without a zone is this computer's. A day without a time is noon in UTC, which is the
-    same day nearly everywhere.
+    A time without a zone is this computer's; a day without a time is noon in UTC, which is the same
+    day nearly everywhere.
     """
     text = str(value).strip() if value is not None else ""
     if not text or len(text) > _LONGEST_DATE:
@@ -201,13 +196,12 @@ def _parsed_by_dateutil(text: str) -> str | None:
         for day_first in (False, True)
         for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
     }
-    days = {moment.date() for moment in readings}
-    if len(days) != 1:
+    if len({moment.date() for moment in readings}) != 1:
         return None
-    if len(readings) > 1:  # no time
-        [day] = days
-        return _iso(datetime(day.year, day.month, day.day, 12, tzinfo=timezone.utc))
-    return _iso(readings.pop())
+    moment = readings.pop()
+    if readings:  # no time
+        moment = moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc)
+    return _iso(moment)
 
 
 def _iso(moment: datetime) -> str:
@@ -229,12 +223,10 @@ def load_json(content: bytes) -> Any:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """Return the value if it is an object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_dicts(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list, and nothing else that is in it."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

@@ -83,10 +83,7 @@ def date(properties: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 
 def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str]:
-    """Return the tags in these properties, without "#".
-
-    A property is a list, or a text with commas or else blanks between the tags.
-    """
+    """Return the tags, without "#", in lists or in texts with commas or else blanks between."""
     items: list[str] = []
     for name in names:
         value = properties.get(name)
@@ -101,10 +98,7 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
 def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) -> str:
     """Return the properties that are somebody's words as a Markdown list, to stand above the text.
 
-    So an alias, an author or an ISBN is found by its words, stands in the passage that is compared
-    by meaning, and is seen on the note's page. "" without any.
-
-    :param tag_names: names of the properties that are the note's tags
+    So an alias, an author or an ISBN is found, compared by meaning, and seen on the note's page.
     """
     if not properties:
         return ""
@@ -119,9 +113,7 @@ def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) ->
 
 def _texts(value: Any, depth: int = 2) -> list[str]:
     """Return the texts in a property, however they are nested, each on one line."""
-    if value is None:
-        return []
-    if isinstance(value, (Mapping, list, tuple, set)) and not depth:
+    if value is None or (isinstance(value, (Mapping, list, tuple, set)) and not depth):
         return []
     if isinstance(value, Mapping):
         value = [f"{name}: {text}" for name in value for text in _texts(value[name], depth - 1)]
