@@ -30,12 +30,10 @@ MEGABYTE = 1024 * 1024
 # Nobody writes such a note: the Bible is 4 MB.
 LARGEST_NOTE = 20 * MEGABYTE
 
-# What one file of an export may unpack to. The busiest day of a Slack, or a book in Word, is a
-# tenth of that.
+# What one file of an export may unpack to: ten times a busy day of a Slack, or a book in Word.
 LARGEST_FILE = 64 * MEGABYTE
 
-# What one reading may unpack altogether, and how many files an archive may list. Zip bombs have
-# more of either.
+# What one reading may unpack, and how many files an archive may list. Zip bombs have more.
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
 
@@ -136,16 +134,14 @@ class Listing:
             )
         self._add_entries("", entries)
         while self._waiting:
-            self._add_folder(*self._waiting.pop())
-
-    def _add_folder(self, prefix: str, path: str) -> None:
-        try:
-            self._add_entries(prefix, _entries(path))
-        except FileNotFoundError:
-            pass  # gone, with all that was in it
-        except OSError as error:
-            self.closed.append(prefix)
-            self.skipped.append(f"{prefix}: {_unreadable(error)}")
+            prefix, path = self._waiting.pop()
+            try:
+                self._add_entries(prefix, _entries(path))
+            except FileNotFoundError:
+                pass  # gone, with all that was in it
+            except OSError as error:
+                self.closed.append(prefix)
+                self.skipped.append(f"{prefix}: {_unreadable(error)}")
 
     def _add_entries(self, prefix: str, entries: list[os.DirEntry[str]]) -> None:
         folders = []
@@ -201,8 +197,8 @@ class Listing:
         self.skipped.append(f"{key}: {reason}")
 
     def _report_icloud(self, prefix: str, name: str) -> None:
-        if name.endswith(_ICLOUD) and self._is_wanted(name[: -len(_ICLOUD)]):
-            note = _storable(name[1 : -len(_ICLOUD)])
+        if name.endswith(_ICLOUD) and self._is_wanted(name.removesuffix(_ICLOUD)):
+            note = _storable(name[1:].removesuffix(_ICLOUD))
             self.skipped.append(
                 f"{prefix}{note}: only in iCloud; download it in Finder, and it is read the next"
                 " time"

@@ -1,8 +1,8 @@
 """The notes in the Bear app's own database, of every version from 1.0 to the current Bear 2.
 
-Bear stores its notes through Apple's Core Data, which numbers its entities anew whenever one is
-added, so that ``Z_5TAGS`` of one version is ``Z_7TAGS`` of another. Which tables and columns there
-are is discovered each time; what a version does not have is read as null.
+Bear stores them through Apple's Core Data, which numbers its entities anew whenever one is added
+(``Z_5TAGS``, ``Z_7TAGS``). Tables and columns are discovered each time; those that a version lacks
+are null.
 """
 
 from __future__ import annotations
@@ -136,8 +136,7 @@ class _NoteRow(NamedTuple):
 
 
 class _LibraryRows(NamedTuple):
-    """Everything in one library. Notes and tags go by their Z_PK, which means nothing elsewhere."""
-
+    # Notes and tags go by their Z_PK, which means nothing elsewhere.
     notes: list[_NoteRow]
     tags: dict[int, Any]  # tag → title
     tagged: list[tuple[int, int]]  # note, tag
@@ -146,9 +145,8 @@ class _LibraryRows(NamedTuple):
     links: list[tuple[int, int, Any]]  # note, note that it links to, title of that
 
 
-# All that is ever read, least of all ZSFPASSWORD. Only flags say what became of a note: the dates
-# of archiving and trashing outlive their undoing. A flag can be null, from an old version. The text
-# of an encrypted note is not even looked at.
+# All that is ever read, least of all ZSFPASSWORD or the text of an encrypted note. Only flags say
+# what became of a note: dates of archiving and trashing outlive their undoing. A flag can be null.
 _NOTES = """
 select
   Z_PK, ZUNIQUEIDENTIFIER, ZTITLE,

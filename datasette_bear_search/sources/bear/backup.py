@@ -1,9 +1,8 @@
 """The notes in Bear's backups, and in TextBundles, which Bear and other apps export.
 
 A TextBundle (textbundle.org) is a folder with a text, what an app knows of it, and attachments,
-which aren't opened here. A TextPack is one as a zip archive, and a backup of Bear's a zip archive
-of many. In these Bear writes the note's own id, so that a note is the same one in a backup and in
-Bear's database.
+which aren't opened here. A TextPack is one as a zip archive, a backup of Bear's a zip archive of
+many. By the id that Bear writes there, a note is the same one in a backup and in Bear's database.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -103,7 +101,11 @@ class BearBackup(FileSource):
             yield from _bundles_in(archive, "", self.path.name)
             for file in _inner_archives(archive, skipped):
                 try:
-                    with _open_inner(archive, file) as inner:
+                    with (
+                        open_archive(Path(file.path))
+                        if isinstance(archive, Folder)
+                        else open_zip(io.BytesIO(archive.read(file.key)), file.key)
+                    ) as inner:
                         skipped += [f"{file.key}/{line}" for line in inner.skipped]
                         yield from _bundles_in(inner, f"{file.key}/", file.key)
                 except SourceError as reason:
@@ -134,8 +136,6 @@ class BearBackup(FileSource):
 
 @dataclass(frozen=True)
 class _Bundle:
-    """One TextBundle, as long as the archive that it is in is open."""
-
     archive: Archive
     folder: str  # in the archive: "" or "….textbundle/"
     text_key: str
@@ -158,8 +158,8 @@ def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bund
 def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
     """Return the archives in an archive or folder that hold TextBundles.
 
-    Several backups in a folder are the same library at several times: what was deleted or encrypted
-    since the older ones must not come back.
+    Of several backups in a folder, the newest: what was deleted or encrypted since the older ones
+    must not come back.
     """
     if _INFO in archive.files:  # this is a bundle; archives in it are attachments
         return []
@@ -176,12 +176,6 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
     for older in backups[:-1]:
         skipped.append(f"{older.key}: older than {backups[-1].key}; only the newest backup is read")
     return [file for file in own if file.suffix == PACK] + backups[-1:]
-
-
-def _open_inner(archive: Archive, file: File) -> AbstractContextManager[Archive]:
-    if isinstance(archive, Folder):
-        return open_archive(Path(file.path))
-    return open_zip(io.BytesIO(archive.read(file.key)), file.key)
 
 
 # --- A TextBundle → a note
@@ -265,7 +259,11 @@ def tags(text: str) -> list[str]:
     by_name: dict[str, str] = {}
     prose, _ = without_code(text)
     for match in _TAG.finditer(prose):
-        parts = _tag_name(match).split("/")
+        # "#one and #two" has no tag of three words, and "#one #" none of one.
+        name = match["words"] or match["word"].rstrip(_PUNCTUATION)
+        if not match["words"] and _COLOR.fullmatch(name):
+            continue
+        parts = name.strip("/").split("/")
         if all(part.strip() for part in parts):
             for length in range(1, len(parts) + 1):
                 tag = "/".join(parts[:length])
@@ -278,33 +276,19 @@ def links(text: str, keys: Mapping[str, str]) -> list[Link]:
 
     :param keys: the notes that there are: their keys by their titles, and by themselves
     """
-    by_key: dict[str, Link] = {}
     prose, _ = without_code(text)
-    for _, key, label in sorted([*_wiki_links(prose, keys), *_bear_links(prose, keys)]):
-        by_key.setdefault(key, Link(key, label))
-    return list(by_key.values())
-
-
-def _tag_name(match: re.Match[str]) -> str:
-    if words := match["words"]:
-        # "#one and #two" has no tag of three words, and "#one #" none of one.
-        return words.strip("/")
-    word = match["word"].rstrip(_PUNCTUATION)
-    return "" if _COLOR.fullmatch(word) else word.strip("/")
-
-
-def _wiki_links(text: str, keys: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Yield [[Title]], [[Title/Heading]], [[Title|label]]; a title may have a "/", too."""
-    for match in WIKI_LINK.finditer(text):
+    found: list[tuple[int, str, str]] = []  # position, key, label
+    for match in WIKI_LINK.finditer(prose):
         title = match["target"].strip()
-        while title and title not in keys:
+        while title and title not in keys:  # [[Title/Heading]], or a title with a "/" in it
             title = title.rpartition("/")[0].strip()
         if title:
-            yield match.start(), keys[title], title
-
-
-def _bear_links(text: str, keys: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    for match in _BEAR_LINK.finditer(text):
+            found.append((match.start(), keys[title], title))
+    for match in _BEAR_LINK.finditer(prose):
         for key in parse_qs(urlsplit(match[2]).query).get("id", ()):
             if key in keys:
-                yield match.start(), key, match[1]
+                found.append((match.start(), key, match[1]))
+    by_key: dict[str, Link] = {}
+    for _, key, label in sorted(found):
+        by_key.setdefault(key, Link(key, label))
+    return list(by_key.values())

@@ -147,10 +147,10 @@ def _yaml(block: str) -> dict[str, Any] | None:
 def _toml(block: str) -> dict[str, Any]:
     try:
         import tomllib
+
+        return _by_name(tomllib.loads(block))
     except ImportError:  # Python 3.10
         raise _Invalid("its front matter is TOML, which needs Python 3.11") from None
-    try:
-        return _by_name(tomllib.loads(block))
     except (ValueError, RecursionError):
         raise _Invalid("its front matter is not valid TOML") from None
 

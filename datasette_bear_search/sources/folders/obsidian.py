@@ -95,7 +95,7 @@ class ObsidianVault(NoteFolder):
 
 
 def _parse_canvas(file: File, text: str) -> ParsedFile:
-    """Return the words on a canvas's cards, the names of its groups and links to its notes."""
+    # The words on the cards, the names of groups, and links to notes.
     try:
         canvas = load_json(text.strip().encode() or b"{}")
     except Unreadable as error:
@@ -116,16 +116,16 @@ def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
     try:
         with open(path, "rb") as stream:
             settings = as_dict(load_json(stream.read()))
-        return [_ignore_filter(item) for item in settings.get("userIgnoreFilters") or ()], ""
+        patterns = [
+            # A regular expression between slashes, or what a path begins with.
+            f".*?(?:{item[1:-1]})"
+            if len(item) > 2 and item[0] == item[-1] == "/"
+            else re.escape(item)
+            for item in settings.get("userIgnoreFilters") or ()
+        ]
+        return [re.compile(pattern, re.IGNORECASE) for pattern in patterns], ""
     except FileNotFoundError:
         return [], ""
     except (OSError, TypeError, re.error, Unreadable):
         problem = "can't be understood, so Obsidian's excluded files were read, too"
         return [], f"{SETTINGS}/app.json: {problem}"
-
-
-def _ignore_filter(item: str) -> re.Pattern[str]:
-    """Compile a filter: what a path begins with, or a regular expression between slashes."""
-    if len(item) > 2 and item[0] == item[-1] == "/":
-        return re.compile(f".*?(?:{item[1:-1]})", re.IGNORECASE)
-    return re.compile(re.escape(item), re.IGNORECASE)
