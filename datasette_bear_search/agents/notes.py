@@ -376,9 +376,7 @@ def _changed_notice(library: Library) -> str | None:
     changed = watch.changes_since_indexing(library.path)
     if changed and library.hidden_tags:
         # The number would count hidden notes, too.
-        return (
-            "Notes have changed since the index was made. To search them, run: datasette bear-index"
-        )
+        return "Notes changed since the index was made. To update it, run: datasette bear-index"
     return engine.changed_notice(changed)
 
 

@@ -235,8 +235,8 @@ def pending_notice(state: State) -> str | None:
     if not state.has_vectors or not state.pending:
         return None
     return (
-        f"{state.pending:,} passages aren't searched by meaning yet, by their words they are. "
-        "If no datasette bear-index is at work, run it."
+        f"Indexing isn't finished: {counted(state.pending, 'passage')} can only be found by words "
+        "so far. If no datasette bear-index is running, start one."
     )
 
 
@@ -244,8 +244,5 @@ def changed_notice(changed: int) -> str | None:
     """Return what to say of so many notes that changed since they were indexed."""
     if not changed:
         return None
-    has = "has" if changed == 1 else "have"
-    return (
-        f"{counted(changed, 'note')} {has} changed since the index was made. "
-        "To search them, run: datasette bear-index"
-    )
+    changes = f"{counted(changed, 'note')} changed since the index was made."
+    return f"{changes} To update it, run: datasette bear-index"

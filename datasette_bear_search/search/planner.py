@@ -118,8 +118,10 @@ def plan(
             query, replacements = _fitted(connection, query, found), found
     demands = query.is_boolean or query.phrases
     if demands and query.mode != "like" and not _matches(connection, query):
-        demanded = "what AND, OR and NOT ask for" if query.is_boolean else "this exact phrase"
-        notices.append(f"No note has {demanded}; the words were searched for one by one.")
+        demanded = "fits what AND, OR and NOT ask for"
+        if not query.is_boolean:
+            demanded = "contains this exact phrase"
+        notices.append(f"No note {demanded}, so the words were searched for separately.")
         query = relaxed(query)
     if has_copies(connection):
         query = replace(query, filters=replace(query.filters, deduplicated=True))

@@ -119,8 +119,7 @@ def rerank(
             _cache.pop(oldest, None)
     if notice is None and len(scores) < len(passages):
         notice = (
-            f"Of the first {len(passages)} notes {len(scores)} were reranked in the time there is; "
-            "the others follow in their own order."
+            f"Only {len(scores)} of the first {len(passages)} results could be reranked in time."
             if scores
             else NOT_RERANKED
         )

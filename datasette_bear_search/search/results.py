@@ -160,7 +160,7 @@ def retrieve(
     statement = None
     rows: list[dict[str, Any]] = []
     if query.text and not query.substrings and not query.filters:
-        notices.append("There is nothing in this query that can be searched for.")
+        notices.append("Nothing to search for: type at least one word.")
     else:
         statement = search_statement(planned, retrievers, ranking, size, offset)
         try:
@@ -172,14 +172,12 @@ def retrieve(
             retrievers = ("like", *retrievers[1:])
             statement = search_statement(planned, retrievers, ranking, size, offset)
             rows = fetch_rows(connection, statement)
-            notices.append(
-                "The word index could not answer; these notes contain the text as it stands."
-            )
+            notices.append("The word index failed; these notes contain the text exactly as typed.")
     if "keyword" in retrievers and any(row["found_by"] == "like" for row in rows):
-        notices.append("No note has these words; some contain them inside longer words.")
+        notices.append("No exact matches. These notes contain the words inside longer words.")
     if _nothing_is_close(planned, rows):
-        has_words = " Some notes have words of it." if any(row["found_by"] for row in rows) else ""
-        notices.append(f"Nothing is really close to this in meaning.{has_words}")
+        some = " These contain some of the words." if any(row["found_by"] for row in rows) else ""
+        notices.append(f"No note closely matches this.{some}")
     total = rows[0]["total"] if rows else 0
     return Results(
         hits=tuple(_hit(row) for row in rows),

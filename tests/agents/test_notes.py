@@ -143,7 +143,7 @@ async def test_the_status_tells_what_there_is(call):
     assert data["notices"] == []
 
 
-@pytest.mark.parametrize(("hidden", "notice"), [((), "1 note has"), (("x",), "Notes have")])
+@pytest.mark.parametrize(("hidden", "notice"), [((), "1 note"), (("x",), "Notes")])
 async def test_the_status_tells_that_notes_changed(
     call, write, bear_index, library, hidden, notice
 ):

@@ -188,7 +188,7 @@ def test_a_correction_is_said_and_can_be_refused(bear_search):
 
 def test_changes_since_indexing_are_said(bear_search, library):
     edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
-    assert "1 note has changed since the index was made" in bear_search("roof").stderr
+    assert "1 note changed since the index was made" in bear_search("roof").stderr
 
 
 def test_explain_tells_how_the_query_was_read_and_each_score(bear_search):

@@ -61,7 +61,7 @@ async def test_they_come_without_what_the_page_has_already(datasette):
 
 @pytest.mark.asyncio
 async def test_what_there_is_to_say_comes_with_them(datasette):
-    assert "No note has this exact phrase" in (await ask(datasette, 'q="tiles+of+slate"')).text
+    assert "No note contains this exact phrase" in (await ask(datasette, 'q="tiles+of+slate"')).text
     assert "Remove" in (await ask(datasette, "q=roof&tag=house")).text
     assert "Showing results for" in (await ask(datasette, "q=slatte&mode=keyword")).text
 

@@ -87,7 +87,7 @@ async def test_changes_since_indexing_are_told_with_the_command(datasette, libra
     await page(datasette)
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE = 'Garden plan'")
     html = await page(datasette)
-    assert "1 note has changed since the index was made" in html
+    assert "1 note changed since the index was made" in html
     assert "datasette bear-index" in html
 
 

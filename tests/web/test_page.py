@@ -275,13 +275,13 @@ async def test_any_text_is_answered(datasette, q, mode):
 async def test_a_query_with_nothing_to_find_says_so(datasette):
     data = await answer(datasette, 'q=""')
     assert data["rows"] == []
-    assert data["notices"] == ["There is nothing in this query that can be searched for."]
+    assert data["notices"] == ["Nothing to search for: type at least one word."]
 
 
 async def test_a_phrase_that_is_nowhere_is_searched_as_words(datasette):
     data = await answer(datasette, 'q="leaks+roof"&mode=keyword')
     assert data["rows"][0]["title"] == "Cabin roof"
-    assert "No note has this exact phrase" in data["notices"][0]
+    assert "No note contains this exact phrase" in data["notices"][0]
 
 
 async def test_words_inside_longer_words_are_said_to_be_so(datasette):
@@ -558,14 +558,14 @@ async def test_when_fts5_fails_the_text_as_it_stands_is_searched(datasette, side
     data = await answer(datasette, "q=lentils")
     assert data["rows"][0]["title"] == "Lentil soup"
     assert data["query"]["legs"] == ["like", "semantic"]
-    assert "The word index could not answer" in data["notices"][0]
+    assert "The word index failed" in data["notices"][0]
 
 
 async def test_unfinished_vectors_are_said_to_be_so(datasette, sidecar_path):
     with sqlite3.connect(sidecar_path) as db:
         db.execute("update passages set embedded = 0 where id <= 2")
     data = await answer(datasette, "q=roof")
-    assert "2 passages aren't searched by meaning yet" in data["notices"][0]
+    assert "2 passages can only be found by words so far" in data["notices"][0]
 
 
 async def test_changes_since_indexing_are_counted(datasette, library, monkeypatch):
@@ -574,7 +574,7 @@ async def test_changes_since_indexing_are_counted(datasette, library, monkeypatc
     assert (await answer(datasette, "q=roof"))["notices"] == []
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE in ('Lentil soup', 'Receipts')")
     data = await answer(datasette, "q=roof")
-    assert "2 notes have changed since the index was made" in data["notices"][0]
+    assert "2 notes changed since the index was made" in data["notices"][0]
 
 
 async def test_a_library_that_vanished_does_not_matter(datasette, library):
