@@ -146,16 +146,14 @@ async def judge(datasette: Datasette, request) -> Response:
     if note_id is None:
         raise NotFound(NOTE_IS_GONE)
     # Put together here, whatever the form says: it can't lead to another site.
-    results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(_all_pairs(form['search']))}"
+    pairs = parse_qsl(form["search"], keep_blank_values=True)
+    results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(pairs)}"
     return Response.redirect(f"{results}#note-{note_id}", status=303)
 
 
 def _is_cross_origin(request) -> bool:
-    """Return whether a page of another site sent this.
-
-    Datasette 1.0 refuses such requests itself. Datasette 0.65 does so only if the browser has
-    cookies for it, and where nobody logs in it may have none.
-    """
+    # Datasette 1.0 refuses such requests itself. 0.65 does so only if the browser has cookies for
+    # it, and where nobody logs in it may have none.
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in ("same-origin", "none")
@@ -165,8 +163,4 @@ def _is_cross_origin(request) -> bool:
 
 def _pairs(encoded: str) -> dict[str, str]:
     """Return the first value of each parameter, the one that the search page reads."""
-    return dict(reversed(_all_pairs(encoded)))
-
-
-def _all_pairs(encoded: str) -> list[tuple[str, str]]:
-    return parse_qsl(encoded, keep_blank_values=True)
+    return dict(reversed(parse_qsl(encoded, keep_blank_values=True)))

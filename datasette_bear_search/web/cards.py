@@ -57,16 +57,15 @@ class Card:
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return a hit as it is shown, with further passages of its note."""
     shown = shown_text(hit, planned)
+    passage = None
+    if hit.passage and shown.passage:
+        passage = _passage(urls, hit, hit.passage, shown.passage)
     return Card(
         hit=hit,
         title=_marked(shown.title or hit.title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
         snippet=_marked(shown.snippet) if shown.snippet else None,
-        passage=(
-            _passage(urls, hit, hit.passage, shown.passage)
-            if hit.passage and shown.passage
-            else None
-        ),
+        passage=passage,
         more=tuple(
             _passage(urls, hit, passage, passage_text(passage, hit.title)) for passage in more
         ),
@@ -93,12 +92,8 @@ def open_link(url: str | None, app: str = "") -> Anchor | None:
 
 
 def _passage(urls: Urls, hit: Hit, passage: MatchedPassage, text: str) -> ShownPassage:
-    return ShownPassage(
-        # Only some lines are shown.
-        _marked(starting_near_mark(text, BEFORE_MARK)),
-        passage.heading,
-        urls.note(hit.id, passage.id),
-    )
+    shown = _marked(starting_near_mark(text, BEFORE_MARK))  # of which only some lines are seen
+    return ShownPassage(shown, passage.heading, urls.note(hit.id, passage.id))
 
 
 def _marked(text: str) -> Markup:

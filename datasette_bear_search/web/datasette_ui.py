@@ -199,8 +199,8 @@ async def menu_links(
     """Return the entry in the menu of every page, or in that of the sidecar's page."""
     if not await _may_search(datasette, actor, database_name):
         return []
-    item = _menu_item(datasette, SEARCH_PATH, "Search notes")
-    return [item | {"description": "Search by keyword and meaning"}]
+    link = _menu_item(datasette, SEARCH_PATH, "Search notes")
+    return [{**link, "description": "Search by keyword and meaning"}]
 
 
 async def table_links(

@@ -131,9 +131,10 @@ def filter_chips(urls: Urls) -> list[Anchor]:
         if row.kind == "date":
             chips.extend(_date_chips(urls, row))
             continue
-        for value in urls.values(row.name):
-            removed = urls.search(remove=[(row.name, value)])
-            chips.append(Anchor(row.describe(value), removed))
+        chips.extend(
+            Anchor(row.describe(value), urls.search(remove=[(row.name, value)]))
+            for value in urls.values(row.name)
+        )
     return chips
 
 
@@ -209,15 +210,10 @@ def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, 
             _choice(urls, name, value, FILTERS[name].describe(value), notes)
             for (name, value), notes in facets.kinds.items()
         ],
-        "source": [
-            _choice(urls, "source", source, source, notes) for source, notes in sources.items()
-        ],
+        "source": [_choice(urls, "source", name, name, notes) for name, notes in sources.items()],
     }
-    return tuple(
-        FacetGroup(name, _TITLES[name], tuple(choices))
-        for name, choices in found.items()
-        if choices
-    )
+    shown = ((name, tuple(choices)) for name, choices in found.items() if choices)
+    return tuple(FacetGroup(name, _TITLES[name], choices) for name, choices in shown)
 
 
 def _choice(urls: Urls, name: str, value: str, label: str, notes: int) -> FacetValue:
@@ -234,16 +230,8 @@ def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> list[FacetVa
     for tag in tags:
         same = [("tag", value) for value in chosen.get(tag.folded, [])]
         url = urls.search(remove=same) if same else urls.search(add=[("tag", tag.path)])
-        choices.append(
-            FacetValue(
-                value=tag.path,
-                label=tag.path[len(above) :].lstrip("/"),
-                notes=tag.notes,
-                url=url,
-                is_chosen=bool(same),
-                nested=tuple(_tags(urls, tag.nested, tag.path)),
-            )
-        )
+        label, nested = tag.path[len(above) :].lstrip("/"), tuple(_tags(urls, tag.nested, tag.path))
+        choices.append(FacetValue(tag.path, label, tag.notes, url, bool(same), nested))
     return choices
 
 

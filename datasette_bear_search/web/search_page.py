@@ -400,14 +400,12 @@ def _fields(urls: Urls, results: Results | None) -> tuple[Select, ...]:
 
 def _option_chips(urls: Urls) -> list[Anchor]:
     """Return the ways to search other than the defaults."""
-    return [
-        Anchor(
-            f"{field.label}: {dict(field.options)[field.chosen]}",
-            urls.search(drop=(*OF_ONE_LIST, field.name)),
-        )
-        for field in _fields(urls, None)
-        if field.chosen != field.options[0][0]
-    ]
+    chips = []
+    for each in _fields(urls, None):
+        if each.chosen != each.options[0][0]:
+            label = f"{each.label}: {dict(each.options)[each.chosen]}"
+            chips.append(Anchor(label, urls.search(drop=(*OF_ONE_LIST, each.name))))
+    return chips
 
 
 def _field(
