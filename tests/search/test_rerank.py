@@ -123,7 +123,8 @@ def test_a_slow_reranker_is_stopped_and_the_rest_keeps_its_order():
     scored = [hit.id for hit in reranked.hits if hit.rerank_score is not None]
     assert 2 <= len(scored) < TOP
     assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, TOP + 1))
-    assert reranked.notice.startswith(f"Of the first {TOP} notes {len(scored)} were reranked")
+    expected = f"Only {len(scored)} of the first {TOP} results"
+    assert reranked.notice.startswith(expected)
 
 
 def test_the_same_search_again_gets_further():
