@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
+from ..embeddings import registry
+from ..index import database
 from ..query.query import EVALUATED_MODES, MODES
 from .options import Progress, clear_errors
 
@@ -59,12 +62,8 @@ def bear_eval(
     once, then its queries are run as on the search page. Without a COLLECTION, the queries are
     those whose results you judged there.
     """
-    import json
-
     from .. import evaluation
-    from ..embeddings import registry
     from ..evaluation import collections, judgments
-    from ..index import database
     from ..search.functions import open_sidecar
 
     modes = tuple(dict.fromkeys(modes))

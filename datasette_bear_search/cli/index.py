@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..embeddings.base import ModelUnavailable
+from ..embeddings import registry
+from ..embeddings.base import Embedder, ModelUnavailable
+from ..index import changes, config, database, rows, schema
+from ..index.changes import Snapshot
+from ..index.config import Selection
 from ..notes import counted
+from ..sources import SourceError
+from ..sources.registry import SourceConfig
 from .options import Progress, clear_errors, sidecar_option
 
 if TYPE_CHECKING:
-    from ..embeddings.base import Embedder
-    from ..index.changes import Snapshot
-    from ..index.config import Selection
     from ..index.indexer import Failure, Report
-    from ..sources.registry import SourceConfig
 
 # Lines on what a source skipped: a folder of scans would fill the screen.
 MAX_SKIPPED_LINES = 5
@@ -52,20 +54,13 @@ class Options:
 
     @property
     def path(self) -> Path:
-        from ..index import database
-
         return self.sidecar_path or database.default_path()
 
     @property
     def model_name(self) -> str:
-        from ..embeddings import registry
-        from ..index import database
-
         return self.model or database.stored_model(self.path) or registry.default_model()
 
     def embedder(self) -> Embedder | None:
-        from ..embeddings import registry
-
         return None if self.no_semantic else registry.get_embedder(self.model_name)
 
     def say(self, message: str) -> None:
@@ -169,7 +164,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             rebuild=options.rebuild,
             verify_model=options.model is not None,
             hooks=indexer.Hooks(
-                on_read=lambda config, snapshot: options.say(_reading_text(config, snapshot)),
+                on_read=lambda source, snapshot: options.say(_reading_text(source, snapshot)),
                 on_failure=on_failure,
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
@@ -202,8 +197,6 @@ def _export_onnx(embedder: Embedder, options: Options) -> None:
 
 
 def _truncated_model(options: Options) -> str:
-    from ..embeddings import registry
-
     assert options.dimensions is not None
     name = registry.with_dimensions(options.model_name, options.dimensions)
     try:
@@ -215,8 +208,6 @@ def _truncated_model(options: Options) -> str:
 
 
 def _select(options: Options) -> Selection:
-    from ..index import config, database, rows
-
     known = []
     if database.is_made(options.path):
         with closing(database.connect(options.path)) as connection:
@@ -248,9 +239,6 @@ def _select(options: Options) -> Selection:
 
 def _preview(path: Path, selection: Selection) -> str | None:
     """Print what a run would change; return why the command fails, if a source can't be read."""
-    from ..index import changes, database, rows, schema
-    from ..sources import SourceError
-
     failed = 0
     with ExitStack() as cleanup:
         connection = None
@@ -258,22 +246,22 @@ def _preview(path: Path, selection: Selection) -> str | None:
             connection = cleanup.enter_context(closing(database.connect(path)))
         known = rows.read_sources(connection) if connection is not None else {}
         comparable = connection if connection and schema.is_current(connection) else None
-        for config in selection.read:
+        for source in selection.read:
             try:
-                snapshot = changes.read_if_changed(comparable, config, known.get(config.name))
+                snapshot = changes.read_if_changed(comparable, source, known.get(source.name))
             except SourceError as error:
-                click.echo(f"{config.name}: {error}", err=True)
+                click.echo(f"{source.name}: {error}", err=True)
                 failed += 1
                 continue
             if snapshot is None:
-                click.echo(f"Nothing has changed in {config.location}. Nothing was written.")
+                click.echo(f"Nothing has changed in {source.location}. Nothing was written.")
                 continue
             added, changed, removed = snapshot.count, 0, 0
             if comparable is not None:
                 change = changes.diff(comparable, snapshot)
                 added, changed, removed = map(len, (change.added, change.changed, change.removed))
             click.echo(
-                f"{config.location}: {counted(snapshot.count, 'note')}. "
+                f"{source.location}: {counted(snapshot.count, 'note')}. "
                 f"Would add {added:,}, change {changed:,}, remove {removed:,}. Nothing was written."
             )
     for name in selection.remove:
@@ -282,39 +270,36 @@ def _preview(path: Path, selection: Selection) -> str | None:
 
 
 def _listing(path: Path) -> str:
-    from ..index import changes, database
-    from ..index.rows import read_sources
-    from ..sources import SourceError
     from .terminal import table
 
-    rows = [["name", "kind", "notes", "last read", "changed since", "location"]]
+    lines = [["name", "kind", "notes", "last read", "changed since", "location"]]
     below: list[str] = []
     if database.is_made(path):
         with closing(database.connect(path)) as connection:
-            for stored in read_sources(connection).values():
-                config = stored.config
+            for stored in rows.read_sources(connection).values():
+                source = stored.config
                 try:
                     changed = f"{changes.count_changes(connection, stored):,}"
                 except SourceError as error:
                     changed = "can't be read"
-                    below.append(f"{config.name}: {error}")
+                    below.append(f"{source.name}: {error}")
                 read = stored.read or "never"
                 notes = f"{stored.notes:,}"
-                rows.append([config.name, config.kind, notes, read, changed, config.location])
-                below += _skipped_lines(config.name, stored.skipped, len(stored.skipped))
-    if len(rows) == 1:
+                lines.append([source.name, source.kind, notes, read, changed, source.location])
+                below += _skipped_lines(source.name, stored.skipped, len(stored.skipped))
+    if len(lines) == 1:
         return f"The index at {path} has no sources yet. Add one with: datasette bear-index PATH"
-    return "\n".join([*table(rows), *below])
+    return "\n".join([*table(lines), *below])
 
 
-def _reading_text(config: SourceConfig, snapshot: Snapshot | None) -> str:
+def _reading_text(source: SourceConfig, snapshot: Snapshot | None) -> str:
     if snapshot is None:
-        return f"Nothing has changed in {config.location}"
+        return f"Nothing has changed in {source.location}"
     read = counted(snapshot.count, "note")
     if snapshot.unchanged:
         read = f"{len(snapshot.notes):,} of {read}"
-    skipped = _skipped_lines(config.name, snapshot.skipped, MAX_SKIPPED_LINES)
-    return "\n".join([f"Read {read} from {config.location}", *skipped])
+    skipped = _skipped_lines(source.name, snapshot.skipped, MAX_SKIPPED_LINES)
+    return "\n".join([f"Read {read} from {source.location}", *skipped])
 
 
 def _skipped_lines(name: str, skipped: Sequence[str], most: int) -> list[str]:

@@ -12,6 +12,11 @@ from typing import Any
 
 import click
 
+from ..embeddings.registry import get_embedder
+from ..index import database
+from ..index.config import Selection
+from ..sources.registry import SourceConfig
+from ..sqlite import sqlite3
 from .index import Options, index_sources
 from .options import clear_errors, redact_option, sidecar_option
 
@@ -51,7 +56,6 @@ def bear_serve(
 
     Serves them to this machine only (127.0.0.1).
     """
-    from ..index import database
     from ..search import redaction
 
     with clear_errors():
@@ -85,9 +89,6 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     from platformdirs import user_data_path
 
     from ..demo import write_demo_library
-    from ..index.config import Selection
-    from ..sources.registry import SourceConfig
-    from ..sqlite import sqlite3
 
     directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
     library, path = directory / "database.sqlite", directory / "notes.db"
@@ -130,7 +131,6 @@ def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bo
     command. Nothing is ever written.
     """
     from ..agents import Library, server
-    from ..index import database
     from ..search import redaction
 
     if not hidden_tags:
@@ -155,8 +155,6 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
     import uvicorn
     from datasette.app import Datasette
 
-    from ..embeddings.registry import get_embedder
-    from ..index import database
     from ..web.site import LOCAL_HOSTS, SEARCH_PATH, OnlyTheseHosts
 
     try:
