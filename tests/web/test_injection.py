@@ -21,7 +21,7 @@ from datasette_bear_search.index import indexer
 from datasette_bear_search.query import filters, query
 from datasette_bear_search.search import request as parameters
 from datasette_bear_search.sources.registry import SourceConfig
-from datasette_bear_search.web import api, links, note_page, search_page
+from datasette_bear_search.web import api, links, note_page, search_page, site
 from tests.conftest import TINY
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0
@@ -45,9 +45,7 @@ PAYLOADS = (
 )  # fmt: skip
 
 # What the text of the box may hold, too: each operator with each payload as its value.
-READERS = (
-    parameters, filters, links, search_page, search_page, note_page, note_page, api, api,
-)  # fmt: skip
+READERS = (parameters, filters, links, search_page, note_page, api, site)
 
 
 def read_parameters() -> set[str]:
@@ -69,8 +67,8 @@ def read_parameters() -> set[str]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
             ]
             is_reading = re.search(
-                r"(args|arguments)\.(get|getlist)$|^(values?|last|flag|bound|_field|_read_fraction|read_number)$"
-                r"|addresses\.values?$",
+                r"(args|arguments)\.(get|getlist)$|^(_first|_read_fraction|read_number)$"
+                r"|(urls|self)\.values?$",
                 source,
             )
             if is_reading and texts:
