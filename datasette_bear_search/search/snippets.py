@@ -54,7 +54,7 @@ def shown_text(hit: Hit, planned: Plan) -> ShownText:
     snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
     if snippet and unmarked(snippet) == plain_text(hit.title):
         return ShownText(snippet, "", _shown_passage(hit))
-    if hit.encrypted or (snippet and (_covers(hit) or not is_close(hit, planned))):
+    if hit.encrypted or (snippet and (not is_close(hit, planned) or _covers(hit))):
         return ShownText(None, "" if hit.encrypted else snippet, "")
     return ShownText(None, snippet, _shown_passage(hit))
 
