@@ -99,13 +99,8 @@ def extra_css_urls(datasette: Datasette, database: str | None) -> list[str]:
 
 
 @hookimpl
-def canned_queries(datasette: Datasette, database: str) -> Any:
-    # Datasette 1.0 has no such hook, nor the next one: there it is done when it starts.
-    return lambda: _datasette_ui().canned_queries(datasette, database)
-
-
-@hookimpl
 def get_metadata(datasette: Datasette, key: str | None) -> dict[str, Any]:
+    # Datasette 1.0 has no such hook: there it is done when it starts.
     return _datasette_ui().metadata(datasette, key)
 
 

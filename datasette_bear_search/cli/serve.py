@@ -155,7 +155,7 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
     import uvicorn
     from datasette.app import Datasette
 
-    from ..web.site import LOCAL_HOSTS, SEARCH_PATH, OnlyTheseHosts
+    from ..web.site import LOCAL_HOSTS, SEARCH_PATH, only_these_hosts
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -178,7 +178,7 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
         datasette = Datasette(
             [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
         )
-        app = OnlyTheseHosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
+        app = only_these_hosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
         config = uvicorn.Config(app, log_level="warning")
         config.load()
     with suppress(KeyboardInterrupt):

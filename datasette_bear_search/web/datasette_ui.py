@@ -19,21 +19,10 @@ from ..notes import local_day
 from ..query import fts5
 from ..search import redaction
 from ..sqlite import like_literal
+from . import site
 from .cards import open_link
 from .links import note_url, tag_url
-from .site import (
-    NOTE_PATH,
-    PLUGIN,
-    SEARCH_PATH,
-    SIMILAR_PATH,
-    allowed,
-    attach_sidecar,
-    known_sidecar,
-    redacts,
-    require_redaction_if_configured,
-    sidecar_database,
-    warm_up_if_configured,
-)
+from .site import NOTE_PATH, PLUGIN, SEARCH_PATH, SIMILAR_PATH
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -68,11 +57,10 @@ def routes() -> list[tuple[str, Any]]:
 
 async def start(datasette: Datasette) -> None:
     """Set up what a Datasette needs once."""
-    require_redaction_if_configured(datasette)
-    attach_sidecar(datasette)
-    await warm_up_if_configured(datasette)
+    site.require_redaction_if_configured(datasette)
+    site.attach_sidecar(datasette)
+    await site.warm_up_if_configured(datasette)
     await store_metadata(datasette)
-    await store_queries(datasette)
 
 
 # --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
@@ -82,8 +70,7 @@ async def start(datasette: Datasette) -> None:
 
 def css_urls(datasette: Datasette, database: str | None) -> list[str]:
     """Return the style sheet for pages of the sidecar."""
-    sidecar = known_sidecar(datasette)
-    if sidecar is None or sidecar.name != database:
+    if not site.is_known_sidecar(datasette, database):
         return []
     return [datasette.urls.static_plugins("datasette_bear_search", "datasette_pages.css")]
 
@@ -96,45 +83,37 @@ def render(
     :param table: None for the result of a query, whose rows are about notes if they have ``note_id`
     """
     make = _CELLS.get((table, column))
-    if make is None or not value:
+    if make is None or not value or not site.is_known_sidecar(datasette, database):
         return None
-    sidecar = known_sidecar(datasette)
-    if sidecar is None or sidecar.name != database:
-        return None
-    return make(datasette, value, row)
+    id_column = "id" if table else "note_id"
+    # A sqlite3.Row, or what Datasette puts in its place; they raise different errors.
+    note = row[id_column] if id_column in row.keys() else None  # noqa: SIM118
+    return make(datasette, value, note)
 
 
-def _title_in_query(datasette: Datasette, value: Any, row: Any) -> Markup | None:
-    return _note_link(datasette, _column(row, "note_id"), value)
-
-
-def _title(datasette: Datasette, value: Any, row: Any) -> Markup | None:
-    return _note_link(datasette, _column(row, "id"), value)
-
-
-def _note_link(datasette: Datasette, note: Any, text: Any) -> Markup | None:
+def _note_link(datasette: Datasette, text: Any, note: Any) -> Markup | None:
     if not isinstance(note, int):
         return None
     return Markup('<a href="{}" dir="auto">{}</a>').format(note_url(datasette, note), text)
 
 
-def _note_row(datasette: Datasette, value: Any, row: Any) -> Markup | None:
-    sidecar = known_sidecar(datasette)
-    if not isinstance(value, int) or sidecar is None:
+def _note_row(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+    sidecar = site.known_sidecar(datasette)
+    if sidecar is None or not isinstance(value, int):
         return None
     url = datasette.urls.row(sidecar.name, "notes", str(value))
     return Markup('<a href="{}">{}</a>').format(url, value)
 
 
-def _body(datasette: Datasette, value: Any, row: Any) -> Markup | None:
-    beginning = _beginning(datasette, value, row)
+def _body(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+    beginning = _beginning(datasette, value, note)
     if beginning is None or len(value) <= MAX_CELL:
         return beginning
-    rest = _note_link(datasette, _column(row, "id"), f"all {len(value):,} characters")
+    rest = _note_link(datasette, f"all {len(value):,} characters", note)
     return Markup("{} {}").format(beginning, rest) if rest else beginning
 
 
-def _beginning(datasette: Datasette, value: Any, row: Any) -> Markup | None:
+def _beginning(datasette: Datasette, value: Any, note: Any) -> Markup | None:
     if not isinstance(value, str):
         return None
     # On one line: Datasette's cells show each line break.
@@ -143,30 +122,23 @@ def _beginning(datasette: Datasette, value: Any, row: Any) -> Markup | None:
     return Markup('<span dir="auto">{}{}</span>').format(text, more)
 
 
-def _column(row: Any, name: str) -> Any:
-    # A sqlite3.Row, or what Datasette puts in its place; they raise different errors.
-    return row[name] if name in row.keys() else None  # noqa: SIM118
-
-
-def _tags(datasette: Datasette, value: Any, row: Any) -> Markup | None:
+def _tags(datasette: Datasette, value: Any, note: Any) -> Markup | None:
     try:
         tags = json.loads(value)
     except (TypeError, ValueError):
         return None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         return None
-    return Markup(" ").join(_tag_link(datasette, tag) for tag in tags) or Markup("&nbsp;")
+    return Markup(" ").join(_tag(datasette, tag, note) for tag in tags) or Markup("&nbsp;")
 
 
-def _tag(datasette: Datasette, value: Any, row: Any) -> Markup | None:
-    return _tag_link(datasette, value) if isinstance(value, str) else None
-
-
-def _tag_link(datasette: Datasette, value: str) -> Markup:
+def _tag(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+    if not isinstance(value, str):
+        return None
     return Markup('<a href="{}" dir="auto">#{}</a>').format(tag_url(datasette, value), value)
 
 
-def _url(datasette: Datasette, value: Any, row: Any) -> Markup | None:
+def _url(datasette: Datasette, value: Any, note: Any) -> Markup | None:
     # Datasette itself makes links of web addresses.
     if not isinstance(value, str) or value.startswith(("http://", "https://")):
         return None
@@ -175,13 +147,13 @@ def _url(datasette: Datasette, value: Any, row: Any) -> Markup | None:
 
 
 _CELLS: dict[tuple[str | None, str], Callable[[Datasette, Any, Any], Markup | None]] = {
-    ("notes", "title"): _title,
+    ("notes", "title"): _note_link,
     ("notes", "body"): _body,
     ("notes", "attachments"): _beginning,
     ("notes", "tags"): _tags,
     ("notes", "url"): _url,
     ("tags", "name"): _tag,
-    (None, "title"): _title_in_query,
+    (None, "title"): _note_link,
     (None, "note_id"): _note_row,
     (None, "tags"): _tags,
     (None, "url"): _url,
@@ -197,7 +169,7 @@ async def menu_links(
     datasette: Datasette, actor: dict | None, database_name: str | None = None
 ) -> MenuItems:
     """Return the entry in the menu of every page, or in that of the sidecar's page."""
-    if not await _may_search(datasette, actor, database_name):
+    if not await _searchable(datasette, actor, database_name):
         return []
     link = _menu_item(datasette, SEARCH_PATH, "Search notes")
     return [{**link, "description": "Search by keyword and meaning"}]
@@ -216,7 +188,7 @@ async def row_links(
     datasette: Datasette, actor: dict | None, database: str, table: str, row: Any
 ) -> MenuItems:
     """Return what can be done with a note, passage or tag; only Datasette 1.0 has a menu for it."""
-    if not await _may_search(datasette, actor, database):
+    if not await _searchable(datasette, actor, database):
         return []
     if table == "notes":
         return [
@@ -235,14 +207,14 @@ def _menu_item(datasette: Datasette, path: str, label: str) -> dict[str, str]:
     return {"href": datasette.urls.path(path), "label": label}
 
 
-async def _may_search(
+async def _searchable(
     datasette: Datasette, actor: dict | None, database_name: str | None = None
-) -> bool:
-    """Return whether the actor may search notes, in the database of that name if one is given."""
-    database = await sidecar_database(datasette)
+) -> Database | None:
+    """Return the sidecar if the actor may search it, and if it is the database of that name."""
+    database = await site.sidecar_database(datasette)
     if database is None or database_name not in (None, database.name):
-        return False
-    return await allowed(datasette, actor, "view-database", database)
+        return None
+    return database if await site.allowed(datasette, actor, "view-database", database) else None
 
 
 # --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
@@ -277,8 +249,8 @@ async def jump_items(datasette: Datasette, actor: dict | None, request) -> list[
     """Return the search, and the notes whose titles have what is typed, for who may see them."""
     from datasette.jump import JumpSQL
 
-    database = await sidecar_database(datasette)
-    if database is None or not await allowed(datasette, actor, "view-database", database):
+    database = await _searchable(datasette, actor)
+    if database is None:
         return []
     typed = (request.args.get("q") or "").replace("\0", "").strip()
     search = {
@@ -325,7 +297,7 @@ def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
     title = row["title"] or "Untitled"
     return {
         "type": "note",
-        "label": redaction.masked(title) if redacts(datasette) else title,
+        "label": redaction.masked(title) if site.redacts(datasette) else title,
         "description": local_day(row["modified"]),
         "url": note_url(datasette, row["id"]),
     }
@@ -333,75 +305,42 @@ def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
 
 # --- the stored queries ``bear_search`` and ``bear_similar``, for Datasette's own pages and JSON
 
-SEARCH_SQL = """
-select
-  notes.id as note_id, notes.title,
-  json_extract(found.value, '$.text') as text,
-  json_extract(found.value, '$.heading') as heading,
-  json_extract(found.value, '$.keyword_rank') as keyword_rank,
-  json_extract(found.value, '$.semantic_rank') as semantic_rank,
-  json_extract(found.value, '$.similarity') as similarity,
-  json_extract(found.value, '$.notice') as notice,
-  notes.tags, notes.modified, notes.url
-from json_each(bear_search(:q, 50)) as found
-join notes on notes.id = json_extract(found.value, '$.id')
-order by found.key
-"""
 
-SIMILAR_SQL = """
-select
+def _stored_sql(results: str, *fields: str) -> str:
+    extracted = "\n".join(
+        f"  json_extract(found.value, '$.{field}') as {field}," for field in fields
+    )
+    return f"""select
   notes.id as note_id, notes.title,
-  json_extract(found.value, '$.reasons') as reasons,
-  json_extract(found.value, '$.similarity') as similarity,
-  json_extract(found.value, '$.score') as score,
-  json_extract(found.value, '$.notice') as notice,
+{extracted}
   notes.tags, notes.modified, notes.url
-from json_each(bear_similar(:id, 10)) as found
+from json_each({results}) as found
 join notes on notes.id = json_extract(found.value, '$.id')
-order by found.key
-"""
+order by found.key"""
 
 
 # In the words that both versions of Datasette use.
 STORED_QUERIES = {
     "bear_search": {
-        "sql": SEARCH_SQL.strip(),
+        "sql": _stored_sql(
+            "bear_search(:q, 50)",
+            *("text", "heading", "keyword_rank", "semantic_rank", "similarity", "notice"),
+        ),
         "title": "Search notes",
         "description": "By words and by meaning, with everything that the search page understands: "
         '"a phrase", -not, tag:work, modified:2024.',
     },
     "bear_similar": {
-        "sql": SIMILAR_SQL.strip(),
+        "sql": _stored_sql("bear_similar(:id, 10)", "reasons", "similarity", "score", "notice"),
         "title": "More like this note",
         "description": "The notes most like the one with this id in notes, and why.",
     },
 }
 
 
-async def canned_queries(datasette: Datasette, database: str) -> dict[str, dict[str, Any]]:
-    """Return the queries for Datasette before 1.0; its owner's queries with these names stay."""
-    served = await sidecar_database(datasette)
-    if served is None or served.name != database:
-        return {}
-    own = datasette.metadata("queries", database=database, fallback=False) or {}
-    return {name: dict(query) for name, query in STORED_QUERIES.items() if name not in own}
-
-
-async def store_queries(datasette: Datasette) -> None:
-    """Store the queries in Datasette 1.0; its owner's queries with these names stay."""
-    database = await sidecar_database(datasette)
-    if database is None or not hasattr(datasette, "add_query"):
-        return
-    for name, query in STORED_QUERIES.items():
-        stored = await datasette.get_query(database.name, name)
-        if stored is None or stored.source == PLUGIN:
-            # Trusted: view-query decides who may run it, as with the search page, not execute-sql.
-            await datasette.add_query(database.name, name, is_trusted=True, source=PLUGIN, **query)
-
-
 # --- table metadata: what tables hold, their order, what to narrow by, what to hide
 #
-# The owner's own metadata and configuration come first.
+# The owner's own metadata, configuration and queries come first.
 
 # Only columns whose names leave something to say: Datasette lists them all above the rows.
 TABLES: dict[str, dict[str, Any]] = {
@@ -461,7 +400,7 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 
 # Keys that Datasette asks for several times a request, and that we have nothing to say about.
-_NOT_OURS = ("plugins", "allow", "allow_sql", "queries")
+_NOT_OURS = ("plugins", "allow", "allow_sql")
 
 # What Datasette 1.0 takes for configuration, not metadata.
 _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")
@@ -469,25 +408,33 @@ _ORDER = ("sort", "sort_desc")
 
 
 def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
-    """Return all of it, for Datasette before 1.0; new each time, as Datasette changes it.
+    """Return the tables' metadata and the stored queries, for Datasette before 1.0.
 
     :param key: what Datasette looks for
     """
-    database = known_sidecar(datasette)
+    database = site.known_sidecar(datasette)
     if database is None or key in _NOT_OURS:
         return {}
-    # Not datasette.metadata(), which asks us.
+    # Not datasette.metadata(), which asks us. Copied, as Datasette changes what it gets.
     said = (datasette._metadata_local.get("databases") or {}).get(database.name) or {}
-    tables = {
-        table: _unsorted(known, (said.get("tables") or {}).get(table) or {})
-        for table, known in copy.deepcopy(TABLES).items()
+    known = copy.deepcopy({"tables": TABLES, "queries": STORED_QUERIES})
+    ours = {
+        "tables": {
+            table: _unsorted(values, (said.get("tables") or {}).get(table) or {})
+            for table, values in known["tables"].items()
+        },
+        "queries": {
+            name: query
+            for name, query in known["queries"].items()
+            if name not in (said.get("queries") or {})
+        },
     }
-    return {"databases": {database.name: {"tables": tables}}}
+    return {"databases": {database.name: ours}}
 
 
 async def store_metadata(datasette: Datasette) -> None:
-    """Store it in Datasette 1.0, which has no hook for it."""
-    database = await sidecar_database(datasette)
+    """Store the same in Datasette 1.0, which has no hooks for it."""
+    database = await site.sidecar_database(datasette)
     if database is None or not hasattr(datasette, "set_resource_metadata"):
         return
     _configure(datasette, database.name)
@@ -499,6 +446,11 @@ async def store_metadata(datasette: Datasette) -> None:
         for column, description in known.get("columns", {}).items():
             if "description" not in await datasette.get_column_metadata(*resource, column):
                 await datasette.set_column_metadata(*resource, column, "description", description)
+    for name, query in STORED_QUERIES.items():
+        stored = await datasette.get_query(database.name, name)
+        if stored is None or stored.source == PLUGIN:
+            # Trusted: view-query decides who may run it, as with the search page, not execute-sql.
+            await datasette.add_query(database.name, name, is_trusted=True, source=PLUGIN, **query)
 
 
 def _configure(datasette: Datasette, name: str) -> None:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from ..notes import fold_tag
 from ..query.dates import period, utc
 from ..query.filters import FILTERS, Filter
 from ..query.query import Query
@@ -216,23 +215,21 @@ def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, 
     return tuple(FacetGroup(name, _TITLES[name], choices) for name, choices in shown)
 
 
-def _choice(urls: Urls, name: str, value: str, label: str, notes: int) -> FacetValue:
-    same = [(name, other) for other in urls.values(name) if other.strip() == value]
+def _choice(
+    urls: Urls, name: str, value: str, label: str, notes: int, nested: tuple[FacetValue, ...] = ()
+) -> FacetValue:
+    folded = FILTERS[name].normalized
+    same = [(name, given) for given in urls.values(name) if folded(given.strip()) == folded(value)]
     url = urls.search(remove=same) if same else urls.search(add=[(name, value)])
-    return FacetValue(value, label, notes, url, bool(same))
+    return FacetValue(value, label, notes, url, bool(same), nested)
 
 
-def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> list[FacetValue]:
-    chosen: dict[str, list[str]] = {}
-    for value in urls.values("tag"):
-        chosen.setdefault(fold_tag(value), []).append(value)
+def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> tuple[FacetValue, ...]:
     choices = []
     for tag in tags:
-        same = [("tag", value) for value in chosen.get(tag.folded, [])]
-        url = urls.search(remove=same) if same else urls.search(add=[("tag", tag.path)])
-        label, nested = tag.path[len(above) :].lstrip("/"), tuple(_tags(urls, tag.nested, tag.path))
-        choices.append(FacetValue(tag.path, label, tag.notes, url, bool(same), nested))
-    return choices
+        label, nested = tag.path[len(above) :].lstrip("/"), _tags(urls, tag.nested, tag.path)
+        choices.append(_choice(urls, "tag", tag.path, label, tag.notes, nested))
+    return tuple(choices)
 
 
 def _periods(urls: Urls, query: Query, facets: Facets) -> list[FacetValue]:
@@ -247,18 +244,11 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> list[FacetValue]:
         label = period if nested else period_name(period).partition(" ")[0]
         return FacetValue(period, label, notes, url, is_chosen, nested)
 
-    return [
-        choice(
-            year,
-            notes,
-            tuple(
-                choice(month, in_month)
-                for month, in_month in facets.months.items()
-                if month.startswith(f"{year}-")
-            ),
-        )
-        for year, notes in sorted(facets.years.items(), reverse=True)
-    ]
+    years = []
+    for year, notes in sorted(facets.years.items(), reverse=True):
+        months = ((name, count) for name, count in facets.months.items() if name[:-3] == year)
+        years.append(choice(year, notes, tuple(choice(*month) for month in months)))
+    return years
 
 
 # --- the timeline
@@ -290,7 +280,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A histogram, from the first to the last of its notes."""
+    """A histogram, from the first to the last of its notes; without notes there is no bar."""
 
     unit: str  # "month" or "year"
     bars: tuple[Bar, ...]
@@ -319,12 +309,11 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
     most = max(counts.values())
     bars = []
     for number, name in enumerate(periods):
-        notes = counts.get(name, 0)
-        height = max(MIN_HEIGHT, HEIGHT * notes / most) if notes else 0
-        x, y = number * STEP + (STEP - BAR) // 2, round(HEIGHT - height, 1)
-        address = url(name) if notes else ""
-        bars.append(Bar(period_name(name), notes, address, x, y, round(height, 1)))
-    return Timeline(unit, tuple(bars), STEP * len(bars))
+        if notes := counts.get(name, 0):
+            height = round(max(MIN_HEIGHT, HEIGHT * notes / most), 1)
+            x, y = number * STEP + (STEP - BAR) // 2, round(HEIGHT - height, 1)
+            bars.append(Bar(period_name(name), notes, url(name), x, y, height))
+    return Timeline(unit, tuple(bars), STEP * len(periods))
 
 
 def _months(first: str, last: str) -> list[str]:

@@ -12,7 +12,6 @@ from datasette import Response
 from markupsafe import Markup
 
 from ..notes import fold_tag, local_day
-from ..query.filters import InvalidParameter
 from ..query.query import parse
 from ..search import notes, redaction, similar
 from ..search.notes import NoteDetail
@@ -21,28 +20,17 @@ from ..search.results import url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
-from . import render
+from . import render, site
 from .cards import open_label, open_link
 from .links import Anchor, note_url, tag_url
-from .site import (
-    NOTE_PATH,
-    SEARCH_PATH,
-    SIMILAR_PATH,
-    PageError,
-    age,
-    json_response,
-    read_index,
-    redacts,
-    sql_url,
-    view,
-)
+from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, PageError
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database
 
 
-NOTE, SIMILAR = "bear_note.html", "bear_similar.html"
+SIMILAR_TEMPLATE = "bear_similar.html"
 
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
 TOO_SLOW = "Reading this note took too long and was stopped (limit: sql_time_limit_ms)."
@@ -60,16 +48,15 @@ _POLICY = (
 )
 
 
-async def _html(
-    template: str, datasette: Datasette, request, context: dict[str, Any], status: int = 200
+async def _note_html(
+    datasette: Datasette, request, context: dict[str, Any], status: int = 200
 ) -> Response:
-    context["search_url"] = datasette.urls.path(SEARCH_PATH)
-    html = await datasette.render_template(template, context, request=request)
-    headers = {"content-security-policy": _POLICY} if template == NOTE else {}
-    return Response.html(html, status=status, headers=headers)
+    response = await site.html_response("bear_note.html", datasette, request, context, status)
+    response.headers["content-security-policy"] = _POLICY
+    return response
 
 
-@view(partial(_html, NOTE))
+@site.view(_note_html)
 async def note(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
@@ -79,14 +66,14 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         found = None if note_id is None else notes.read_note(connection, note_id)
         return (found, notes.matched_words(connection, found.id, query)) if found else None
 
-    found = await read_index(database, read, too_slow=TOO_SLOW)
+    found = await site.read_index(database, read, too_slow=TOO_SLOW)
     if found is None:
         raise PageError(NO_SUCH_NOTE, 404)
     whole, words = found
-    if redacts(datasette):
+    if site.redacts(datasette):
         whole = await asyncio.to_thread(redaction.masked_record, whole)
     if is_json:
-        return json_response(datasette, {"ok": True, "note": await _json_note(whole)})
+        return site.json_response(datasette, {"ok": True, "note": await _json_note(whole)})
     return await _note_page(request, database, whole, words)
 
 
@@ -96,7 +83,7 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
             with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
                 found = similar.find_similar(connection, note_id, size=SIMILAR_SIZE)
             alike = found.notes if found else ()
-            return redaction.masked_notes(connection, alike) if redacts(database.ds) else alike
+            return redaction.masked_notes(connection, alike) if site.redacts(database.ds) else alike
         except sqlite3.DatabaseError:
             return ()  # the page of similar notes takes its time, and says what is wrong
 
@@ -128,7 +115,6 @@ async def _note_page(
         passage=(passage.start, passage.end) if passage else None,
         words=words,
     )
-    json_url = datasette.urls.path(f"{NOTE_PATH}/{whole.id}.json")
     context = {
         "note": whole,
         "title": Markup(render.marked(whole.title or "Untitled", words)),
@@ -138,21 +124,19 @@ async def _note_page(
         "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
         "attachments": Markup(render.marked(whole.attachments, words)),
-        "created": local_day(whole.created),
-        "modified": local_day(whole.modified),
-        "tags": [(tag, tag_url(datasette, tag)) for tag in innermost(whole.tags)],
+        "local_day": local_day,
+        "tags": innermost(whole.tags),
+        "tag_url": partial(tag_url, datasette),
         "open_url": url if render.is_safe_to_open(url) else None,
         "open_label": open_label(whole.app),
-        "links": [(each, note_url(datasette, each.id)) for each in whole.links],
-        "backlinks": [(each, note_url(datasette, each.id)) for each in whole.backlinks],
-        "similar": [(each, note_url(datasette, each.id)) for each in alike],
+        "note_url": partial(note_url, datasette),
+        "similar": alike,
         "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{whole.id}"),
         "results_url": _results_url(datasette, request, whole),
         "row_url": datasette.urls.row(database.name, "notes", str(whole.id)),
-        "json_url": json_url,
-        "alternate_url_json": datasette.absolute_url(request, json_url),
+        "json_url": datasette.urls.path(f"{NOTE_PATH}/{whole.id}.json"),
     }
-    return await _html(NOTE, datasette, request, context)
+    return await _note_html(datasette, request, context)
 
 
 def _references(datasette: Datasette, whole: NoteDetail) -> render.References:
@@ -196,26 +180,23 @@ def _nested(headings: tuple[render.Heading, ...]) -> list[dict[str, Any]]:
 # --- "More like this"
 
 
-@view(partial(_html, SIMILAR))
+@site.view(partial(site.html_response, SIMILAR_TEMPLATE))
 async def similar_notes(
     datasette: Datasette, request, database: Database, is_json: bool
 ) -> Response:
     """Respond with the notes most like the note whose id is in the path, each with its reasons."""
     note_id = read_note_id(request.url_vars["id"])
-    try:
-        size = read_number("_size", request.args.get("_size"), similar.SIZE, 1, MAX_SIMILAR)
-    except InvalidParameter as error:
-        raise PageError(str(error), 400) from None
+    size = read_number("_size", request.args.get("_size"), similar.SIZE, 1, MAX_SIMILAR)
 
     def read(connection: sqlite3.Connection) -> SimilarNotes | None:
         if note_id is None:
             return None
         compared = similar.find_similar(connection, note_id, size=size)
-        if compared and redacts(datasette):
+        if compared and site.redacts(datasette):
             return redaction.masked_similar(connection, compared)
         return compared
 
-    found = await read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
+    found = await site.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
     if found is None:
         raise PageError(NO_SUCH_NOTE, 404)
     if is_json:
@@ -225,7 +206,7 @@ async def similar_notes(
             "rows": [asdict(note) for note in found.notes],
             "notices": found.notices,
         }
-        return json_response(datasette, body)
+        return site.json_response(datasette, body)
     json_url = datasette.urls.path(f"{SIMILAR_PATH}/{found.id}.json")
     if request.query_string:
         json_url += f"?{request.query_string}"
@@ -233,11 +214,10 @@ async def similar_notes(
         "found": found,
         "row_url": datasette.urls.row(database.name, "notes", str(found.id)),
         "json_url": json_url,
-        "alternate_url_json": datasette.absolute_url(request, json_url),
         "cards": [_similar_card(datasette, note) for note in found.notes],
-        "sql_url": await sql_url(datasette, request, database, found.statement),
+        "sql_url": await site.sql_url(datasette, request, database, found.statement),
     }
-    return await _html(SIMILAR, datasette, request, context)
+    return await site.html_response(SIMILAR_TEMPLATE, datasette, request, context)
 
 
 def _similar_card(datasette: Datasette, note: SimilarNote) -> dict[str, Any]:
@@ -248,7 +228,7 @@ def _similar_card(datasette: Datasette, note: SimilarNote) -> dict[str, Any]:
         "passage": note.passage,
         "why": " · ".join(note.reasons),
         "tags": [Anchor(tag, tag_url(datasette, tag)) for tag in note.tags],
-        "age": age(note.modified),
+        "age": site.age(note.modified),
         "day": local_day(note.modified),
         "open": open_link(note.url, note.app),
         "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{note.id}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -12,7 +12,7 @@ from datasette import Response
 
 from ..index import rows, watch
 from ..notes import local_day
-from ..query.filters import FILTERS, InvalidParameter
+from ..query.filters import FILTERS
 from ..query.query import Query
 from ..search import facets, redaction, spelling
 from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
@@ -23,32 +23,10 @@ from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
 from ..search.results import PAGE_SIZE, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
 from ..sqlite import sqlite3
-from . import api
+from . import api, links, site
 from .cards import card
-from .links import (
-    OF_ONE_LIST,
-    Anchor,
-    Urls,
-    facet_groups,
-    filter_chips,
-    text_chips,
-    timeline,
-)
-from .site import (
-    NO_SIDECAR,
-    SEARCH_PATH,
-    UNREADABLE,
-    PageError,
-    age,
-    cross_encoder,
-    json_response,
-    read_index,
-    redacts,
-    sidecar_database,
-    sql_url,
-    unreadable,
-    view,
-)
+from .links import OF_ONE_LIST, Anchor, Urls
+from .site import SEARCH_PATH, PageError
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -57,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TITLE = "Search notes"
+TEMPLATE, TITLE = "bear_search.html", "Search notes"
 TOO_SLOW = (
     "This search took too long and was stopped. Try fewer words or a filter "
     "(limit: sql_time_limit_ms)."
@@ -73,28 +51,40 @@ FIRST_RESULTS = 6
 # A part of a page has the page's address: going back must never show it instead.
 NOT_TO_BE_KEPT = {"Cache-Control": "no-store", "Vary": FIRST_RESULTS_HEADER}
 
+# The form's lists to choose from, by parameter: what each is called, and its values, the default
+# first.
+BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
+CHOICES = {
+    "mode": (
+        "Search by",
+        {
+            "auto": "words and meaning",
+            "keyword": "words only",
+            "semantic": "meaning only",
+            "like": "exact text",
+        },
+    ),
+    "balance": ("Balance", {"": "automatic", **BALANCE_NAMES}),
+    "sort": (
+        "Sort by",
+        {"": "relevance", "newest": "newest first", "oldest": "oldest first", "title": "title"},
+    ),
+    "recency": ("Prefer recent notes", {"": "off", "365": "slightly", "30": "strongly"}),
+    "rerank": ("Re-rank", {"": "off", "cross-encoder": "cross-encoder (slower)"}),
+    "archived": ("Archived notes", {"": "include", "0": "exclude", "1": "only"}),
+}
+# Other values that mean the same as one of those.
+SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"): ""}
+
 # The fields of the form. Every other parameter of the search goes along unseen.
 FIELDS = (
-    "q", "mode", "balance", "sort", "recency", "rerank",
+    "q", *CHOICES,
     # Of a text there may be several: the form adds one.
     *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
       for name in row.parameters),
 )  # fmt: skip
 # A new text begins a new list, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
-
-# What the form's fields can be, by the parameters' values.
-MODE_NAMES = {
-    "auto": "words and meaning",
-    "keyword": "words only",
-    "semantic": "meaning only",
-    "like": "exact text",
-}
-BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
-SORT_NAMES = {"": "relevance", "newest": "newest first", "oldest": "oldest first", "title": "title"}
-RECENCY_NAMES = {"": "off", "365": "slightly", "30": "strongly"}
-RERANK_NAMES = {"": "off", "cross-encoder": "cross-encoder (slower)"}
-ARCHIVED_NAMES = {"": "include", "0": "exclude", "1": "only"}
 
 # Tags that the page offers at once where facets are folded.
 MAX_HOME_TAGS = 10
@@ -119,7 +109,7 @@ class Select:
     name: str
     label: str
     chosen: str
-    options: tuple[tuple[str, str], ...]
+    options: dict[str, str]
 
 
 async def _error_page(
@@ -128,10 +118,11 @@ async def _error_page(
     form = _form(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
     # Without an index, the page that says how to make one is no error.
-    return await _html(datasette, request, context, 200 if error["error"] == NO_SIDECAR else status)
+    status = 200 if error["error"] == site.NO_SIDECAR else status
+    return await site.html_response(TEMPLATE, datasette, request, context, status)
 
 
-@view(_error_page)
+@site.view(_error_page)
 async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the search page, or with ``.json`` with the results for programs."""
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
@@ -139,10 +130,10 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
     try:
         response = await _respond(database, search_request, wait=is_json)
     except PageError as error:
-        if error.message != UNREADABLE:
+        if str(error) != site.UNREADABLE:
             raise
         # Its tables may have been rebuilt between two statements, or a killed run only now undone.
-        await sidecar_database(datasette)
+        await site.sidecar_database(datasette)
         response = await _respond(database, search_request, wait=is_json)
     if is_json:
         return await _json(request, database, response)
@@ -153,15 +144,12 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
 
 def _read_request(request, first: str | None) -> SearchRequest:
     size = FIRST_RESULTS if first else PAGE_SIZE
-    try:
-        search_request = read_request(
-            {name: request.args.getlist(name) for name in request.args},
-            size=read_number("_size", request.args.get("_size"), size, 1, MAX_SIZE),
-            offset=read_number("_next", request.args.get("_next"), 0, 0, 10**9),
-            correct=request.args.get("correct") != "0",
-        )
-    except InvalidParameter as error:
-        raise PageError(str(error), 400) from None
+    search_request = read_request(
+        {name: request.args.getlist(name) for name in request.args},
+        size=read_number("_size", request.args.get("_size"), size, 1, MAX_SIZE),
+        offset=read_number("_next", request.args.get("_next"), 0, 0, 10**9),
+        correct=request.args.get("correct") != "0",
+    )
     if first == BY_WORDS and search_request.query.mode == "auto":
         return replace(search_request, query=replace(search_request.query, mode="keyword"))
     return search_request
@@ -177,7 +165,7 @@ async def _respond(
     datasette = database.ds
     pipeline = Pipeline(
         search_request,
-        cross_encoder=cross_encoder(datasette),
+        cross_encoder=site.cross_encoder(datasette),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
     )
     try:
@@ -190,12 +178,12 @@ async def _respond(
         )
         await database.execute_fn(pipeline.retrieve)
         await asyncio.to_thread(pipeline.refine, wait=wait)
-        if redacts(datasette):
+        if site.redacts(datasette):
             await database.execute_fn(pipeline.redact)
     except TimeLimitExceeded:
         raise PageError(TOO_SLOW, 503) from None
     except sqlite3.DatabaseError as error:
-        raise PageError(unreadable(error), 503) from None
+        raise PageError(site.unreadable(error), 503) from None
     response = pipeline.response()
     if changed := changed_notice(await changes):
         return replace(response, notices=(*response.notices, changed))
@@ -210,7 +198,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
         more = {}
         if "semantic" in results.retrievers:
             more = more_passages(connection, results.plan, results.hits)
-            if redacts(database.ds):
+            if site.redacts(database.ds):
                 more = redaction.masked_passages(connection, more)
         return Surroundings(
             has_several_sources=len(rows.read_sources(connection)) > 1,
@@ -226,7 +214,7 @@ async def _home(database: Database, request, query: Query) -> StartPage | None:
     if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
         return None
     home = await _in_time(database, read_start_page)
-    return redaction.masked_record(home) if redacts(database.ds) else home
+    return redaction.masked_record(home) if site.redacts(database.ds) else home
 
 
 async def _facets(database: Database, results: Results) -> Facets | None:
@@ -239,7 +227,7 @@ async def _facets(database: Database, results: Results) -> Facets | None:
 
 async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) -> T | None:
     try:
-        return await read_index(database, read)
+        return await site.read_index(database, read)
     except PageError:
         return None
 
@@ -271,20 +259,18 @@ async def _results_page(request, database: Database, response: SearchResponse) -
         _home(database, request, results.query),
     )
     urls = Urls(datasette, request.args)
-    json_url = Urls(datasette, request.args, f"{SEARCH_PATH}.json").search(drop=())
     context = {
         **_form(urls, results),
         **await _results(urls, request, database, response, around),
-        "json_url": json_url,
-        "alternate_url_json": datasette.absolute_url(request, json_url),
-        "sql_url": await sql_url(datasette, request, database, results.statement),
+        "json_url": Urls(datasette, request.args, f"{SEARCH_PATH}.json").search(drop=()),
+        "sql_url": await site.sql_url(datasette, request, database, results.statement),
     }
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if counted is not None and counted.total:
-        context["facets"] = facet_groups(urls, results.query, counted)
+        context["facets"] = links.facet_groups(urls, results.query, counted)
         context["at_least"] = counted.at_least
-        context["timeline"] = timeline(
+        context["timeline"] = links.timeline(
             counted.months, lambda period: urls.modified_in(period, results.query)
         )
     if home is not None:
@@ -295,17 +281,10 @@ async def _results_page(request, database: Database, response: SearchResponse) -
             "home_tags": next(tags, ())[:MAX_HOME_TAGS],
             "newest_url": urls.search(sort="newest"),
             "note_url": urls.note,
-            "age": age,
+            "age": site.age,
             "local_day": local_day,
         }
-    return await _html(datasette, request, context)
-
-
-async def _html(
-    datasette: Datasette, request, context: dict[str, Any], status: int = 200
-) -> Response:
-    html = await datasette.render_template("bear_search.html", context, request=request)
-    return Response.html(html, status=status)
+    return await site.html_response(TEMPLATE, datasette, request, context)
 
 
 async def _first_results(request, database: Database, response: SearchResponse) -> Response:
@@ -338,13 +317,13 @@ async def _results(
 ) -> dict[str, Any]:
     """Return the results, and what is said about them."""
     results, query = response.results, response.results.query
-    beside = filter_chips(urls)
+    beside = links.filter_chips(urls)
     more = around.more_passages
     context: dict[str, Any] = {
         "page_title": f"{query.text} · {TITLE}" if query.text else TITLE,
         "notices": response.notices,
         "results": results,
-        "chips": [*text_chips(urls, query), *beside, *_option_chips(urls)],
+        "chips": [*links.text_chips(urls, query), *beside, *_option_chips(urls)],
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
         # Made as they are shown: the start page shows none.
         "cards": (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in results.hits),
@@ -377,53 +356,38 @@ def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
         for value in urls.values(name)
     ]
     return {
-        "action": urls.datasette.urls.path(SEARCH_PATH),
         "q": urls.value("q"),
         "hidden": hidden,
-        "fields": _fields(urls, results),
-        "archived": _field(urls, "archived", "Archived notes", ARCHIVED_NAMES),
+        "selects": _selects(urls, results),
         "value": urls.value,
         "values": urls.values,
         "filters": [row for row in FILTERS.values() if row.in_form],
     }
 
 
-def _fields(urls: Urls, results: Results | None) -> tuple[Select, ...]:
-    return (
-        _field(urls, "mode", "Search by", MODE_NAMES, same={"hybrid": "auto", "": "auto"}),
-        _field(urls, "balance", "Balance", {"": _balance(results), **BALANCE_NAMES}),
-        _field(urls, "sort", "Sort by", SORT_NAMES, same={"relevance": ""}),
-        _field(urls, "recency", "Prefer recent notes", RECENCY_NAMES),
-        _field(urls, "rerank", "Re-rank", RERANK_NAMES),
-    )
+def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
+    selects = {}
+    for name, (label, options) in CHOICES.items():
+        if name == "balance":
+            options = {**options, "": _balance(results)}
+        value = urls.value(name)
+        chosen = SAME.get((name, value), value)
+        # What else the URL has is in the list, too.
+        options = {**options, chosen: options.get(chosen, chosen)}
+        selects[name] = Select(name, label, chosen, options)
+    return selects
 
 
 def _option_chips(urls: Urls) -> list[Anchor]:
-    """Return the ways to search other than the defaults."""
-    chips = []
-    for each in _fields(urls, None):
-        if each.chosen != each.options[0][0]:
-            label = f"{each.label}: {dict(each.options)[each.chosen]}"
-            chips.append(Anchor(label, urls.search(drop=(*OF_ONE_LIST, each.name))))
-    return chips
-
-
-def _field(
-    urls: Urls,
-    name: str,
-    label: str,
-    options: dict[str, str],
-    same: Mapping[str, str] | None = None,
-) -> Select:
-    """Return a list to choose from; the first is the default. What else a URL has is in it, too.
-
-    :param same: values that mean the same as one of the options
-    """
-    value = urls.value(name)
-    chosen = (same or {}).get(value, value)
-    if chosen not in options:
-        options = {**options, chosen: chosen}
-    return Select(name, label, chosen, tuple(options.items()))
+    """Return the ways to search other than the defaults; the filters have their own chips."""
+    return [
+        Anchor(
+            f"{each.label}: {each.options[each.chosen]}",
+            urls.search(drop=(*OF_ONE_LIST, each.name)),
+        )
+        for each in _selects(urls, None).values()
+        if each.name not in FILTERS and each.chosen != next(iter(each.options))
+    ]
 
 
 def _balance(results: Results | None) -> str:
@@ -490,7 +454,7 @@ async def _json(request, database: Database, response: SearchResponse) -> Respon
     more: dict[str, Any] = {}
     if request.args.get("_facets") == "1":
         counted = await _facets(database, results)
-        groups = facet_groups(urls, results.query, counted) if counted else ()
+        groups = links.facet_groups(urls, results.query, counted) if counted else ()
         more["facets"] = {
             group.name: [choice.to_json() for choice in group.choices] for group in groups
         }
@@ -498,4 +462,4 @@ async def _json(request, database: Database, response: SearchResponse) -> Respon
     body = json_body(
         results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
     )
-    return json_response(datasette, body)
+    return site.json_response(datasette, body)

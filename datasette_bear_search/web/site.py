@@ -19,6 +19,7 @@ from ..embeddings import registry
 from ..index import database as index_database
 from ..index.database import OtherVersion, require_current
 from ..notes import counted
+from ..query.filters import InvalidParameter
 from ..search import functions, redaction
 from ..search.sql import Statement
 from ..sqlite import sqlite3, time_limit
@@ -70,6 +71,12 @@ async def sidecar_database(datasette: Datasette) -> Database | None:
 def known_sidecar(datasette: Datasette) -> Database | None:
     """Return the database known to be a sidecar, without a query: it's called for each cell."""
     return next((db for db in datasette.databases.values() if _is_sidecar.get(db)), None)
+
+
+def is_known_sidecar(datasette: Datasette, name: str | None) -> bool:
+    """Return whether the database of that name is known to be a sidecar."""
+    sidecar = known_sidecar(datasette)
+    return sidecar is not None and sidecar.name == name
 
 
 async def allowed(
@@ -209,15 +216,15 @@ class PageError(Exception):
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
-        self.message = message
         self.status = status
 
 
 def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
     """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
-    It opens the index for those who may see it. A PageError becomes JSON, or the response of
-    ``error_page(datasette, request, {"error": message}, status)``; without it, all is JSON.
+    It opens the index for those who may see it. A PageError or InvalidParameter becomes JSON, or
+    the response of ``error_page(datasette, request, {"error": message}, status)``; without it, all
+    is JSON.
     """
 
     def decorate(respond: Respond) -> Respond:
@@ -233,10 +240,11 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                         raise Forbidden(FORBIDDEN)
                     raise PageError("Permission denied", 403)
                 return await respond(datasette, request, database, is_json)
-            except PageError as error:
+            except (PageError, InvalidParameter) as error:
+                status = error.status if isinstance(error, PageError) else 400
                 if error_page is None or is_json:
-                    return json_error(datasette, error.message, error.status)
-                return await error_page(datasette, request, {"error": error.message}, error.status)
+                    return json_error(datasette, str(error), status)
+                return await error_page(datasette, request, {"error": str(error)}, status)
 
         handle.__doc__ = respond.__doc__
         return handle
@@ -250,6 +258,17 @@ def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200)
     if datasette.cors:
         add_cors_headers(headers)
     return Response.json(body, status=status, headers=headers)
+
+
+async def html_response(
+    template: str, datasette: Datasette, request, context: dict[str, Any], status: int = 200
+) -> Response:
+    """Return a page; programs find the same as JSON by a header that Datasette makes."""
+    context["search_url"] = datasette.urls.path(SEARCH_PATH)
+    if "json_url" in context:
+        context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
+    html = await datasette.render_template(template, context, request=request)
+    return Response.html(html, status=status)
 
 
 def json_error(datasette: Datasette, message: str, status: int) -> Response:
@@ -302,21 +321,17 @@ def origin_name(origin: str) -> str:
         return ""
 
 
-class OnlyTheseHosts:
-    """A web application that answers under these names only."""
+def only_these_hosts(app: App, hosts: Collection[str]) -> App:
+    """Return the web application as it answers under these names only."""
+    names = {host.lower() for host in hosts}
 
-    def __init__(self, app: App, hosts: Collection[str]) -> None:
-        self._app = app
-        self._hosts = {host.lower() for host in hosts}
-
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+    async def checked(scope: Scope, receive: Any, send: Any) -> None:
         headers = scope.get("headers", ())
-        hosts = (value.decode("latin-1") for name, value in headers if name == b"host")
-        host = next(hosts, "")
-        if scope["type"] != "http" or host_name(host) in self._hosts:
-            await self._app(scope, receive, send)
-            return
-        message = WRONG_HOST.format(host=host, name=host_name(host) or "NAME")
-        headers = [(b"content-type", b"text/plain; charset=utf-8")]
-        await send({"type": "http.response.start", "status": 403, "headers": headers})
-        await send({"type": "http.response.body", "body": message.encode(errors="replace")})
+        host = next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
+        if scope["type"] != "http" or host_name(host) in names:
+            await app(scope, receive, send)
+        else:
+            message = WRONG_HOST.format(host=host, name=host_name(host) or "NAME")
+            await Response.text(message, status=403).asgi_send(send)
+
+    return checked

@@ -339,7 +339,6 @@ async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
     datasette.add_database(Database(datasette, path=str(file)), "notes")
     assert await datasette_ui.menu_links(datasette, None) == []
     assert await datasette_ui.table_links(datasette, None, "notes", "notes") == []
-    assert await datasette_ui.canned_queries(datasette, "notes") == {}
     assert datasette_ui.metadata(datasette) == {}
     assert datasette_ui.render(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
     assert datasette_ui.css_urls(datasette, "notes") == []

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from datasette_bear_search.web.links import HEIGHT, MAX_MONTHS, MIN_HEIGHT, timeline
+from datasette_bear_search.web.links import HEIGHT, MAX_MONTHS, MIN_HEIGHT, STEP, timeline
 
 
 def names(months) -> list[str]:
     return [bar.name for bar in timeline(months, str).bars]
 
 
-def test_months_without_notes_have_their_place():
+def test_months_without_notes_leave_a_gap():
     drawn = timeline({"2023-11": 4, "2024-02": 1}, lambda period: f"/?{period}")
-    assert [bar.name for bar in drawn.bars] == [
-        "November 2023",
-        "December 2023",
-        "January 2024",
-        "February 2024",
-    ]
-    assert [bar.notes for bar in drawn.bars] == [4, 0, 0, 1]
-    assert [bar.url for bar in drawn.bars] == ["/?2023-11", "", "", "/?2024-02"]
+    assert [bar.name for bar in drawn.bars] == ["November 2023", "February 2024"]
+    assert [bar.notes for bar in drawn.bars] == [4, 1]
+    assert [bar.url for bar in drawn.bars] == ["/?2023-11", "/?2024-02"]
+    assert drawn.bars[1].x - drawn.bars[0].x == 3 * STEP
+    assert drawn.width == 4 * STEP
 
 
 def test_the_highest_bar_fills_the_height_and_the_lowest_can_be_seen():
