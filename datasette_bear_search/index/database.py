@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from ..sqlite import sqlite3
 from . import schema
@@ -33,14 +33,6 @@ STALE = "passage_index_stale"
 
 # --- errors
 
-OLDER_VERSION = (
-    "An earlier version of datasette-bear-search made it. Bring it up to date, which keeps your "
-    "judgments and sources, with: datasette bear-index"
-)
-NEWER_VERSION = (
-    "A newer version of datasette-bear-search made it. Upgrade with: "
-    "pip install -U datasette-bear-search"
-)
 _CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
 
 
@@ -53,7 +45,6 @@ class OtherVersion(SidecarError, sqlite3.DatabaseError):
 
 
 def not_writable(path: Path, error: OSError) -> SidecarError:
-    """Return what to say if the system refuses to let the index file be written."""
     return SidecarError(
         f"The index can't be written to {path}: {error.strerror}. Choose another place with "
         "--sidecar."
@@ -66,7 +57,7 @@ def explained(error: sqlite3.Error) -> str:
     words = str(error)
     if isinstance(error, OtherVersion):
         return words
-    # The last is sqlite-vec's.
+    # "could not write" is sqlite-vec's.
     if any(part in words for part in ("is full", "I/O error", "could not write")):
         return (
             f"There is no space for the index, or its disk has a fault ({words}). Free some space, "
@@ -156,9 +147,16 @@ def require_current(connection: sqlite3.Connection) -> None:
     :raises OtherVersion: if not; it is both a SidecarError and an sqlite3.DatabaseError
     """
     version = schema.version_of(connection)
-    if version != schema.VERSION:
-        reason = OLDER_VERSION if version < schema.VERSION else NEWER_VERSION
-        raise OtherVersion(f"The index can't be used. {reason}")
+    if version < schema.VERSION:
+        raise OtherVersion(
+            "The index can't be used. An earlier version of datasette-bear-search made it. Bring "
+            "it up to date, which keeps your judgments and sources, with: datasette bear-index"
+        )
+    if version > schema.VERSION:
+        raise OtherVersion(
+            "The index can't be used. A newer version of datasette-bear-search made it. Upgrade "
+            "with: pip install -U datasette-bear-search"
+        )
 
 
 @contextmanager
@@ -229,11 +227,8 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
     """Return whether sqlite-vec's functions can be called on this connection."""
-    try:
-        connection.execute("select vec_version()")
-    except sqlite3.OperationalError:
-        return False
-    return True
+    sql = "select 1 from pragma_module_list where name = 'vec0'"
+    return connection.execute(sql).fetchone() is not None
 
 
 def hide_passage_index(connection: sqlite3.Connection) -> None:
@@ -251,30 +246,27 @@ def reset(connection: sqlite3.Connection) -> None:
     In place, for the servers that have it open, and in one transaction: a search always sees
     tables, and a run that is killed here loses nothing.
     """
+    # Costs 60-200 ms to import, and only this needs it.
+    import sqlite_utils
+
     connection.execute("pragma foreign_keys = off")
     with transaction(connection):
-        tables = {name for (name,) in connection.execute("select name from sqlite_master")}
-        kept = {}
-        for table in tables & {SOURCES, JUDGMENTS}:
-            cursor = connection.execute(f"select * from {table} order by rowid")
-            names = [column[0] for column in cursor.description]
-            kept[table] = [dict(zip(names, row)) for row in cursor]
+        db = sqlite_utils.Database(connection)
+        tables = [table for table in map(db.table, (SOURCES, JUDGMENTS)) if table.exists()]
+        kept = [(table, row) for table in tables for row in table.rows_where(order_by="rowid")]
         schema.drop(connection)
         schema.create(connection)
-        for table, rows in kept.items():
-            _write_table(connection, table, rows)
+        for table, row in kept:
+            # Of what another version stored, the columns that there are now.
+            values = {name: row[name] for name in table.columns_dict if name in row}
+            connection.execute(
+                f"insert into {table.name} ({', '.join(values)}) "
+                f"values ({', '.join(f':{name}' for name in values)})",
+                values,
+            )
         # Empty of notes: each source has to be read again.
         connection.execute(f"update {SOURCES} set state = '', notes = 0")
     connection.execute("pragma foreign_keys = on")
-
-
-def _write_table(connection: sqlite3.Connection, table: str, rows: list[dict[str, Any]]) -> None:
-    # Of what another version stored, the columns that there are now.
-    known = connection.execute("select name from pragma_table_info(?)", [table]).fetchall()
-    for row in rows:
-        columns = [name for (name,) in known if name in row]
-        values = ", ".join(f":{name}" for name in columns)
-        connection.execute(f"insert into {table} ({', '.join(columns)}) values ({values})", row)
 
 
 # --- what it says of itself
@@ -300,14 +292,12 @@ def read_state(connection: sqlite3.Connection) -> State:
     require_current(connection)
     meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
     # The count walks an index of those that are pending.
-    has_notes, pending, has_vectors = connection.execute(
-        f"""
-        select
-          exists (select 1 from notes),
-          (select count(*) from passages where not embedded),
-          exists (select 1 from {VECTORS})
-        """
-    ).fetchone()
+    sql = f"""
+    select
+      exists (select 1 from notes), (select count(*) from passages where not embedded),
+      exists (select 1 from {VECTORS})
+    """
+    has_notes, pending, has_vectors = connection.execute(sql).fetchone()
     return State(
         has_notes=bool(has_notes),
         pending=pending,
@@ -350,8 +340,7 @@ def count_notes(connection: sqlite3.Connection) -> int:
 def undo_half_a_commit(path: Path) -> None:
     """Let SQLite undo what a run left that was killed in the middle of a commit, if there is any.
 
-    SQLite does so when a file is opened, but not to read only, which then gives errors. A run that
-    is just committing is waited for.
+    Opened to read only, SQLite gives errors instead. A run that is just committing is waited for.
 
     :raises sqlite3.Error: if it can't be undone, because this user may only read the file
     """

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..notes import Note, Tag, fold_tag, text_hash
+from ..notes import Note, fold_tag, text_hash
 from ..sources import Source
 from ..sources.registry import SourceConfig
 from ..sqlite import sqlite3
@@ -41,44 +41,40 @@ class StoredSource:
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     """Return the sources that the index was made from by name, oldest first."""
+    sql = """
+    select
+      name, kind, location, options, never, include_trashed, config_file,
+      state, read, notes, version, skipped
+    from sources
+    order by rowid
+    """
     sources = {}
-    for name, kind, location, options, never, trashed, file, *stored in connection.execute(
-        """
-        select
-          name, kind, location, options, never, include_trashed, config_file,
-          state, read, notes, version, skipped
-        from sources
-        order by rowid
-        """
-    ):
-        config = SourceConfig(
-            name, kind, location, json.loads(options), tuple(json.loads(never)), bool(trashed), file
-        )
-        state, read, notes, version, skipped = stored
-        skipped = tuple(json.loads(skipped))
-        sources[name] = StoredSource(config, state, read, notes, version, skipped)
+    for (
+        *place,
+        options,
+        never,
+        trashed,
+        file,
+        state,
+        read,
+        notes,
+        version,
+        skipped,
+    ) in connection.execute(sql):
+        never, skipped = tuple(json.loads(never)), tuple(json.loads(skipped))
+        config = SourceConfig(*place, json.loads(options), never, bool(trashed), file)
+        sources[config.name] = StoredSource(config, state, read, notes, version, skipped)
     return sources
 
 
 def write_source(connection: sqlite3.Connection, stored: StoredSource, source: Source) -> None:
     """Write down a source; one that is known keeps its place in the order."""
-    config = stored.config
-    values = {
-        "name": config.name,
-        "kind": config.kind,
-        "location": config.location,
-        "options": json.dumps(config.options, ensure_ascii=False),
-        "never": json.dumps(config.never, ensure_ascii=False),
-        "include_trashed": config.include_trashed,
-        "config_file": config.config_file,
-        "app": source.app,
-        "heading_link": source.heading_link,
-        "state": stored.state,
-        "read": stored.read,
-        "notes": stored.notes,
-        "skipped": json.dumps(stored.skipped, ensure_ascii=False),
-        "version": stored.version,
-    }
+    # The fields of both are columns.
+    values = {**vars(stored.config), **vars(stored)}
+    del values["config"]
+    values |= {"app": source.app, "heading_link": source.heading_link}
+    for column in ("options", "never", "skipped"):
+        values[column] = json.dumps(values[column], ensure_ascii=False)
     connection.execute(
         f"""
         insert into sources ({", ".join(values)})
@@ -121,14 +117,7 @@ _field_values = attrgetter(*_FIELDS)
 _UPDATE = f"update notes set {', '.join(f'{column} = ?' for column in COLUMNS)} where id = ?"
 
 
-class PassageRow(NamedTuple):
-    """A passage as the index file keeps it."""
-
-    position: int
-    heading: str
-    start: int
-    length: int
-    content_hash: str
+PassageRow = tuple[int, str, int, int, str]  # position, heading, start, length, content hash
 
 
 class NoteRows(NamedTuple):
@@ -142,10 +131,8 @@ class NoteRows(NamedTuple):
 def note_rows(source_name: str, note: Note, max_tokens: int) -> NoteRows:
     """Return a note as rows, without a look into the index file: another thread may write to it."""
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
-    values = (
-        *_field_values(note), tags, source_name, note.fingerprint(),
-        text_hash(note.title, note.body),
-    )  # fmt: skip
+    hashes = note.fingerprint(), text_hash(note.title, note.body)
+    values = (*_field_values(note), tags, source_name, *hashes)
     return NoteRows(note, values, _passage_rows(note.title, note.body, max_tokens))
 
 
@@ -165,9 +152,8 @@ def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, 
 
 def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:
     """Set new stamps of notes that are as they were, by id."""
-    connection.executemany(
-        "update notes set stamp = ? where id = ?", [(stamp, note_id) for note_id, stamp in stamped]
-    )
+    sql = "update notes set stamp = ? where id = ?"
+    connection.executemany(sql, [(stamp, note_id) for note_id, stamp in stamped])
 
 
 def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
@@ -175,11 +161,9 @@ def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     numbered = list(enumerate(new, start=last + 1))
     # Many in a statement, at the end of which FTS5 writes what it gathered: half of all time.
-    _insert_rows(
-        connection, "notes", ("id", *COLUMNS), [(id_, *item.values) for id_, item in numbered]
-    )
-    _write_tags(connection, [(id_, tag) for id_, item in numbered for tag in item.note.tags])
-    _write_links(connection, [(id_, item.note) for id_, item in numbered if item.note.links])
+    rows = [(note_id, *item.values) for note_id, item in numbered]
+    _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
+    _write_tags_and_links(connection, [(note_id, item.note) for note_id, item in numbered])
     _insert_passages(connection, [(id_, row) for id_, item in numbered for row in item.passages])
 
 
@@ -187,9 +171,8 @@ def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
     """Store a note over its old version. Passages with the same text keep their vectors."""
     connection.execute(_UPDATE, [*new.values, note_id])
     connection.execute("delete from note_tags where note_id = ?", [note_id])
-    _write_tags(connection, [(note_id, tag) for tag in new.note.tags])
     connection.execute("delete from links where note_id = ?", [note_id])
-    _write_links(connection, [(note_id, new.note)])
+    _write_tags_and_links(connection, [(note_id, new.note)])
     _replace_passages(connection, note_id, new.passages)
 
 
@@ -226,9 +209,12 @@ def remove_unused_tags(connection: sqlite3.Connection) -> None:
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
 
 
-def _write_tags(connection: sqlite3.Connection, tagged: Sequence[tuple[int, Tag]]) -> None:
-    names = {tag.name: fold_tag(tag.name) for _, tag in tagged}
+def _write_tags_and_links(
+    connection: sqlite3.Connection, notes: Sequence[tuple[int, Note]]
+) -> None:
+    names = {tag.name: fold_tag(tag.name) for _, note in notes for tag in note.tags}
     _insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
+    tagged = [(note_id, tag.name, tag.pinned) for note_id, note in notes for tag in note.tags]
     connection.execute(
         """
         insert or ignore into note_tags (note_id, tag_id, pinned)
@@ -236,13 +222,10 @@ def _write_tags(connection: sqlite3.Connection, tagged: Sequence[tuple[int, Tag]
         from json_each(?) as tagged
         cross join tags on tags.name = json_extract(tagged.value, '$[1]')
         """,
-        [json.dumps([(note_id, tag.name, tag.pinned) for note_id, tag in tagged])],
+        [json.dumps(tagged)],
     )
-
-
-def _write_links(connection: sqlite3.Connection, linking: Iterable[tuple[int, Note]]) -> None:
-    rows = [(note_id, link.key, link.title) for note_id, note in linking for link in note.links]
-    _insert_rows(connection, "links", ("note_id", "target_key", "title"), rows)
+    links = [(note_id, link.key, link.title) for note_id, note in notes for link in note.links]
+    _insert_rows(connection, "links", ("note_id", "target_key", "title"), links)
 
 
 def _insert_rows(
@@ -318,8 +301,8 @@ def _copies(connection: sqlite3.Connection) -> dict[int, int]:
     """Return copy → the note that stands for it. Notes of one source are never copies."""
     best: dict[str, tuple[int, str]] = {}  # id in the app, or hash of the text → note, source
     copies = {}
-    for note_id, source, app_id, digest in connection.execute(_SHARED):
-        identities = [identity for identity in (app_id, digest) if identity]
+    for note_id, source, *ids in connection.execute(_SHARED):
+        identities = list(filter(None, ids))
         known = (best[identity] for identity in identities if identity in best)
         original, original_source = next(known, (note_id, source))
         if original_source != source:
@@ -356,14 +339,8 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
 
 def _passage_rows(title: str, body: str, max_tokens: int) -> list[PassageRow]:
     return [
-        PassageRow(
-            passage.position,
-            " › ".join(passage.headings),
-            passage.start,
-            passage.end - passage.start,
-            passage.content_hash,
-        )
-        for passage in passages(title, body, max_tokens=max_tokens)
+        (cut.position, " › ".join(cut.headings), cut.start, cut.end - cut.start, cut.content_hash)
+        for cut in passages(title, body, max_tokens=max_tokens)
     ]
 
 
@@ -382,10 +359,11 @@ def _replace_passages(
         old.setdefault(content_hash, []).append(passage_id)
     new = []
     for row in cut:
-        if ids := old.get(row.content_hash):
+        *place, content_hash = row
+        if ids := old.get(content_hash):
             connection.execute(
                 "update passages set position = ?, heading = ?, start = ?, length = ? where id = ?",
-                [row.position, row.heading, row.start, row.length, ids.pop(0)],
+                [*place, ids.pop(0)],
             )
         else:
             new.append((note_id, row))

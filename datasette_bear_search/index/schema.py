@@ -60,55 +60,33 @@ def create(connection: sqlite3.Connection) -> None:
     db.table("meta").create({"key": str, "value": str}, pk="key")
     db.table(SOURCES).create(
         {
-            "name": str,
-            "kind": str,
+            "name": str, "kind": str,
             "app": str,  # that opens its notes
-            "location": str,
-            "heading_link": str,
+            "location": str, "heading_link": str,
             "options": str,  # a JSON object
             "never": str,  # tags that aren't indexed, a JSON array
-            "include_trashed": int,
-            "config_file": str,
-            "state": str,
-            "read": str,
-            "notes": int,
+            "include_trashed": int, "config_file": str, "state": str, "read": str, "notes": int,
             "skipped": str,  # lines for people, a JSON array
             "version": str,  # of this package, which read it
         },
         pk="name",
         not_null={"kind", "app", "options", "never", "skipped"},
         defaults={"kind": "", "app": "", "options": "{}", "never": "[]", "skipped": "[]"},
-    )
+    )  # fmt: skip
     # The long texts come last: SQLite need not step over them to read the columns before.
     notes = db.table("notes").create(
         {
-            "id": int,
-            "title": str,
+            "id": int, "title": str,
             "tags": str,  # a JSON array, which Datasette can facet by and FTS5 reads as words
-            "created": str,
-            "modified": str,
-            "pinned": int,
-            "archived": int,
-            "trashed": int,
-            "encrypted": int,
-            "todos_open": int,
-            "todos_done": int,
-            "has_image": int,
-            "has_file": int,
-            "has_code": int,
-            "url": str,
-            "source": str,
-            "key": str,
-            "fingerprint": str,
-            "stamp": str,
-            "text_hash": str,
-            "copy_of": int,
-            "body": str,
+            "created": str, "modified": str, "pinned": int, "archived": int, "trashed": int,
+            "encrypted": int, "todos_open": int, "todos_done": int, "has_image": int,
+            "has_file": int, "has_code": int, "url": str, "source": str, "key": str,
+            "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int, "body": str,
             "attachments": str,
         },
         pk="id",
         foreign_keys=[("source", SOURCES, "name"), ("copy_of", "notes", "id")],
-    )
+    )  # fmt: skip
     notes.create_index(["source", "key"], unique=True)
     notes.create_index(["modified"])
     notes.create_index(["created"])
@@ -139,18 +117,12 @@ def create(connection: sqlite3.Connection) -> None:
     links.create_index(["target_id"])
     passages = db.table("passages").create(
         {
-            "id": int,
-            "note_id": int,
-            "position": int,
-            "heading": str,
-            "start": int,
-            "length": int,
-            "content_hash": str,
-            "embedded": int,
+            "id": int, "note_id": int, "position": int, "heading": str, "start": int,
+            "length": int, "content_hash": str, "embedded": int,
         },
         pk="id",
         foreign_keys=["note_id"],
-    )
+    )  # fmt: skip
     passages.create_index(["note_id", "position"])
     db.execute("create index passages_pending on passages (id) where not embedded")
     # The vec0 table is made when the model, and with it the dimension, is known.
@@ -167,17 +139,15 @@ def drop(connection: sqlite3.Connection) -> None:
     """Drop all tables, whatever version made them, inside the caller's transaction."""
     sql = "select 1 from pragma_module_list where name = 'vec0'"
     if not connection.execute(sql).fetchone():
-        # SQLite can't drop a virtual table without its module, but can forget it. Its
-        # data is in ordinary tables.
+        # SQLite can't drop a virtual table without its module, but can forget it: its data is in
+        # ordinary tables.
         connection.execute("pragma writable_schema = on")
         connection.execute("delete from sqlite_master where sql like '%using vec0%'")
         connection.execute("pragma writable_schema = reset")
     # Virtual tables first: they drop the tables with their data themselves.
-    sql = (
-        "select name from sqlite_master where type = ? and sql like ? and name not like 'sqlite_%'"
-    )
-    for kind, beginning in (("view", ""), ("table", "create virtual"), ("table", "create table")):
-        for (name,) in connection.execute(sql, [kind, f"{beginning}%"]).fetchall():
+    sql = "select type, name from sqlite_master where sql like ? and name not like 'sqlite_%'"
+    for beginning in ("create view%", "create virtual%", "create table%"):
+        for kind, name in connection.execute(sql, [beginning]).fetchall():
             connection.execute(f'drop {kind} "{name}"')
 
 

@@ -129,14 +129,20 @@ def test_a_python_without_sqlite_vec_can_make_it_anew(older, monkeypatch):
     assert rows(older, "pragma integrity_check") == [("ok",)]
 
 
-@pytest.mark.parametrize("moment", ["create", "_write_table", "_write_text"])
+@pytest.mark.parametrize("moment", ["before the tables", "after the tables", "before the text"])
 def test_a_run_that_dies_while_making_it_anew_loses_nothing(older, monkeypatch, moment):
-    def dies(*arguments, **options):
+    create = schema.create
+
+    def dies(connection, *arguments, **options):
+        if moment == "after the tables":
+            create(connection)
         raise KeyboardInterrupt
 
-    room = {"create": schema, "_write_table": database, "_write_text": indexer}[moment]
     with monkeypatch.context() as patched:
-        patched.setattr(room, moment, dies)
+        if moment == "before the text":
+            patched.setattr(indexer, "_write_text", dies)
+        else:
+            patched.setattr(schema, "create", dies)
         run("bear-index", "--sidecar", older)
     assert len(rows(older, "select 1 from sources")) == 2
     assert rows(older, "select query, grade from judgments") == [("apple", 1)]
