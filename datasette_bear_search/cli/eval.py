@@ -64,6 +64,7 @@ def bear_eval(
     """
     from .. import evaluation
     from ..evaluation import collections, judgments
+    from ..index import indexer
     from ..search.functions import open_sidecar
 
     modes = tuple(dict.fromkeys(modes))
@@ -77,7 +78,7 @@ def bear_eval(
                 cache or collections.default_cache(),
                 model or registry.default_model(),
                 semantic=bool(evaluation.semantic_modes(modes)),
-                on_embedded=Progress(quiet=as_json),
+                hooks=indexer.Hooks(on_embedded=Progress(quiet=as_json)),
             )
             on_query = Progress(quiet=as_json, what="queries")
             with open_sidecar(path) as index:

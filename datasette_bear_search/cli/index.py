@@ -226,7 +226,7 @@ def _select(options: Options) -> Selection:
         raise click.UsageError(
             "--remove removes sources and reads none: use it without PATH, --only and --rebuild."
         )
-    removed = config.find(options.remove, known)
+    removed = tuple(config.named(name, known).name for name in options.remove)
     for source in known:
         if source.name in removed and source.config_file:
             click.echo(

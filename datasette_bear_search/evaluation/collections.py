@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,7 @@ def index_collection(
     model: str,
     *,
     semantic: bool,
-    on_embedded: Callable[[int, int], None] = lambda done, total: None,
+    hooks: indexer.Hooks = indexer.SILENT,
 ) -> Path:
     """Make or update a collection's index file in the folder ``cache``; return its path.
 
@@ -131,12 +131,8 @@ def index_collection(
         f"{collection.folder.resolve()}\n{embedder.name}".encode(), digest_size=4
     )
     path = cache / f"{collection.name}-{digest.hexdigest()}.db"
-    report = indexer.index(
-        path,
-        [indexer.read(Corpus(collection.folder))],
-        embedder if semantic else None,
-        on_embedded=on_embedded,
-    )
+    snapshot = indexer.read(Corpus(collection.folder))
+    report = indexer.index(path, [snapshot], embedder if semantic else None, hooks)
     if semantic and report.pending > report.refused:
         raise EvaluationError("\n".join(report.notices))
     return path

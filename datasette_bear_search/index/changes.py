@@ -53,14 +53,14 @@ class Diff:
 def read(
     source: Source,
     config: SourceConfig | None = None,
-    known: Mapping[str, str] | None = None,
+    stamps: Mapping[str, str] = {},
     state: str | None = None,
-    fingerprints: Mapping[str, str] | None = None,
+    fingerprints: Mapping[str, str] = {},
 ) -> Snapshot:
     """Read a source: all of it, or only what changed if it can tell that from stamps.
 
     :param config: how to read it; without one, everything that isn't in the trash
-    :param known: stamps of the stored notes by key
+    :param stamps: of the stored notes by key
     :param state: the source's state, if the caller has just asked for it
     :param fingerprints: of the stored notes by key: equal ones aren't kept in memory
     :raises SourceError: if it can't be read, whatever the reason
@@ -70,11 +70,11 @@ def read(
     try:
         # Before the notes: a change in between then means one run more, never one too few.
         snapshot = Snapshot(config, source, source.state() if state is None else state)
-        if known and isinstance(source, Incremental):
-            items = source.read_changed(known, include_trashed=config.include_trashed)
+        if stamps and isinstance(source, Incremental):
+            items = source.read_changed(stamps, include_trashed=config.include_trashed)
         else:
             items = source.read(include_trashed=config.include_trashed)
-        _take_in(snapshot, items, known or {}, fingerprints or {})
+        _take_in(snapshot, items, stamps, fingerprints)
     except SourceError:
         raise
     except Exception as error:
@@ -129,11 +129,8 @@ def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
     stored = rows.stored_notes(connection, snapshot.config.name)
     for key in snapshot.unchanged:
         del stored[key]
-    restamped: list[tuple[int, str]] = []
-    for key, stamp in snapshot.restamped.items():
-        old = stored.pop(key, None)
-        if old and stamp is not None:
-            restamped.append((old.id, stamp))
+    known = [(stored.pop(key, None), stamp) for key, stamp in snapshot.restamped.items()]
+    restamped = [(old.id, stamp) for old, stamp in known if old and stamp is not None]
     if not stored:  # as in a first run: nothing to compare with
         return Diff(snapshot.notes, restamped=restamped)
     added: list[Note] = []
@@ -171,7 +168,7 @@ def reader_version() -> str | None:
 def _take_in(
     snapshot: Snapshot,
     items: Iterable[Note | Unchanged],
-    known: Mapping[str, str],
+    stamps: Mapping[str, str],
     fingerprints: Mapping[str, str],
 ) -> None:
     # With a slash at the end, a tag begins those nested below it, and no others.
@@ -180,9 +177,8 @@ def _take_in(
     for item in items:
         key = item.key
         if key in seen:
-            snapshot.skipped.append(
-                f"{key}: there is another note with this key; the first one counts"
-            )
+            twice = f"{key}: there is another note with this key; the first one counts"
+            snapshot.skipped.append(twice)
         elif isinstance(item, Note):
             if never and any(f"{fold_tag(tag.name)}/".startswith(never) for tag in item.tags):
                 continue
@@ -192,7 +188,7 @@ def _take_in(
                 snapshot.restamped[key] = note.stamp
             else:
                 snapshot.notes.append(note)
-        elif key in known:
+        elif key in stamps:
             seen.add(key)
             snapshot.unchanged.add(key)
         else:
@@ -201,10 +197,9 @@ def _take_in(
 
 def _storable(note: Note) -> Note:
     """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
-    clean = [
-        text.replace("\0", "").encode(errors="replace").decode()
-        for text in (note.title, note.body, note.attachments)
-    ]
-    if clean == [note.title, note.body, note.attachments]:
-        return note
-    return replace(note, title=clean[0], body=clean[1], attachments=clean[2])
+    texts = {"title": note.title, "body": note.body, "attachments": note.attachments}
+    clean = {
+        name: text.replace("\0", "").encode(errors="replace").decode()
+        for name, text in texts.items()
+    }
+    return note if clean == texts else replace(note, **clean)

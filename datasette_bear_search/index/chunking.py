@@ -61,17 +61,14 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
     """
     title = " ".join(title.split())
     found: list[Passage] = []
-    for section in _sections(title, body):
-        prefix, tokens = _prefix((title, *section.headings), int(max_tokens * PREFIX_SHARE))
+    for headings, start, blocks in _sections(title, body):
+        prefix, tokens = _prefix((title, *headings), int(max_tokens * PREFIX_SHARE))
         room = max_tokens - SPECIAL_TOKENS - tokens
-        pieces = chain.from_iterable(
-            _cut(block, room, _PLACES[block.kind]) for block in section.blocks
-        )
-        start = section.start
+        pieces = chain.from_iterable(_cut(block, room, _PLACES[block.kind]) for block in blocks)
         for group in _grouped(pieces, room):
-            start, end = _trimmed(body, start, group[-1].end)
+            first, end = _trimmed(body, start, group[-1].end)
             text = "\n".join(filter(None, [prefix, *[piece.text for piece in group]]))
-            found.append(Passage(len(found), section.headings, start, end, text))
+            found.append(Passage(len(found), headings, first, end, text))
             start = group[-1].end
     if not found and title:
         found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
@@ -128,53 +125,42 @@ class _Section(NamedTuple):
 
 
 def _sections(title: str, body: str) -> list[_Section]:
-    outline = _Outline(title)
-    for kind, start, end in _spans(body):
-        text = body[start:end]
-        if kind == "heading":
-            outline.add_heading(start, text)
-        elif text.strip():
-            blanked = markdown.blanked_fence(text) if kind == "code" else markdown.blanked(text)
-            outline.add(_Block(start, text, blanked, kind))
-    outline.close(level=1)
-    return outline.sections
+    """Return the body's sections. A heading with nothing below it is text of the one above."""
+    sections: list[_Section] = []
+    path: list[_Heading] = []
 
-
-class _Outline:
-    """Blocks → sections. A heading with nothing below it is text of the one above."""
-
-    def __init__(self, title: str) -> None:
-        self.sections: list[_Section] = []
-        self._title = title
-        self._path: list[_Heading] = []
-
-    def add_heading(self, start: int, line: str) -> None:
-        text = line.strip()
-        level = len(text) - len(text.lstrip("#"))
-        text = _heading_text(text[level:])
-        self.close(level)
-        if text == self._title and not self.sections and not self._path:
-            text = ""  # the title once more
-        self._path.append(_Heading(start, line, level, text))
-
-    def add(self, block: _Block) -> None:
-        if not block.blanked.strip(markdown.EMPTY):
+    def add(start: int, text: str, kind: _Kind) -> None:
+        blanked = markdown.blanked_fence(text) if kind == "code" else markdown.blanked(text)
+        if not blanked.strip(markdown.EMPTY):
             return
-        headings = tuple(heading.text for heading in self._path if heading.text)
-        new = [heading for heading in self._path if not heading.has_text]
-        if new or not self.sections or self.sections[-1].headings != headings:
-            self.sections.append(_Section(headings, new[0].start if new else block.start, []))
-        self.sections[-1].blocks.append(block)
+        headings = tuple(heading.text for heading in path if heading.text)
+        new = [heading for heading in path if not heading.has_text]
+        if new or not sections or sections[-1].headings != headings:
+            sections.append(_Section(headings, new[0].start if new else start, []))
+        sections[-1].blocks.append(_Block(start, text, blanked, kind))
         for heading in new:
             heading.has_text = True
 
-    def close(self, level: int) -> None:
-        """End the open headings of this level and below it."""
-        while self._path and self._path[-1].level >= level:
-            heading = self._path.pop()
+    def close(level: int) -> None:
+        while path and path[-1].level >= level:
+            heading = path.pop()
             if not heading.has_text:
-                line = heading.line
-                self.add(_Block(heading.start, line, markdown.blanked(line), "text"))
+                add(heading.start, heading.line, "text")
+
+    for kind, start, end in _spans(body):
+        text = body[start:end]
+        if kind == "heading":
+            marked = text.strip()
+            level = len(marked) - len(marked.lstrip("#"))
+            words = _heading_text(marked[level:])
+            close(level)
+            if words == title and not sections and not path:
+                words = ""  # the title once more
+            path.append(_Heading(start, text, level, words))
+        elif text.strip():
+            add(start, text, kind)
+    close(level=1)
+    return sections
 
 
 def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
@@ -222,11 +208,9 @@ def _prefix(titles: tuple[str, ...], max_tokens: int) -> tuple[str, int]:
     """Return the line above a passage's own words, and its tokens."""
     titles = tuple(filter(None, titles))
     prefix = " › ".join(titles)
-    tokens = estimated_tokens(prefix)
-    if tokens > max_tokens:
+    if estimated_tokens(prefix) > max_tokens:
         prefix = " › ".join(_truncated(text, max_tokens // len(titles)) for text in titles)
-        tokens = estimated_tokens(prefix)
-    return prefix, tokens
+    return prefix, estimated_tokens(prefix)
 
 
 def _truncated(text: str, max_tokens: int) -> str:
@@ -294,11 +278,9 @@ def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:
         groups[-1].append(piece)
         words += piece.words
         tokens += piece.tokens
-    if len(groups) > 1 and words < TAIL_WORDS:
-        before = sum(piece.tokens for piece in groups[-2])
-        if before + tokens <= room:
-            tail = groups.pop()
-            groups[-1] += tail
+    last_two = [piece for group in groups[-2:] for piece in group]
+    if words < TAIL_WORDS and sum(piece.tokens for piece in last_two) <= room:
+        groups[-2:] = [last_two]
     return groups
 
 

@@ -76,9 +76,8 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
     for number, entry in enumerate(entries, 1):
         place = f"{path}: source {number}"
         if not isinstance(entry, Mapping):
-            raise ConfigurationError(
-                f'{place}: it has to say where the notes are: "location: PATH".'
-            )
+            message = f'{place}: it has to say where the notes are: "location: PATH".'
+            raise ConfigurationError(message)
         if "name" in entry:
             place = f"{place} ({entry['name']})"
         taken = {source.name for source in sources}
@@ -110,9 +109,8 @@ def _settings(path: Path) -> Mapping[str, Any]:
             f"The configuration file {path} can't be read: {error.strerror}. Check its permissions."
         ) from None
     except UnicodeDecodeError:
-        raise ConfigurationError(
-            f"{path} isn't text in UTF-8. Save it so in your editor."
-        ) from None
+        message = f"{path} isn't text in UTF-8. Save it so in your editor."
+        raise ConfigurationError(message) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}" if mark else str(path)
@@ -204,22 +202,15 @@ def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
 def _options(kind: type) -> tuple[list[str] | None, list[str]]:
     """Return the options that a kind takes, None for any, and those that it requires."""
     options: dict[str, inspect.Parameter] = {}
-    for cls in kind.__mro__:
-        if cls is object or "__init__" not in vars(cls):
-            continue
+    for make in (vars(cls)["__init__"] for cls in kind.__mro__[:-1] if "__init__" in vars(cls)):
         # Without self and the location.
-        parameters = list(inspect.signature(vars(cls)["__init__"]).parameters.values())[2:]
-        options = {parameter.name: parameter for parameter in parameters} | options
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            break  # a class without **options hands none on to its base
-    else:
-        return None, []
-    named = {
-        name: parameter.default is parameter.empty
-        for name, parameter in options.items()
-        if parameter.kind is not parameter.VAR_KEYWORD and name != "name"
-    }
-    return list(named), [name for name, is_required in named.items() if is_required]
+        parameters = list(inspect.signature(make).parameters.values())[2:]
+        own = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+        options = {each.name: each for each in own if each.name != "name"} | options
+        if own == parameters:  # a class without **options hands none on to its base
+            required = [name for name, each in options.items() if each.default is each.empty]
+            return list(options), required
+    return None, []
 
 
 def _name(name: str, place: str, taken: set[str]) -> str:
@@ -289,34 +280,38 @@ def select(
     ]
     sources = [*configured, *others]
     if only:
-        return Selection(tuple(_named(name, sources) for name in dict.fromkeys(only)))
+        return Selection(tuple(named(name, sources) for name in dict.fromkeys(only)))
     never = configuration.never if configuration else ()
     given: list[SourceConfig] = []
-    for path in paths:
-        location = absolute(path)
+    for location in map(absolute, paths):
         at_path = [source for source in [*sources, *given] if source.location == location]
         if not at_path:
             kind = kind_of(location)
             name = new_name(kind, location, {source.name for source in [*sources, *given]})
             at_path = [SourceConfig(name, kind, location, never=never)]
         given.extend(at_path)
-    read = given if given and not everything else [*sources, *given]
-    read = list({source.name: source for source in read}.values())
     if given and not everything:
-        gone = ()
-    elif not read and not gone:
+        sources, gone = [], ()
+    read = {source.name: source for source in [*sources, *given]}
+    if not read and not gone:
         from ..sources.bear import default_location
 
-        read = [SourceConfig("bear", "bear", str(default_location()), never=never)]
-    return Selection(tuple(read), gone)
+        read["bear"] = SourceConfig("bear", "bear", str(default_location()), never=never)
+    return Selection(tuple(read.values()), gone)
 
 
-def find(names: Sequence[str], sources: Sequence[SourceConfig]) -> tuple[str, ...]:
-    """Return the names of sources as the index writes them.
+def named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
+    """Return the source of a name, in whatever case it is typed.
 
-    :raises ConfigurationError: if there is no source of a name
+    :raises ConfigurationError: if there is none
     """
-    return tuple(_named(name, sources).name for name in names)
+    for source in sources:
+        if source.name.lower() == name.lower():
+            return source
+    because = ", because there are none yet."
+    if sources:
+        because = f". {did_you_mean(name, [source.name for source in sources])}"
+    raise ConfigurationError(f"There is no source called {name!r}{because}")
 
 
 def _no_longer_configured(
@@ -328,14 +323,11 @@ def _no_longer_configured(
     file = str(configuration.path.resolve())
     names = {source.name for source in configuration.sources}
     locations = {source.location for source in configuration.sources}
-    return tuple(
-        source.name
-        for source in known
-        if source.name not in names
-        and (
-            source.config_file == file or (not source.config_file and source.location in locations)
-        )
-    )
+
+    def was_named(source: SourceConfig) -> bool:
+        return source.config_file == file if source.config_file else source.location in locations
+
+    return tuple(each.name for each in known if each.name not in names and was_named(each))
 
 
 def _not_configured(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
@@ -344,14 +336,3 @@ def _not_configured(source: SourceConfig, configuration: Configuration | None) -
     # An option of the command line holds for one run.
     source = replace(source, include_trashed=False)
     return replace(source, never=configuration.never) if configuration else source
-
-
-def _named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
-    for source in sources:
-        if source.name.lower() == name.lower():
-            return source
-    if not sources:
-        raise ConfigurationError(f"There is no source called {name!r}, because there are none yet.")
-    raise ConfigurationError(
-        f"There is no source called {name!r}. {did_you_mean(name, [s.name for s in sources])}"
-    )

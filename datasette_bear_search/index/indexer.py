@@ -172,7 +172,7 @@ def update(
         _write_text(connection, snapshots, list(remove), tidy, report)
         hooks.on_text(report)
         if embedder is not None:
-            _write_vectors(connection, embedder, report, hooks.on_embedded, verify_model)
+            _write_vectors(connection, embedder, report, hooks, verify_model)
         _finish(connection, path, report)
     return report
 
@@ -181,8 +181,7 @@ def index(
     path: Path,
     snapshots: Sequence[Snapshot],
     embedder: Embedder | None,
-    *,
-    on_embedded: Callable[[int, int], None] = SILENT.on_embedded,
+    hooks: Hooks = SILENT,
 ) -> Report:
     """Write whole snapshots into the index file at ``path``; else the same as :func:`update`."""
     report = Report(read_seconds=sum(snapshot.seconds for snapshot in snapshots))
@@ -191,7 +190,7 @@ def index(
             database.reset(connection)
         _write_text(connection, snapshots, [], True, report)
         if embedder is not None:
-            _write_vectors(connection, embedder, report, on_embedded)
+            _write_vectors(connection, embedder, report, hooks)
         _finish(connection, path, report)
     return report
 
@@ -320,13 +319,13 @@ def _withdraw(
             rows.remove(connection, change.removed)
             gone += len(change.removed)
         max_tokens = rows.max_tokens(connection)
-        has_encrypted = False
+        encrypted = 0
         for snapshot, change in diffs:
             for note_id, note in change.changed:
                 if note.encrypted:
                     new = rows.note_rows(snapshot.config.name, note, max_tokens)
                     rows.update(connection, note_id, new)
-                    has_encrypted = True
+                    encrypted += 1
             # Without its state: a run that dies before the notes are written reads it again.
             _write_source(connection, snapshot, state="")
         # Kept in the file, because the run after one that dies may find nothing else to do.
@@ -335,7 +334,7 @@ def _withdraw(
         if gone or remove or any(change.count for _, change in diffs):
             set_meta(connection, links_to_resolve="yes")
     report.removed += gone
-    return gone > 0 or has_encrypted
+    return gone + encrypted > 0
 
 
 def _write_source(connection: sqlite3.Connection, snapshot: Snapshot, *, state: str) -> None:
@@ -386,12 +385,12 @@ def _write_vectors(
     connection: sqlite3.Connection,
     embedder: Embedder,
     report: Report,
-    on_embedded: Callable[[int, int], None],
+    hooks: Hooks,
     verify_model: bool = False,
 ) -> None:
     started = time.perf_counter()
     try:
-        _embed_pending(connection, embedder, report, on_embedded, verify_model)
+        _embed_pending(connection, embedder, report, hooks, verify_model)
     except ModelUnavailable as error:
         state = database.read_state(connection)
         if not state.has_vectors:
@@ -406,16 +405,12 @@ def _write_vectors(
 
 
 def _embed_pending(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    report: Report,
-    on_embedded: Callable[[int, int], None],
-    verify_model: bool,
+    connection: sqlite3.Connection, embedder: Embedder, report: Report, hooks: Hooks, verify: bool
 ) -> None:
     """Make the vectors that are missing, or all if the stored ones are another model's."""
     has_extension = database.has_vector_extension(connection)
     state = database.read_state(connection)
-    if not state.pending and state.model == embedder.name and not verify_model:
+    if not state.pending and state.model == embedder.name and not verify:
         # Nothing to do, and no need to load a model to know it. But the vec0 table may be stale.
         if has_extension and state.has_vectors:
             with transaction(connection):
@@ -431,19 +426,15 @@ def _embed_pending(
     with transaction(connection):
         if state.fingerprint != embedder.fingerprint:
             vectors.drop(connection)
-            set_meta(
-                connection,
-                model=embedder.name,
-                dimension=embedder.dimension,
-                fingerprint=embedder.fingerprint,
-            )
+            set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
+            set_meta(connection, dimension=embedder.dimension)
         rows.update_passages(connection, embedder.max_tokens)
         # After it, when it is known how many passages there are.
         vectors.prepare(connection)
     total = database.read_state(connection).pending
     done = 0
     if total:
-        on_embedded(done, total)
+        hooks.on_embedded(done, total)
     embedder.prepare_for_batch(total)
     for batch in _pending_passages(connection, embedder):
         made = embedder.embed_documents([text for _, text in batch])
@@ -453,7 +444,7 @@ def _embed_pending(
         report.embedded += len(pairs)
         report.refused += len(batch) - len(pairs)
         done += len(batch)
-        on_embedded(done, total)
+        hooks.on_embedded(done, total)
     _recalibrate(connection, embedder, report.embedded)
     if report.refused:
         report.notices.append(
@@ -474,17 +465,13 @@ def _pending_passages(
     last = 0
     while window := connection.execute(sql, [last, PASSAGES_PER_WINDOW]).fetchall():
         last = window[-1][0]
-        wanted: dict[int, dict[int, int]] = {}
-        for passage_id, note_id, position in window:
-            wanted.setdefault(note_id, {})[position] = passage_id
+        wanted = {(note_id, position): passage_id for passage_id, note_id, position in window}
         texts = []
-        for note_id, positions in wanted.items():
-            title, body = connection.execute(
-                "select title, body from notes where id = ?", [note_id]
-            ).fetchone()
-            for passage in passages(title, body, max_tokens=max_tokens):
-                if passage.position in positions:
-                    texts.append((positions[passage.position], passage.text))
+        for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
+            [note] = connection.execute("select title, body from notes where id = ?", [note_id])
+            for passage in passages(*note, max_tokens=max_tokens):
+                if passage_id := wanted.get((note_id, passage.position)):
+                    texts.append((passage_id, passage.text))
         # In tokens: by letters, half as many tokens again would be padding.
         lengths = embedder.lengths([text for _, text in texts])
         texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
@@ -496,13 +483,11 @@ def _recalibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -
     """Measure the similarity threshold again if enough passages are new."""
     new += int(get_meta(connection, "uncalibrated") or 0)
     [count] = connection.execute("select count(*) from passages").fetchone()
-    threshold = get_meta(connection, "floor")
-    if new > RECALIBRATE_SHARE * count or threshold is None:
-        measured = similarity_threshold(connection, embedder)
-        threshold = None if measured is None else str(round(measured, 4))
+    if new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None:
+        threshold = similarity_threshold(connection, embedder)
+        set_meta(connection, floor=None if threshold is None else str(round(threshold, 4)))
         new = 0
-    with transaction(connection):
-        set_meta(connection, floor=threshold, uncalibrated=new)
+    set_meta(connection, uncalibrated=new)
 
 
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
@@ -513,10 +498,9 @@ def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> 
     :raises ModelUnavailable: if the model can't be loaded
     """
     stored = vectors.load(connection)
-    nearest = []
-    for query in filter(None, embedder.embed_queries(UNRELATED)):
-        for _, similarity in stored.nearest(connection, query, UNRELATED_CANDIDATES, None)[:1]:
-            nearest.append(similarity)
+    queries = filter(None, embedder.embed_queries(UNRELATED))
+    found = [stored.nearest(connection, query, UNRELATED_CANDIDATES, None) for query in queries]
+    nearest = [similarity for [(_, similarity), *_] in filter(None, found)]
     if len(nearest) < 2:
         return None
     return statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)

@@ -7,7 +7,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +26,9 @@ from .rows import StoredSource
 if TYPE_CHECKING:
     import watchfiles
 
-# Seconds between two counts of a source's changes: who writes while searching makes many.
+# Seconds between two counts of a source's changes: who writes while searching makes many. The
+# second is for a source of which only reading tells whether it changed.
 SECONDS_BETWEEN_COUNTS = 30.0
-
-# The same for a source of which only reading tells whether it changed.
 SECONDS_BETWEEN_BLIND_READS = 300.0
 
 # What a page waits for a count at most. Asking a database whether it changed takes .2 ms.
@@ -95,7 +94,8 @@ class _ChangeCounter:
 
     def total(self) -> int:
         with self._lock:
-            if self._thread is None and time.monotonic() >= self._next_check:
+            is_counting = self._thread is not None and self._thread.is_alive()
+            if not is_counting and time.monotonic() >= self._next_check:
                 # A daemon: a server that is stopped must not wait for a folder on a slow drive.
                 self._thread = threading.Thread(target=self._check, daemon=True)
                 self._thread.start()
@@ -107,21 +107,15 @@ class _ChangeCounter:
     def _check(self) -> None:
         started = time.monotonic()
         total = 0
-        try:
+        with suppress(SidecarError, sqlite3.Error):  # whoever searches in it finds out
             with closing(database.connect(self._path)) as connection:
                 sources = rows.read_sources(connection).values()
             for stored in sources:
                 with suppress(SourceError):  # searching must not depend on it
                     total += self._changes(stored)
             self._total = total
-        except (SidecarError, sqlite3.Error):
-            pass  # whoever searches in it finds out
-        finally:
-            took = time.monotonic() - started
-            with self._lock:
-                pause = min(took / SHARE_OF_TIME, SECONDS_BETWEEN_COUNTS)
-                self._next_check = time.monotonic() + pause
-                self._thread = None
+        now = time.monotonic()
+        self._next_check = now + min((now - started) / SHARE_OF_TIME, SECONDS_BETWEEN_COUNTS)
 
     def _changes(self, stored: StoredSource) -> int:
         source = open_source(stored.config)
@@ -158,12 +152,11 @@ class Place:
     def concerns(self, path: str) -> bool:
         """Return whether a change of the file at ``path`` may be one of the source's."""
         if self.file is not None:
-            return path in (self.file, *(self.file + suffix for suffix in _JOURNALS))
-        if path != self.folder and not path.startswith(self.folder + os.sep):
+            return path in [self.file + suffix for suffix in ("", *_JOURNALS)]
+        if not f"{path}{os.sep}".startswith(self.folder + os.sep):
             return False
         # Apps keep their state in hidden folders, and write it all the time.
-        inside = path[len(self.folder) :].split(os.sep)
-        return not any(part.startswith(".") for part in inside if part)
+        return f"{os.sep}." not in path[len(self.folder) :]
 
 
 def place(config: SourceConfig) -> Place | None:
@@ -242,23 +235,17 @@ class Watcher:
     def _wait(self) -> None:
         """Wait for a change, or until a source is due."""
         now = time.monotonic()
-        for name in self._configs:
-            self._plan(name, now + SECONDS_BETWEEN_CHECKS)
-        try:
+        self._plan(self._configs, now + SECONDS_BETWEEN_CHECKS)
+        with suppress(queue.Empty):
             name = self._changed.get(timeout=max(0.0, min(self._due.values()) - now))
-        except queue.Empty:
-            return
-        if name in self._configs:
-            self._plan(name, self._earliest(name))
+            if config := self._configs.get(name):
+                is_folder = os.path.isdir(config.location)
+                pause = SECONDS_BETWEEN_FOLDER_READS if is_folder else SECONDS_BETWEEN_READS
+                self._plan([name], self._last_read.get(name, -pause) + pause)
 
-    def _plan(self, name: str, when: float) -> None:
-        self._due[name] = min(when, self._due.get(name, when))
-
-    def _earliest(self, name: str) -> float:
-        where = place(self._configs[name])
-        is_file = where is not None and where.file is not None
-        pause = SECONDS_BETWEEN_READS if is_file else SECONDS_BETWEEN_FOLDER_READS
-        return max(time.monotonic(), self._last_read.get(name, -pause) + pause)
+    def _plan(self, names: Iterable[str], when: float) -> None:
+        for name in names:
+            self._due[name] = min(when, self._due.get(name, when))
 
     def _update_due(self) -> None:
         now = time.monotonic()
@@ -268,12 +255,14 @@ class Watcher:
         for name in due:
             del self._due[name]
         try:
-            self._update(due)
+            failed = self._update(due)
         except (indexer.IndexBusy, SidecarError, OSError, sqlite3.Error) as error:
             self._failed("", explained(error) if isinstance(error, sqlite3.Error) else str(error))
-            self._try_again(due)
+            failed = due
+        self._plan(failed, time.monotonic() + SECONDS_BETWEEN_TRIES)
 
-    def _update(self, names: Sequence[str]) -> None:
+    def _update(self, names: Sequence[str]) -> list[str]:
+        """Bring the index up to date with these sources; return those that couldn't be read."""
         started = time.perf_counter()
         changed: list[str] = []
 
@@ -300,12 +289,8 @@ class Watcher:
             )
         for failure in report.failures:
             self._failed(failure.source, failure.message)
-            self._try_again([failure.source])
         self._failed("", " ".join(report.notices))
-
-    def _try_again(self, names: Sequence[str]) -> None:
-        for name in names:
-            self._plan(name, time.monotonic() + SECONDS_BETWEEN_TRIES)
+        return [failure.source for failure in report.failures]
 
     def _failed(self, source: str, message: str) -> None:
         """Say what is wrong with a source, "" for the index, once and not at every try."""
@@ -321,14 +306,14 @@ class Watcher:
         subject = f"{where.source}, watching"
         while not self._stop.is_set():
             try:
-                folder = _identity(where.folder)
+                folder = os.stat(where.folder)
                 for number, changed in enumerate(self._file_changes(where)):
                     if number == 0:
                         self._trouble.pop(subject, None)
                     # What changed before the system was listening shows in a first check.
                     if changed or number == 0:
                         self._changed.put(where.source)
-                    if _identity(where.folder) != folder:
+                    if not os.path.samestat(folder, os.stat(where.folder)):
                         break  # another drive is mounted there, and the system hears the old one
             # A folder that vanished, or more files than the system watches.
             except Exception as error:
@@ -357,11 +342,6 @@ class Watcher:
             ignore_permission_denied=True,
             raise_interrupt=False,
         )
-
-
-def _identity(folder: str) -> tuple[int, int]:
-    status = os.stat(folder)
-    return status.st_dev, status.st_ino
 
 
 @contextmanager
