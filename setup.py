@@ -62,6 +62,7 @@ setup(
         "datasette_bear_search": [
             "templates/*.html",
             "static/*",
+            "demo/bear.sql",
             "demo/notes/*.md",
             "py.typed",
         ]
