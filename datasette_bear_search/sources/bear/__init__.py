@@ -13,15 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ...notes import Link, Note, Tag, short_title, without_title_line
+from ...sqlite import sqlite3
 from .. import SourceError, readonly
 from ..files import FileSource
-
-if TYPE_CHECKING:
-    import sqlite3
 
 DATABASE_NAME = "database.sqlite"
 
@@ -115,29 +113,10 @@ def first_line(text: str) -> str:
 # --- Bear's tables → rows, as they are
 
 
-class _NoteRow(NamedTuple):
-    # As Bear stores it: nothing is checked, anything can be null, and text is bytes.
-
-    pk: int
-    key: Any
-    title: Any
-    text: Any  # null for an encrypted note
-    created: Any  # seconds since 2001-01-01 UTC, as the next
-    modified: Any
-    pinned: Any
-    archived: Any
-    trashed: Any
-    encrypted: int
-    todos_open: Any
-    todos_done: Any
-    has_image: Any
-    has_file: Any
-    has_code: Any
-
-
 class _LibraryRows(NamedTuple):
-    # Notes and tags go by their Z_PK, which means nothing elsewhere.
-    notes: list[_NoteRow]
+    # Nothing is checked: anything can be null, and text is bytes. Notes and tags go by their Z_PK,
+    # which means nothing elsewhere.
+    notes: list[Any]
     tags: dict[int, Any]  # tag → title
     tagged: list[tuple[int, int]]  # note, tag
     pinned: list[tuple[int, int]]  # note, tag that it is pinned in
@@ -149,11 +128,13 @@ class _LibraryRows(NamedTuple):
 # what became of a note: dates of archiving and trashing outlive their undoing. A flag can be null.
 _NOTES = """
 select
-  Z_PK, ZUNIQUEIDENTIFIER, ZTITLE,
-  case when coalesce(ZENCRYPTED, 0) = 0 then ZTEXT end,
-  ZCREATIONDATE, ZMODIFICATIONDATE, ZPINNED, ZARCHIVED, ZTRASHED,
-  coalesce(ZENCRYPTED, 0) <> 0,
-  ZTODOINCOMPLETED, ZTODOCOMPLETED, ZHASIMAGES, ZHASFILES, ZHASSOURCECODE
+  Z_PK as pk, ZUNIQUEIDENTIFIER as key, ZTITLE as title,
+  case when coalesce(ZENCRYPTED, 0) = 0 then ZTEXT end as text,
+  ZCREATIONDATE as created, ZMODIFICATIONDATE as modified,
+  ZPINNED as pinned, ZARCHIVED as archived, ZTRASHED as trashed,
+  coalesce(ZENCRYPTED, 0) <> 0 as encrypted,
+  ZTODOINCOMPLETED as todos_open, ZTODOCOMPLETED as todos_done,
+  ZHASIMAGES as has_image, ZHASFILES as has_file, ZHASSOURCECODE as has_code
 from {ZSFNOTE}
 where coalesce(ZPERMANENTLYDELETED, 0) = 0
 and (? or coalesce(ZTRASHED, 0) = 0)
@@ -191,7 +172,7 @@ def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
     # Bear 1.7 to 1.9 had a mere join table for links, without titles.
     links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
     return _LibraryRows(
-        notes=[_NoteRow._make(row) for row in _rows(db, _NOTES, [include_trashed])],
+        notes=_rows(db, _NOTES, [include_trashed]),
         tags=dict(_rows(db, _TAGS)),
         tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
         pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
@@ -211,11 +192,12 @@ def _rows(db: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()) -
     wanted = dict.fromkeys(re.findall(r"\bZ\w+", sql.replace(f"{{{table}}}", "")))
     columns = ", ".join(name if name in present else f"null as {name}" for name in wanted)
     rows = f"(select {columns} from {table})" if present else f"(select {columns} where 0)"
-    usual, db.text_factory = db.text_factory, bytes
+    usual = db.text_factory
+    db.text_factory, db.row_factory = bytes, sqlite3.Row
     try:
         return db.execute(sql.replace(f"{{{table}}}", rows), parameters).fetchall()
     finally:
-        db.text_factory = usual
+        db.text_factory, db.row_factory = usual, None
 
 
 def _columns(db: sqlite3.Connection, table: str) -> set[str]:
@@ -264,50 +246,46 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
 
 # --- Rows → notes
 
+_FLAGS = ("pinned", "archived", "trashed", "encrypted")
+_FLAGS_OF_TEXT = ("has_image", "has_file", "has_code")
+_COUNTS_OF_TEXT = ("todos_open", "todos_done")
+
 
 def _notes(rows: _LibraryRows) -> Iterator[Note]:
     """Yield the notes. Their rows are let go: nobody needs both in memory."""
     keys: dict[int, str] = {}
-    newest: dict[str, _NoteRow] = {}
+    newest: dict[str, Any] = {}
     for row in rows.notes:
-        key = _text(row.key)
-        if not key:
-            continue
-        keys[row.pk] = key
-        rival = newest.get(key)
-        if rival is None or (_date(row.modified) or "") >= (_date(rival.modified) or ""):
-            newest[key] = row
+        if key := _text(row["key"]):
+            keys[row["pk"]] = key
+            rival = newest.get(key, row)
+            if (_date(row["modified"]) or "") >= (_date(rival["modified"]) or ""):
+                newest[key] = row
 
-    readable = {row.pk for row in newest.values() if not row.encrypted}
+    readable = {row["pk"] for row in newest.values() if not row["encrypted"]}
     tags = _tags_by_note(rows)
     links = _links_by_note(rows, keys, readable)
     attachments = _attachments_by_note(rows, readable)
     rows.notes.clear()
     for key in list(newest):
         row = newest.pop(key)
-        if row.encrypted:  # what its text is like is as secret as the text
-            row = row._replace(todos_open=0, todos_done=0, has_image=0, has_file=0, has_code=0)
-        text = _text(row.text)
-        title = _text(row.title).strip() or first_line(text)
+        pk, text = row["pk"], _text(row["text"])
+        title = _text(row["title"]).strip() or first_line(text)
+        facts = {name: bool(row[name]) for name in _FLAGS}
+        if not row["encrypted"]:  # else, what its text is like is as secret as the text
+            facts |= {name: bool(row[name]) for name in _FLAGS_OF_TEXT}
+            facts |= {name: _count(row[name]) for name in _COUNTS_OF_TEXT}
         yield Note(
             key=key,
             title=short_title(title),
             body=without_title_line(text, title),
-            tags=tags.get(row.pk, ()),
-            links=links.get(row.pk, ()),
-            attachments=attachments.get(row.pk, ""),
-            created=_date(row.created),
-            modified=_date(row.modified),
-            pinned=bool(row.pinned),
-            archived=bool(row.archived),
-            trashed=bool(row.trashed),
-            encrypted=bool(row.encrypted),
-            todos_open=_count(row.todos_open),
-            todos_done=_count(row.todos_done),
-            has_image=bool(row.has_image),
-            has_file=bool(row.has_file),
-            has_code=bool(row.has_code),
+            tags=tags.get(pk, ()),
+            links=links.get(pk, ()),
+            attachments=attachments.get(pk, ""),
+            created=_date(row["created"]),
+            modified=_date(row["modified"]),
             url=NOTE_URL + quote(key, safe=""),
+            **facts,
         )
 
 
@@ -329,7 +307,7 @@ def _links_by_note(
     rows: _LibraryRows, keys: dict[int, str], readable: set[int]
 ) -> dict[int, tuple[Link, ...]]:
     """Return one link for each other note that is linked to, in the order of the text."""
-    titles = {row.pk: row.title for row in rows.notes}
+    titles = {row["pk"]: row["title"] for row in rows.notes}
     links: defaultdict[int, dict[str, Link]] = defaultdict(dict)
     for note, target, title in rows.links:
         if note in readable and target in keys and keys[target] != keys[note]:
