@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from ..notes import Note
+
+T = TypeVar("T")
 
 
 class SourceError(Exception):
@@ -75,3 +77,21 @@ class Incremental(Protocol):
         :raises SourceError: if the source can't be read
         """
         ...
+
+
+def checked_option(option: str, value: T, is_valid: bool, wanted: str) -> T:
+    """Return the value of an option.
+
+    :param wanted: what it has to be, for people
+    :raises SourceError: if it isn't valid
+    """
+    if not is_valid:
+        raise SourceError(f"The option {option} is {wanted}, not {value!r}.")
+    return value
+
+
+def checked_texts(option: str, value: str | Sequence[str], wanted: str) -> Sequence[str]:
+    """Return the texts of an option that is a list of them, or a single one."""
+    texts = [value] if isinstance(value, str) else value
+    is_valid = isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts)
+    return checked_option(option, texts, is_valid, wanted)

@@ -16,12 +16,13 @@ import unicodedata
 import zipfile
 from abc import ABC, abstractmethod
 from calendar import timegm
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from . import SourceError, Unreadable
+from ..notes import Note
+from . import SourceError, Unchanged, Unreadable
 from .markdown_metadata import suffix
 from .text import parse_timestamp, storable
 
@@ -85,7 +86,7 @@ class FileSource:
     heading_link = ""
     default_name = ""
 
-    def __init__(self, location: str | os.PathLike[str], name: str = "") -> None:
+    def __init__(self, location: Path | str, name: str = "") -> None:
         self.path = Path(location).expanduser()
         self.name = name or self.default_name
         self.location = str(location)
@@ -93,6 +94,20 @@ class FileSource:
 
     def state(self) -> str:
         return state(self.path)
+
+
+class IncrementalSource(FileSource, ABC):
+    """The base of those that read only what has changed since the stamps that are known."""
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        for note in self.read_changed({}, include_trashed=include_trashed):
+            if isinstance(note, Note):
+                yield note
+
+    @abstractmethod
+    def read_changed(
+        self, known: Mapping[str, str], *, include_trashed: bool = False
+    ) -> Iterator[Note | Unchanged]: ...
 
 
 # --- Folders
@@ -396,7 +411,7 @@ def state(path: Path) -> str:
         known = sorted(file[:3] for file in Folder(path).files.values())
     except SourceError:
         return "none"
-    return hashlib.blake2b(repr(known).encode(errors="replace"), digest_size=16).hexdigest()
+    return digest(known)
 
 
 def file_state(path: str | os.PathLike[str]) -> str:
@@ -406,6 +421,11 @@ def file_state(path: str | os.PathLike[str]) -> str:
     except OSError:
         return "none"
     return f"{status.st_ino}/{status.st_mtime_ns}/{status.st_size}"
+
+
+def digest(value: object, size: int = 16) -> str:
+    """Return a token of twice ``size`` characters that changes when the value's repr does."""
+    return hashlib.blake2b(repr(value).encode(errors="replace"), digest_size=size).hexdigest()
 
 
 def composed(name: str) -> str:

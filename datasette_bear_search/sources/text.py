@@ -54,6 +54,15 @@ def decode(data: bytes, encoding: str = "") -> str:
     return text.replace("\0", "") if "\0" in text else text
 
 
+def is_encoding(name: Any) -> bool:
+    """Return whether Python knows a text encoding by this name, or it is ""."""
+    try:
+        "".encode(name or "utf-8")
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
 def _decoded(data: bytes, encoding: str) -> str:
     for unicode, marks in _BYTE_ORDER_MARKS.items():
         if data.startswith(marks):
@@ -94,13 +103,9 @@ def _control_share(data: bytes) -> float:
 
 def _declared(data: bytes) -> str:
     match = _DECLARED.search(data, 0, 2048)
-    try:
-        encoding = match[1].decode() if match else ""
-        "".encode(encoding)
-    except LookupError:
-        return ""
+    encoding = match[1].decode() if match else ""
     # What calls itself Unicode has just been found to be something else.
-    return "" if encoding.lower().startswith("utf") else encoding
+    return encoding if is_encoding(encoding) and encoding[:3].lower() != "utf" else ""
 
 
 def _guess(data: bytes) -> str:

@@ -416,8 +416,8 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
         ({"suffixes": []}, "suffixes is a list"),
         ({"suffixes": [""]}, "suffixes is a list"),
         ({"suffixes": 7}, "suffixes is a list"),
-        ({"url": "https://example.com/"}, "url has {path} or {absolute}"),
-        ({"url": 5}, "url has {path} or {absolute}"),
+        ({"url": "https://example.com/"}, "url is an address with {path} or"),
+        ({"url": 5}, "url is an address with {path} or"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_an_error_that_says_so(tmp_path, options, message) -> None:

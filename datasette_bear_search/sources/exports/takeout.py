@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...notes import Note, Tag
 from .. import SourceError, Unchanged, Unreadable
 from ..documents import html_to_markdown, word_to_markdown
-from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
+from ..files import LARGEST_NOTE, Archive, File, IncrementalSource, is_zip, open_archive
 from ..markdown_metadata import as_markdown, extract_metadata, title_of, without_title
 from ..text import (
     as_dict,
@@ -43,7 +43,7 @@ _DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
 _KEEP_FIELDS = ("textContent", "listContent", "title")
 
 
-class Takeout(FileSource):
+class Takeout(IncrementalSource):
     """An export of Google Takeout with Drive or Keep: a zip file, a folder of some, or unpacked."""
 
     default_name = "takeout"
@@ -64,11 +64,6 @@ class Takeout(FileSource):
                 key.startswith("Takeout/") and (_DRIVE.fullmatch(key) or _KEEP.fullmatch(key))
                 for key in archive.files
             )
-
-    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        for note in self.read_changed({}, include_trashed=include_trashed):
-            if isinstance(note, Note):
-                yield note
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False

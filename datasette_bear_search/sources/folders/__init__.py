@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
-from .. import SourceError, Unchanged, Unreadable
-from ..files import File, FileSource, Listing, composed, read_bytes
+from .. import SourceError, Unchanged, Unreadable, checked_option, checked_texts
+from ..files import File, IncrementalSource, Listing, composed, digest, read_bytes
 from ..markdown_metadata import Metadata, extract_metadata, suffix
-from ..text import decode, timestamp_from_seconds
+from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter
 
 # Goes up when files are read in another way, so that all are read again.
@@ -34,7 +34,7 @@ class ParsedFile:
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
 
 
-class NoteFolder(FileSource, ABC):
+class NoteFolder(IncrementalSource):
     """A folder of text files. A kind says which are notes, and how a file becomes one."""
 
     suffixes: Collection[str] = (".md",)
@@ -45,7 +45,7 @@ class NoteFolder(FileSource, ABC):
 
     def __init__(
         self,
-        location: str | os.PathLike[str],
+        location: Path | str,
         name: str,
         *,
         exclude: str | Sequence[str] = (),
@@ -62,29 +62,28 @@ class NoteFolder(FileSource, ABC):
         """
         super().__init__(location, name)
         self.root = os.path.realpath(self.path)
-        self.encoding = _checked_encoding(encoding)
-        self.inline_tags = _checked_flag("inline_tags", inline_tags)
-        self.folder_tags = _checked_flag("folder_tags", folder_tags)
-        self._is_in_exclude = _matcher(exclude)
+        self.encoding = checked_option(
+            "encoding", encoding, is_encoding(encoding), "the name of a text encoding, e.g. cp1250"
+        )
+        for option, flag in (("inline_tags", inline_tags), ("folder_tags", folder_tags)):
+            checked_option(option, flag, isinstance(flag, bool), "true or false")
+        self.inline_tags, self.folder_tags = inline_tags, folder_tags
+        wanted = "a list of names or patterns of files, such as [Templates, drafts/*.md]"
+        patterns = checked_texts("exclude", exclude, wanted)
+        self._excluded = None
+        if patterns:
+            # Takes 20 ms to import, and few folders need it.
+            from pathspec import GitIgnoreSpec
 
-    @classmethod
-    @abstractmethod
-    def reads(cls, location: str) -> bool: ...
+            self._excluded = GitIgnoreSpec.from_lines(pattern.lower() for pattern in patterns)
 
     def state(self) -> str:
         try:
             listing = self._list(include_trashed=True)
         except SourceError:
             return "none"
-        known = f"{self._settings()}\n" + "".join(
-            f"{file.key}\0{file.stamp}\n" for file in listing.files.values()
-        )
-        return hashlib.blake2b(known.encode(), digest_size=16).hexdigest()
-
-    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        for note in self.read_changed({}, include_trashed=include_trashed):
-            if isinstance(note, Note):
-                yield note
+        files = [(file.key, file.stamp) for file in listing.files.values()]
+        return digest((self._settings(), files))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
@@ -93,7 +92,7 @@ class NoteFolder(FileSource, ABC):
         self.skipped = listing.skipped
         names = {key: self._link_name(key) for key in listing.files}
         resolver = LinkResolver(names, whole=self.whole_names)
-        settings = hashlib.blake2b(repr(self._settings()).encode(), digest_size=6).hexdigest()
+        settings = digest(self._settings(), size=6)
         # Which names mean another note now, or none: the notes that use them are read again.
         changed = known.keys() ^ listing.files.keys() if known else ()
         moved = {_name_hash(self._link_name(key)) for key in changed}
@@ -125,7 +124,7 @@ class NoteFolder(FileSource, ABC):
 
     def _excludes(self, key: str, include_trashed: bool) -> bool:
         """Return whether a file, or a folder with "/" at its end, isn't one of the notes."""
-        return self._is_in_exclude is not None and self._is_in_exclude(key)
+        return self._excluded is not None and self._excluded.match_file(key.lower())
 
     def _is_trashed(self, key: str) -> bool:
         return False
@@ -263,20 +262,13 @@ class LinkResolver:
 
 def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:
     """Return whether a glance into a folder, at so many entries, finds a file of this kind."""
-    waiting = [os.path.expanduser(location)]
-    while waiting and most > 0:
-        try:
-            with os.scandir(waiting.pop(0)) as entries:
-                for entry in entries:
-                    most -= 1
-                    if entry.name[0] == ".":
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    elif os.path.splitext(entry.name)[1].lower() in suffixes:
-                        return True
-        except OSError:
-            continue
+    for _, folders, names in os.walk(os.path.expanduser(location)):
+        if any(name[0] != "." and suffix(name) in suffixes for name in names):
+            return True
+        most -= len(folders) + len(names)
+        if most <= 0:
+            break
+        folders[:] = sorted(name for name in folders if name[0] != ".")
     return False
 
 
@@ -296,39 +288,3 @@ def _created(file: File) -> str | None:
     if file.created is None:
         return None
     return timestamp_from_seconds(min(file.created, file.modified))
-
-
-def _matcher(patterns: str | Sequence[str]) -> Callable[[str], bool] | None:
-    if isinstance(patterns, str):
-        patterns = [patterns]
-    if not isinstance(patterns, (list, tuple)) or not all(
-        isinstance(pattern, str) for pattern in patterns
-    ):
-        raise SourceError(
-            "The option exclude is a list of names or patterns of files and folders, such as"
-            " [Templates, drafts/*.md]."
-        )
-    if not patterns:
-        return None
-    # Takes 20 ms to import, and few folders need it.
-    from pathspec import GitIgnoreSpec
-
-    spec = GitIgnoreSpec.from_lines(pattern.lower() for pattern in patterns)
-    return lambda key: spec.match_file(key.lower())
-
-
-def _checked_encoding(encoding: str) -> str:
-    try:
-        "".encode(encoding or "utf-8")
-    except (LookupError, TypeError):
-        raise SourceError(
-            "The option encoding is the name of a text encoding, such as cp1250;"
-            f" {encoding!r} is none."
-        ) from None
-    return encoding
-
-
-def _checked_flag(option: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise SourceError(f"The option {option} is true or false, not {value!r}.")
-    return value

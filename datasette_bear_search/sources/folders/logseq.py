@@ -62,16 +62,10 @@ class LogseqGraph(NoteFolder):
     whole_names = True
 
     def __init__(
-        self,
-        location: str | os.PathLike[str],
-        name: str = "logseq",
-        *,
-        graph: str = "",
-        **options: Any,
+        self, location: Path | str, name: str = "logseq", *, graph: str = "", **options: Any
     ) -> None:
         """
-        :param graph: what Logseq calls the graph, if this is a copy of it in a folder of another
-            name
+        :param graph: what Logseq calls the graph, if this is a copy in a folder of another name
         :param options: those of NoteFolder
         """
         super().__init__(location, name, **options)

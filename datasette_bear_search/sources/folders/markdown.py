@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from ...notes import without_title_line
-from .. import SourceError
+from .. import checked_option, checked_texts
 from ..documents import parse_html
 from ..files import File
 from ..markdown_metadata import first_heading, leading_heading
@@ -26,7 +27,7 @@ class MarkdownFolder(NoteFolder):
 
     def __init__(
         self,
-        location: str | os.PathLike[str],
+        location: Path | str,
         name: str = "markdown",
         *,
         suffixes: str | Sequence[str] = (*MARKDOWN, *HTML, *PLAIN_TEXT),
@@ -44,8 +45,18 @@ class MarkdownFolder(NoteFolder):
         :param options: those of NoteFolder
         """
         super().__init__(location, name, folder_tags=folder_tags, **options)
-        self.suffixes = _checked_suffixes(suffixes)
-        self.url = _checked_url(url)
+        wanted = "a list of ends of file names, such as [.md, .rst]"
+        ends = [end.strip(". ").lower() for end in checked_texts("suffixes", suffixes, wanted)]
+        checked_option("suffixes", suffixes, bool(ends) and all(ends), wanted)
+        self.suffixes = tuple(f".{end}" for end in ends)
+        is_template = isinstance(url, str) and ("{path}" in url or "{absolute}" in url or not url)
+        self.url = checked_option(
+            "url",
+            url,
+            is_template,
+            "an address with {path} or {absolute} where the path of a note's file belongs, such as"
+            " https://github.com/me/til/blob/main/{path}",
+        )
         self.app = str(app)
 
     @classmethod
@@ -80,26 +91,3 @@ def _title(properties: Mapping[str, Any], text: str, file_name: str) -> tuple[st
     if title:
         return title, below if heading.casefold() == title.casefold() else text
     return (heading, below) if heading else (first_heading(text) or file_name, text)
-
-
-def _checked_suffixes(suffixes: str | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(suffixes, str):
-        suffixes = [suffixes]
-    if (
-        not isinstance(suffixes, (list, tuple))
-        or not suffixes
-        or not all(isinstance(suffix, str) and suffix.strip(". ") for suffix in suffixes)
-    ):
-        raise SourceError(
-            "The option suffixes is a list of ends of file names, such as [.md, .rst]."
-        )
-    return tuple("." + suffix.strip(". ").lower() for suffix in suffixes)
-
-
-def _checked_url(url: str) -> str:
-    if url and (not isinstance(url, str) or not ("{path}" in url or "{absolute}" in url)):
-        raise SourceError(
-            "The option url has {path} or {absolute} where the path of a note's file belongs, such"
-            " as https://github.com/me/til/blob/main/{path}."
-        )
-    return url

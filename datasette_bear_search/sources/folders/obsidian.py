@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -33,16 +34,10 @@ class ObsidianVault(NoteFolder):
     hidden = (TRASH,)
 
     def __init__(
-        self,
-        location: str | os.PathLike[str],
-        name: str = "obsidian",
-        *,
-        vault: str = "",
-        **options: Any,
+        self, location: Path | str, name: str = "obsidian", *, vault: str = "", **options: Any
     ) -> None:
         """
-        :param vault: what Obsidian calls the vault, if this is a copy of it in a folder of another
-            name
+        :param vault: what Obsidian calls the vault, if this is a copy in a folder of another name
         :param options: those of NoteFolder
         """
         super().__init__(location, name, **options)
