@@ -16,7 +16,7 @@ import unicodedata
 import zipfile
 from abc import ABC, abstractmethod
 from calendar import timegm
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -110,15 +110,39 @@ class IncrementalSource(FileSource, ABC):
     ) -> Iterator[Note | Unchanged]: ...
 
 
-# --- Folders
+# --- Folders, and zip archives as if they were one
 
 
-class Listing:
-    """The files in a folder and below. None of them is opened."""
+class Archive(ABC):
+    """The files in a folder, or in a zip archive."""
+
+    files: dict[str, File]  # by key
+    skipped: list[str]  # what is there but not in ``files``, a line each, for people
+
+    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
+        """Return a file's content, if it is at most ``largest`` bytes.
+
+        :raises Unreadable: if this file can't be read
+        :raises SourceError: if there is no point in reading on
+        """
+        if self.files[key].size > largest:
+            raise _too_large(largest)
+        content = self.head(key, largest + 1)
+        if len(content) > largest:
+            raise _too_large(largest)
+        return content
+
+    @abstractmethod
+    def head(self, key: str, size: int) -> bytes:
+        """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
+
+
+class Folder(Archive):
+    """The files in a folder and below. Listing them opens none."""
 
     def __init__(
         self,
-        root: str,
+        root: Path | str,
         suffixes: Collection[str] | None = None,
         *,
         excludes: Callable[[str], bool] = lambda key: False,
@@ -130,35 +154,53 @@ class Listing:
         :param hidden: folders to look into although their names begin with a dot
         :raises SourceError: if the folder can't be listed
         """
-        self.files: dict[str, File] = {}  # by key, sorted folder by folder
+        self.files: dict[str, File] = {}  # sorted folder by folder
+        self.skipped: list[str] = []
         self.closed: list[str] = []  # folders that can't be listed: "work/"
-        self.skipped: list[str] = []  # what was left out, a line each
-        self._root = root
+        self._root = os.fspath(root)
         self._suffixes = suffixes
         self._excludes = excludes
         self._hidden = hidden
-        self._waiting: list[tuple[str, str]] = []  # folders: the prefix of their keys, their path
-        try:
-            entries = _entries(root)
-        except OSError as error:
-            raise explained(root, error) from error
-        if not entries:
-            raise SourceError(
-                f"{root} is empty. If it is on a drive or in a cloud that isn't connected, connect"
-                " that."
-            )
-        self._add_entries("", entries)
-        while self._waiting:
-            prefix, path = self._waiting.pop()
+        waiting = [("", self._root)]  # folders: the prefix of their keys, their path
+        while waiting:
+            prefix, path = waiting.pop()
             try:
-                self._add_entries(prefix, _entries(path))
-            except FileNotFoundError:
-                pass  # gone, with all that was in it
+                with os.scandir(path) as found:
+                    entries = sorted(found, key=lambda entry: entry.name)
             except OSError as error:
-                self.closed.append(prefix)
-                self.skipped.append(f"{prefix}: {_unreadable(error)}")
+                if not prefix:
+                    raise explained(root, error) from error
+                if not isinstance(error, FileNotFoundError):  # else it is gone with all in it
+                    self.closed.append(prefix)
+                    self.skipped.append(f"{prefix}: {_unreadable(error)}")
+                continue
+            if not prefix and not entries:
+                raise SourceError(
+                    f"{root} is empty. If it is on a drive or in a cloud that isn't connected,"
+                    " connect that."
+                )
+            waiting += reversed(self._add_entries(prefix, entries))
 
-    def _add_entries(self, prefix: str, entries: list[os.DirEntry[str]]) -> None:
+    def head(self, key: str, size: int) -> bytes:
+        file = self.files[key]
+        try:
+            # Not open(), which asks the system three more things about each file.
+            descriptor = os.open(file.path, _OPEN_FLAGS)
+            try:
+                data = more = os.read(descriptor, min(size, file.size + 1))
+                while len(data) not in (file.size, size) and more:  # it has changed
+                    more = os.read(descriptor, min(size - len(data), MEGABYTE))
+                    data += more
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise _unreadable(error) from None
+        return data
+
+    def _add_entries(
+        self, prefix: str, entries: Iterable[os.DirEntry[str]]
+    ) -> list[tuple[str, str]]:
+        """Add the files among the entries of a folder; return the folders among them."""
         folders = []
         for entry in entries:
             name = entry.name
@@ -172,7 +214,7 @@ class Listing:
                     folders.append((key + "/", entry.path))
             elif self._is_wanted(name) and not self._excludes(key):
                 self._add_file(key, entry)
-        self._waiting += reversed(folders)
+        return folders
 
     def _add_file(self, key: str, entry: os.DirEntry[str]) -> None:
         if not entry.is_file(follow_symlinks=False):
@@ -220,27 +262,6 @@ class Listing:
             )
 
 
-def read_bytes(file: File) -> bytes:
-    """Return a file's content. Raises Unreadable."""
-    if file.size > LARGEST_NOTE:
-        raise _too_large(LARGEST_NOTE)
-    try:
-        # Not open(), which asks the system three more things about each file.
-        descriptor = os.open(file.path, _OPEN_FLAGS)
-        try:
-            data = more = os.read(descriptor, file.size + 1)
-            while len(data) != file.size and more and len(data) <= LARGEST_NOTE:  # it has changed
-                more = os.read(descriptor, MEGABYTE)
-                data += more
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise _unreadable(error) from None
-    if len(data) > LARGEST_NOTE:
-        raise _too_large(LARGEST_NOTE)
-    return data
-
-
 # A file that has become a link or a pipe since it was listed is not followed or waited for.
 # Windows has neither flag.
 _OPEN_FLAGS = (
@@ -252,43 +273,17 @@ _OPEN_FLAGS = (
 )
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        return sorted(entries, key=lambda entry: entry.name)
-
-
-# --- Zip archives, and folders in place of one
-
-
-class Archive(ABC):
-    """A zip archive, or a folder in place of one."""
-
-    files: dict[str, File]  # by key
-    skipped: list[str]  # what is there but not in ``files``, a line each, for people
-
-    def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
-        """Return a file's content, if it is at most ``largest`` bytes.
-
-        :raises Unreadable: if this file can't be read
-        :raises SourceError: if there is no point in reading on
-        """
-        if self.files[key].size > largest:
-            raise _too_large(largest)
-        content = self.head(key, largest + 1)
-        if len(content) > largest:
-            raise _too_large(largest)
-        return content
-
-    @abstractmethod
-    def head(self, key: str, size: int) -> bytes:
-        """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
-
-
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
     """Open the archive or folder at ``path``. Raises SourceError."""
     if os.path.isdir(path):
-        yield Folder(path)
+        folder = Folder(path)
+        if folder.closed:  # what is in there would seem to be gone
+            raise SourceError(
+                f"You may not read {path}/{folder.closed[0]}. Change its permissions, or move it"
+                " out of there."
+            )
+        yield folder
         return
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -316,27 +311,6 @@ def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
 
 def is_zip(path: Path) -> bool:
     return os.path.isfile(path) and zipfile.is_zipfile(path)
-
-
-class Folder(Archive):
-    """The files in a folder and below."""
-
-    def __init__(self, root: Path) -> None:
-        listing = Listing(str(root))
-        if listing.closed:  # what is in there would seem to be gone
-            raise SourceError(
-                f"You may not read {root}/{listing.closed[0]}. Change its permissions, or move it"
-                " out of there."
-            )
-        self.files = listing.files
-        self.skipped = listing.skipped
-
-    def head(self, key: str, size: int) -> bytes:
-        try:
-            with open(self.files[key].path, "rb") as stream:
-                return stream.read(size)
-        except OSError as error:
-            raise _unreadable(error) from None
 
 
 # Flags of a file in a zip archive.
@@ -408,10 +382,10 @@ def state(path: Path) -> str:
     if not os.path.isdir(path):
         return file_state(path)
     try:
-        known = sorted(file[:3] for file in Folder(path).files.values())
+        folder = Folder(path)
     except SourceError:
         return "none"
-    return digest(known)
+    return digest((folder.closed, [file[:3] for file in folder.files.values()]))
 
 
 def file_state(path: str | os.PathLike[str]) -> str:

@@ -13,7 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import Incremental, SourceError, Unchanged, Unreadable, files
+from datasette_bear_search.sources import (
+    Incremental,
+    SourceError,
+    Unchanged,
+    Unreadable,
+    files,
+    folders,
+)
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from tests.support.note_folders import by_key, link_keys, read, set_modified, vault, write_files
@@ -125,21 +132,18 @@ def test_what_is_no_text_is_left_out_with_a_line(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_left_out_with_a_line(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(files, "LARGEST_NOTE", 2**20)
+    monkeypatch.setattr(folders, "LARGEST_NOTE", 2**20)
     write_files(tmp_path, {"huge.md": "x" * (2**20 + 1), "large.md": "x" * 2**20})
     assert left_out(MarkdownFolder(tmp_path, "notes")) == ["huge.md: larger than 1 MB"]
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(tmp_path: Path) -> None:
     write_files(tmp_path, {"log.md": "one\n"})
-    [listed] = files.Listing(str(tmp_path), [".md"]).files.values()
+    folder = files.Folder(tmp_path)
     write_files(tmp_path, {"log.md": "one\ntwo\nthree\n"})
-    assert files.read_bytes(listed) == b"one\ntwo\nthree\n"
-    monkeypatch.setattr(files, "LARGEST_NOTE", 10)
+    assert folder.read("log.md") == b"one\ntwo\nthree\n"
     with pytest.raises(Unreadable, match="larger than"):
-        files.read_bytes(listed)
+        folder.read("log.md", largest=10)
 
 
 def test_files_and_folders_that_vanish_while_the_folder_is_read_are_left_out(

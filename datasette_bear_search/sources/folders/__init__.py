@@ -13,7 +13,7 @@ from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
 from .. import SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files import File, IncrementalSource, Listing, composed, digest, read_bytes
+from ..files import LARGEST_NOTE, File, Folder, IncrementalSource, composed, digest
 from ..markdown_metadata import Metadata, extract_metadata, suffix
 from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter
@@ -79,39 +79,39 @@ class NoteFolder(IncrementalSource):
 
     def state(self) -> str:
         try:
-            listing = self._list(include_trashed=True)
+            folder = self._list(include_trashed=True)
         except SourceError:
             return "none"
-        files = [(file.key, file.stamp) for file in listing.files.values()]
+        files = [(file.key, file.stamp) for file in folder.files.values()]
         return digest((self._settings(), files))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
-        listing = self._list(include_trashed=include_trashed)
-        self.skipped = listing.skipped
-        names = {key: self._link_name(key) for key in listing.files}
+        folder = self._list(include_trashed=include_trashed)
+        self.skipped = folder.skipped
+        names = {key: self._link_name(key) for key in folder.files}
         resolver = LinkResolver(names, whole=self.whole_names)
         settings = digest(self._settings(), size=6)
         # Which names mean another note now, or none: the notes that use them are read again.
-        changed = known.keys() ^ listing.files.keys() if known else ()
+        changed = known.keys() ^ folder.files.keys() if known else ()
         moved = {_name_hash(self._link_name(key)) for key in changed}
-        for key, file in listing.files.items():
+        for key, file in folder.files.items():
             stamp = known.get(key, "")
             prefix = f"{settings} {file.stamp} "
             if stamp.startswith(prefix) and moved.isdisjoint(stamp[len(prefix) :].split(",")):
                 yield Unchanged(key)
                 continue
             try:
-                text = decode(read_bytes(file), self.encoding)
+                text = decode(folder.read(key, largest=LARGEST_NOTE), self.encoding)
             except Unreadable as error:
                 self.skipped.append(f"{key}: {error}")
                 if not error.is_gone and key in known:
                     yield Unchanged(key)
                 continue
             yield self._note(file, text, resolver, prefix)
-        for key in known.keys() - listing.files.keys():
-            if any(key.startswith(folder) for folder in listing.closed):
+        for key in known.keys() - folder.files.keys():
+            if key.startswith(tuple(folder.closed)):
                 yield Unchanged(key)
 
     # --- What a kind says
@@ -161,8 +161,8 @@ class NoteFolder(IncrementalSource):
             problem and f"{problem}; it is searched as text",
         )
 
-    def _list(self, *, include_trashed: bool) -> Listing:
-        return Listing(
+    def _list(self, *, include_trashed: bool) -> Folder:
+        return Folder(
             self.root,
             self.suffixes,
             excludes=lambda key: self._excludes(key, include_trashed),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ..files import File, Listing, composed
+from ..files import File, Folder, composed
 from ..markdown_metadata import LinkTarget, Metadata, without_code
 from ..text import parse_timestamp
 from . import NoteFolder, ParsedFile, front_matter
@@ -80,7 +80,7 @@ class LogseqGraph(NoteFolder):
             os.path.isdir(os.path.join(root, folder)) for folder in (PAGES, JOURNALS)
         )
 
-    def _list(self, *, include_trashed: bool) -> Listing:
+    def _list(self, *, include_trashed: bool) -> Folder:
         config = ""
         with suppress(OSError):
             config = Path(self.root, SETTINGS, CONFIG).read_text("utf-8", errors="replace")

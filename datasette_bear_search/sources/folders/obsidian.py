@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .. import Unreadable
-from ..files import File, Listing, composed
+from ..files import File, Folder, composed
 from ..markdown_metadata import leading_heading
 from ..text import as_dict, as_dicts, as_text, load_json
 from . import NoteFolder, ParsedFile, front_matter
@@ -48,12 +48,12 @@ class ObsidianVault(NoteFolder):
     def reads(cls, location: str) -> bool:
         return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS))
 
-    def _list(self, *, include_trashed: bool) -> Listing:
+    def _list(self, *, include_trashed: bool) -> Folder:
         self._ignored, problem = _ignore_filters(self.root)
-        listing = super()._list(include_trashed=include_trashed)
+        folder = super()._list(include_trashed=include_trashed)
         if problem:
-            listing.skipped.append(problem)
-        return listing
+            folder.skipped.append(problem)
+        return folder
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.vault)
