@@ -20,7 +20,6 @@ FENCE = re.compile(
 
 # [[Title]], [[Title/Heading|label]], and Obsidian's ![[picture.png]].
 WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+)(?:\|(?P<label>[^\[\]\n]*))?\]\]")
-
 # What a line can begin with. In this and the next expression a group holds what stays.
 _LINE_STARTS = re.compile(
     r"""(\n)[ \t]*(?:

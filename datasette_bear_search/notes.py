@@ -9,7 +9,6 @@ from datetime import datetime
 
 # Characters. A longer first line is no title but a paragraph.
 LONGEST_TITLE = 160
-
 # A Markdown heading, as far as a title needs one: "# Title", "## Title ##".
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 

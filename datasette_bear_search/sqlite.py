@@ -16,7 +16,6 @@ except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
 # A statement may take this many times its work by the clock: for a slow disk, and for fifty
 # searches at once, where an error instead of a late result would only make people try again.
 PATIENCE = 10
-
 # SQLite's steps between two looks at the clock, per millisecond allowed. Each look needs Python's
 # lock, for which other searches wait, too: at Datasette's own 1,000 steps, the looks take longer
 # than the steps once a few people search at once.

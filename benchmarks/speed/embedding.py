@@ -118,11 +118,11 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
         ),
     )
 
-    def indexing(embedder: SentenceTransformerEmbedder, many: bool) -> Encode:
+    def indexing(embedder: SentenceTransformerEmbedder, fast_model: Any = None) -> Encode:
         """As the index run does it: by length, a commit's worth at a time."""
 
         def encode(texts: list[str]) -> Any:
-            embedder._in_batch = many
+            embedder._fast_model = fast_model
             lengths = embedder.lengths(texts)
             order = sorted(range(len(texts)), key=lengths.__getitem__)
             rows: list[Any] = [None] * len(texts)
@@ -136,16 +136,16 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
 
         return encode
 
-    yield "by length, float32", indexing(embedder, False)
+    yield "by length, float32", indexing(embedder)
     embedder.prepare_for_batch(MIN_BATCH)
-    if embedder._fast_model is not bare:
-        yield "by length, bfloat16", indexing(embedder, True)
+    if embedder._fast_model is not None:
+        yield "by length, bfloat16", indexing(embedder, embedder._fast_model)
     if onnx.is_installed() and model_files.model_folder(embedder.name):
         embedder.export_onnx()
         exported = SentenceTransformerEmbedder(name)
         exported.load()
         if exported._onnx is not None:
-            yield "by length, onnxruntime", indexing(exported, False)
+            yield "by length, onnxruntime", indexing(exported)
 
 
 def _collection(folder: Path) -> Iterator[str]:

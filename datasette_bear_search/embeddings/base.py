@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 T = TypeVar("T")
-
 # Seconds until a model that failed to load is tried again: not every search must wait for it.
 RETRY_AFTER = 60.0
-
 # Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
 QUERY_CHARACTERS = 2000
-
 # Query vectors kept: typing, paging and going back ask for the same ones again and again.
 QUERY_CACHE = 1024
 
@@ -77,9 +74,8 @@ class Model(ABC):
             if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
                 return
             # A daemon: a server that is stopped must not wait for the model.
-            self._warm_up_thread = threading.Thread(
-                target=self._load_quietly, name=f"warm-up {self.name}", daemon=True
-            )
+            name = f"warm-up {self.name}"
+            self._warm_up_thread = threading.Thread(None, self._load_quietly, name, daemon=True)
             self._warm_up_thread.start()
 
     def wait_until_loaded(self, seconds: float | None) -> bool:
@@ -98,6 +94,19 @@ class Model(ABC):
     def _load_quietly(self) -> None:
         with suppress(ModelUnavailable):  # it is kept in ``failure``
             self.load()
+
+
+M = TypeVar("M", bound=Model)
+
+
+def broken_model(kind: type[M], name: str, error: Exception) -> M:
+    """Return what stands for a model that could not even be made: it fails when it is loaded."""
+
+    def fail(*arguments: Any, **options: Any) -> NoReturn:
+        raise error
+
+    methods = dict.fromkeys({"prepare", *kind.__abstractmethods__}, fail)
+    return cast(M, type(kind.__name__, (kind,), methods)(name))
 
 
 class ModelFacts(NamedTuple):
@@ -220,10 +229,7 @@ class Embedder(Model):
         return self._vectors(texts, is_query=True)
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
-        """Return the vectors of texts; None where the model returned zeros or no numbers.
-
-        A query has to wait until all of them are done.
-        """
+        """Return the vectors of texts; None where the model returned zeros or no numbers."""
         return self._vectors(texts, is_query=False) if texts else []
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
@@ -241,11 +247,10 @@ class Embedder(Model):
         """Return the cosine similarity of word pieces asked for with others: asked x pieces."""
         import numpy
 
-        rows = self._word_pieces.vectors(pieces)
+        rows, query = map(self._word_pieces.vectors, (pieces, asked))
         lengths = numpy.sqrt(numpy.einsum("pn,pn->p", rows, rows))
-        # Not by @, whose threads take longer to wake up than this takes.
-        query = self._word_pieces.vectors(asked)
         query /= numpy.maximum(numpy.linalg.norm(query, axis=1, keepdims=True), 1e-12)
+        # Not by @, whose threads take longer to wake up than this takes.
         return numpy.einsum("qn,pn->qp", query, rows) / numpy.maximum(lengths, 1e-12)
 
     @cached_property
@@ -300,23 +305,31 @@ def first_line(error: Exception) -> str:
 
 
 @contextmanager
+def errors_only(*loggers: str) -> Iterator[None]:
+    """Suppress developers' notes of these loggers."""
+    levels = {logger: logger.level for logger in map(logging.getLogger, loggers)}
+    for logger in levels:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
+
+
+@contextmanager
 def silent_libraries() -> Iterator[None]:
     """Suppress progress bars and developers' notes while a model is loaded from disk."""
     from transformers.utils import logging as transformers_logging
 
     library: Any = transformers_logging  # not all of it is typed
-    loggers = [logging.getLogger(name) for name in ("sentence_transformers", "transformers")]
-    levels = [logger.level for logger in loggers]
-    bars = library.is_progress_bar_enabled()
+    had_bars = library.is_progress_bar_enabled()
     library.disable_progress_bar()
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
     try:
-        yield
+        with errors_only("sentence_transformers", "transformers"):
+            yield
     finally:
-        for logger, level in zip(loggers, levels):
-            logger.setLevel(level)
-        if bars:
+        if had_bars:
             library.enable_progress_bar()
 
 

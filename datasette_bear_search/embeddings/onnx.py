@@ -18,26 +18,22 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .base import ModelFacts, WordPieces
+from .base import ModelFacts, WordPieces, errors_only
 
 # Grows when a version writes something else: exports are then made anew.
 FORMAT = 1
-
 # Tokens in a batch, padding included: more need more memory and are no faster.
 TOKENS_PER_BATCH = 4096
-
 # Least cosine similarity to the library's vectors: those of one can be searched with the other.
 MIN_COSINE = 0.9999
-
 # Bytes of weights up to which a model is exported: that takes about three times as much memory.
 MAX_WEIGHT_BYTES = 1_500_000_000
-
 # Texts whose vectors are compared: some are padded, and one is longer than any model reads.
 SAMPLES = (
     "warm up", "", "x", "  How do I keep MICE out of the cabin?\n", "[MASK] [SEP] ##ing",
@@ -82,7 +78,7 @@ def export_folder(name: str, folder: Path) -> Path:
     files = {
         path.relative_to(folder).as_posix(): (status.st_size, status.st_mtime_ns)
         for path in sorted(folder.rglob("*"))
-        if (status := path.stat()) and path.is_file()
+        if path.is_file() and (status := path.stat())
     }
     # Two environments with the same model each have an export, and don't delete the other's.
     return cache_folder() / f"{_digest([name, str(folder)])}-{_digest([FORMAT, files])}"
@@ -95,16 +91,14 @@ def needs_export(name: str, folder: Path) -> bool:
 
 def open_export(name: str, folder: Path) -> OnnxModel | None:
     """Return the export of these files; None if there is none or it can't be used."""
-    exported = None
+    exported = export_folder(name, folder)
     try:
-        exported = export_folder(name, folder)
         if not is_installed() or not (exported / ABOUT).exists() or _is_unsupported(exported):
             return None
         return OnnxModel(exported)
     except Exception as error:  # whatever it is, the model itself is there
         logger.warning("The ONNX export of %s can't be used: %s", name, error)
-        if exported:
-            shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes it anew
+        shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes it anew
         return None
 
 
@@ -139,17 +133,15 @@ class OnnxModel:
 
         prompt = self._prompts["query" if is_query else "document"]
         encodings = self._tokenize([prompt + text for text in texts])
-        rows: list[Any] = [None] * len(texts)
-        for numbers in batches_by_length([len(encoding.ids) for encoding in encodings]):
+
+        def pooled(numbers: Sequence[int]) -> Any:
             vectors, mask = self._token_vectors([encodings[number] for number in numbers])
             if self._pooling == "cls":
-                pooled = vectors[:, 0]
-            else:
-                counts = mask.sum(axis=1, keepdims=True)
-                pooled = (vectors * mask[:, :, None]).sum(axis=1) / numpy.maximum(counts, 1)
-            for number, row in zip(numbers, pooled):
-                rows[number] = row
-        return numpy.array(rows)
+                return vectors[:, 0]
+            counts = mask.sum(axis=1, keepdims=True)
+            return (vectors * mask[:, :, None]).sum(axis=1) / numpy.maximum(counts, 1)
+
+        return numpy.array(in_batches([len(encoding.ids) for encoding in encodings], pooled))
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens of each text the model reads."""
@@ -192,16 +184,20 @@ class OnnxModel:
 _INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
-def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the numbers of texts, shortest first, in batches of TOKENS_PER_BATCH at most."""
+def in_batches(lengths: Sequence[int], encode: Callable[[Sequence[int]], Any]) -> list[Any]:
+    """Return a row for each text, made in batches of like lengths, TOKENS_PER_BATCH at most.
+
+    :param encode: numbers of texts → their rows
+    """
+    rows: dict[int, Any] = {}
     batch: list[int] = []
     for number in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) + 1) * lengths[number] > TOKENS_PER_BATCH:
-            yield batch
+            rows.update(zip(batch, encode(batch)))
             batch = []
         batch.append(number)
-    if batch:
-        yield batch
+    rows.update(zip(batch, encode(batch)) if batch else ())
+    return [rows[number] for number in range(len(lengths))]
 
 
 def export(
@@ -365,24 +361,18 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
             return self.transformer(**dict(zip(names, values)), return_dict=True).last_hidden_state
 
     any_size = {0: "texts", 1: "tokens"}
-    quiet = logging.getLogger("torch.onnx")
-    level = quiet.level
-    quiet.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # for the model's makers
-            torch.onnx.export(
-                Tokens(),
-                tuple(tokens[name] for name in names),
-                str(folder / "whole.onnx"),
-                input_names=names,
-                output_names=["vectors"],
-                dynamic_axes=dict.fromkeys([*names, "vectors"], any_size),
-                opset_version=17,
-                dynamo=False,  # the other exporter needs one more package, onnxscript
-            )
-    finally:
-        quiet.setLevel(level)
+    with warnings.catch_warnings(), errors_only("torch.onnx"), torch.no_grad():
+        warnings.simplefilter("ignore")  # for the model's makers
+        torch.onnx.export(
+            Tokens(),
+            tuple(tokens[name] for name in names),
+            str(folder / "whole.onnx"),
+            input_names=names,
+            output_names=["vectors"],
+            dynamic_axes=dict.fromkeys([*names, "vectors"], any_size),
+            opset_version=17,
+            dynamo=False,  # the other exporter needs one more package, onnxscript
+        )
     # Weights in a file of their own are mapped into memory, not read: half the memory and start.
     onnx.save_model(
         onnx.load(str(folder / "whole.onnx")),

@@ -8,11 +8,10 @@ import re
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
 
 from ..hookspecs import hooks
 from . import files
-from .base import Embedder, ModelFacts
+from .base import Embedder, broken_model
 from .files import BUNDLED, BUNDLED_PACKAGE
 
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
@@ -32,9 +31,8 @@ def get_embedder(model: str) -> Embedder:
     """
     from .sentence_transformers import SentenceTransformerEmbedder
 
-    with _registry_lock:
-        if model in _embedders:
-            return _embedders[model]
+    if model in _embedders:
+        return _embedders[model]
     name, dimensions, factory = _resolve(model)
     with _registry_lock:
         key = name if dimensions is None else f"{name}@{dimensions}"
@@ -42,7 +40,7 @@ def get_embedder(model: str) -> Embedder:
             try:
                 embedder = factory() if factory else SentenceTransformerEmbedder(name)
             except Exception as error:  # a plugin's; it costs nobody the results
-                embedder = _BrokenEmbedder(name, error)
+                embedder = broken_model(Embedder, name, error)  # type: ignore[type-abstract]
             embedder.name = name  # by which the index finds it again
             if dimensions is not None:
                 embedder.truncate(dimensions)
@@ -96,17 +94,3 @@ def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
             if name in factories:
                 return name, dimensions, factories[name]
     return full_name, dimensions, None
-
-
-class _BrokenEmbedder(Embedder):
-    """Stands for one that could not even be made, and says so when it is loaded."""
-
-    def __init__(self, name: str, error: Exception) -> None:
-        super().__init__(name)
-        self._error = error
-
-    def open_model(self) -> ModelFacts:
-        raise self._error
-
-    def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        raise self._error

@@ -19,6 +19,7 @@ from .base import (
     Embedder,
     Model,
     ModelUnavailable,
+    broken_model,
     first_line,
     silent_libraries,
     without_surrogates,
@@ -129,7 +130,7 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
             try:
                 reranker = factory(embedder)
             except Exception as error:  # a plugin's; it costs nobody the results
-                reranker = _BrokenReranker(name, error)
+                reranker = broken_model(Reranker, name, error)  # type: ignore[type-abstract]
             _rerankers[name] = (embedder, reranker)
         return reranker
 
@@ -144,17 +145,3 @@ def _factories() -> dict[str, RerankerFactory]:
     for factories in reversed(hooks().register_rerankers()):
         found.update(factories)
     return found
-
-
-class _BrokenReranker(Reranker):
-    # Stands for one that could not even be made, and says so when it is loaded.
-
-    def __init__(self, name: str, error: Exception) -> None:
-        super().__init__(name)
-        self._error = error
-
-    def prepare(self) -> None:
-        raise self._error
-
-    def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        raise self._error

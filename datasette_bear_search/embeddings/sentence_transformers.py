@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Sequence
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import files, onnx
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 # Tokens that a model without a limit is said to read of a text.
 UNLIMITED = 8192
-
 # Documents from which on it pays to load torch, some seconds, beside an ONNX export.
 MIN_BATCH = 500
-
 # Least cosine similarity of vectors in bfloat16 to those in float32: searches find the same.
 BFLOAT16_MIN_COSINE = 0.999
 
@@ -39,7 +37,7 @@ class SentenceTransformerEmbedder(Embedder):
         self._source = self.name  # without the dimensions that may be added to the name
         self._model: Any = None  # the library's
         self._onnx: onnx.OnnxModel | None = None
-        self._in_batch = False
+        self._fast_model: Any = None  # for many documents
 
     def open_model(self) -> ModelFacts:
         folder = files.model_folder(self._source) if onnx.is_installed() else None
@@ -47,25 +45,22 @@ class SentenceTransformerEmbedder(Embedder):
         return self._onnx.facts if self._onnx else self._open_library()
 
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        in_batch = self._in_batch and not is_query
-        if self._onnx is not None and not in_batch:
+        model = None if is_query else self._fast_model
+        if self._onnx is not None and model is None:
             try:
                 return self._onnx.encode(texts, is_query=is_query)
             except Exception as error:
                 logger.warning("The ONNX export of %s failed: %s", self.name, error)
                 self._onnx = None
-        model = self._library_model()
-        if in_batch:
-            model = self._fast_model
+        model = model or self._library_model()
+
+        def encode(numbers: Sequence[int]) -> Any:
+            return _encode(model, [texts[number] for number in numbers], is_query=is_query)
+
         if is_query or len(texts) == 1:
-            return _encode(model, texts, is_query=is_query)
+            return encode(range(len(texts)))
         # The library sorts by letters, and so would pad by a half.
-        rows: list[Any] = [None] * len(texts)
-        for numbers in onnx.batches_by_length(self.measure(texts)):
-            vectors = _encode(model, [texts[number] for number in numbers], is_query=False)
-            for number, row in zip(numbers, vectors):
-                rows[number] = row
-        return rows
+        return onnx.in_batches(self.measure(texts), encode)
 
     def measure(self, texts: list[str]) -> list[int]:
         if self._onnx is not None:
@@ -73,22 +68,18 @@ class SentenceTransformerEmbedder(Embedder):
         tokenizer = getattr(self._model, "tokenizer", None)
         if tokenizer is None:
             return super().measure(texts)
-        if hasattr(tokenizer, "encode_batch"):  # of a static model
-            return [len(encoding.ids) for encoding in tokenizer.encode_batch(texts)]
-        tokens = tokenizer(texts, verbose=False)["input_ids"]
-        return [min(len(each), self._facts.max_tokens) for each in tokens]
+        return [min(len(ids), self._facts.max_tokens) for ids in _token_ids(tokenizer, texts)]
 
     def prepare_for_batch(self, documents: int) -> None:
         self.load()
         with self._encode_lock:
-            self._in_batch = False
+            self._fast_model = None
             is_static = self._onnx is not None and not self._onnx.has_graph
             if documents < MIN_BATCH or is_static:
                 return
             try:
-                model = self._library_model()
                 # In float32 the export is as fast, with less memory.
-                self._in_batch = self._onnx is None or self._fast_model is not model
+                self._fast_model = _in_bfloat16(self._library_model())
             except Exception as error:
                 logger.warning("%s makes many vectors as slowly as few: %s", self.name, error)
 
@@ -121,19 +112,13 @@ class SentenceTransformerEmbedder(Embedder):
         if self._onnx is not None:
             return self._onnx.word_pieces
         module, tokenizer = self._model[0], self._model.tokenizer
-        layer = getattr(module, "embedding", None)  # of a static model
+        layer: Any = getattr(module, "embedding", None)  # of a static model
         if hasattr(module, "auto_model"):
             layer = module.auto_model.get_input_embeddings()
-        if layer is None or not hasattr(layer, "weight"):
+        if not hasattr(layer, "weight"):
             return super().open_word_pieces()
-
-        def split(texts: Sequence[str]) -> list[list[int]]:
-            if hasattr(tokenizer, "encode_batch"):  # of a static model
-                encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
-                return [encoding.ids for encoding in encodings]
-            return list(tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"])
-
         table = layer.weight.detach().float().cpu().numpy()
+        split = partial(_token_ids, tokenizer, add_special_tokens=False)
         return WordPieces(split, table, table.mean(axis=0))
 
     def _open_library(self) -> ModelFacts:
@@ -184,20 +169,25 @@ class SentenceTransformerEmbedder(Embedder):
             )
         return self._model
 
-    @cached_property
-    def _fast_model(self) -> Any:
-        # In bfloat16 where that is faster and the vectors stay the same.
-        import torch
 
-        model = self._model
-        # On other processors bfloat16 is slower than float32.
-        is_faster = getattr(torch.cpu, "_is_avx512_bf16_supported", bool)()
-        if model.device.type != "cpu" or not hasattr(model[0], "auto_model") or not is_faster:
-            return model
-        # A copy: torch's autocast converts all weights with each call, and is slower than float32.
-        fast = copy.deepcopy(model).to(torch.bfloat16)
-        vectors = (_encode(each, list(onnx.SAMPLES), is_query=False) for each in (model, fast))
-        return fast if (onnx.cosines(*vectors) >= BFLOAT16_MIN_COSINE).all() else model
+def _in_bfloat16(model: Any) -> Any:
+    """Return the model in bfloat16 if that is faster here and its vectors stay the same."""
+    import torch
+
+    # On other processors bfloat16 is slower than float32.
+    is_faster = getattr(torch.cpu, "_is_avx512_bf16_supported", bool)()
+    if model.device.type != "cpu" or not hasattr(model[0], "auto_model") or not is_faster:
+        return None
+    # A copy: torch's autocast converts all weights with each call, and is slower than float32.
+    fast = copy.deepcopy(model).to(torch.bfloat16)
+    vectors = (_encode(each, list(onnx.SAMPLES), is_query=False) for each in (model, fast))
+    return fast if (onnx.cosines(*vectors) >= BFLOAT16_MIN_COSINE).all() else None
+
+
+def _token_ids(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[list[int]]:
+    if hasattr(tokenizer, "encode_batch"):  # of a static model
+        return [encoding.ids for encoding in tokenizer.encode_batch(texts, **options)]
+    return list(tokenizer(texts, verbose=False, **options)["input_ids"])
 
 
 def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:

@@ -29,7 +29,6 @@ RESULTS = 100
 
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
-
 # The results of the last mode, reranked, stand among the modes under this name.
 RERANK = "rerank"
 
@@ -37,7 +36,6 @@ SHAPES = ("title", "keywords", "question or sentence")
 MAX_KEYWORDS = 3
 # With fewer queries the mean of a shape says more about these queries than about the shape.
 MIN_QUERIES_OF_A_SHAPE = 20
-
 # Random exchanges for the significance test: p is exact to about 0.005.
 PERMUTATIONS = 9_999
 # Below it, such a p says no more than that it is small.
@@ -80,7 +78,6 @@ class Evaluation:
     notices: tuple[str, ...] = ()
 
     def mean(self, mode: str, value: str) -> float:
-        """Return the mean of a metric, or of MILLISECONDS, over all queries."""
         return fmean(outcome.modes[mode][value] for outcome in self.outcomes)
 
     @property
@@ -113,11 +110,11 @@ class Evaluation:
         return parts if len(parts) > 1 else {}
 
     def _compare(self, mode: str, baseline: str) -> Comparison:
-        one, other = (
-            [outcome.modes[each]["nDCG@10"] for outcome in self.outcomes]
-            for each in (mode, baseline)
-        )
-        return Comparison(mode, baseline, *_difference(one, other))
+        differences = [
+            outcome.modes[mode]["nDCG@10"] - outcome.modes[baseline]["nDCG@10"]
+            for outcome in self.outcomes
+        ]
+        return Comparison(mode, baseline, fmean(differences), _p_value(differences))
 
 
 def require_libraries() -> None:
@@ -179,10 +176,10 @@ def evaluate(
 
 def as_text(evaluations: Sequence[Evaluation]) -> str:
     """Return a table for each evaluation, and one of the means if there are several."""
-    parts = ["\n".join(_evaluation_lines(evaluation)) for evaluation in evaluations]
+    parts = [_evaluation_lines(evaluation) for evaluation in evaluations]
     if len(evaluations) > 1:
-        parts.append("\n".join(_mean_lines(evaluations)))
-    return "\n\n".join(parts)
+        parts.append(_mean_lines(evaluations))
+    return "\n\n".join(map("\n".join, parts))
 
 
 def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
@@ -293,8 +290,8 @@ def _folded(text: str) -> str:
 # --- all queries
 
 
-def _difference(values: list[float], others: list[float]) -> tuple[float, float]:
-    """Return the mean difference of paired values and its two-sided p, by Fisher's randomization.
+def _p_value(differences: list[float]) -> float:
+    """Return the two-sided p of differences between paired values, by Fisher's randomization.
 
     Smucker, Allan and Carterette, "A comparison of statistical significance tests for information
     retrieval evaluation", CIKM 2007.
@@ -302,9 +299,8 @@ def _difference(values: list[float], others: list[float]) -> tuple[float, float]
     import numpy
     from scipy.stats import permutation_test
 
-    differences = numpy.array(values) - numpy.array(others)
     if len(differences) < 2:
-        return float(differences.mean()), 1.0
+        return 1.0
     test = permutation_test(
         (differences, numpy.zeros_like(differences)),
         lambda one, other, axis: (one - other).mean(axis=axis),
@@ -314,7 +310,7 @@ def _difference(values: list[float], others: list[float]) -> tuple[float, float]
         batch=1_000,  # bounds the memory
         random_state=0,  # the same p every time
     )
-    return float(differences.mean()), float(test.pvalue)
+    return float(test.pvalue)
 
 
 def _means(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
@@ -332,13 +328,8 @@ def _summary(evaluation: Evaluation) -> dict[str, Any]:
         "queries": len(evaluation.outcomes),
         "modes": _means([evaluation]),
         "against_better_leg": [
-            {
-                "mode": comparison.mode,
-                "leg": comparison.baseline,
-                "difference": comparison.difference,
-                "p": comparison.p,
-            }
-            for comparison in evaluation.comparisons
+            {"mode": each.mode, "leg": each.baseline, "difference": each.difference, "p": each.p}
+            for each in evaluation.comparisons
         ],
     }
 
@@ -348,7 +339,7 @@ def _summary(evaluation: Evaluation) -> dict[str, Any]:
 
 def _evaluation_lines(evaluation: Evaluation) -> list[str]:
     count = len(evaluation.outcomes)
-    head = f"{evaluation.name}: " + ("1 query" if count == 1 else f"{count:,} queries")
+    head = f"{evaluation.name}: {count:,} {'query' if count == 1 else 'queries'}"
     if evaluation.left_out:
         head += f" ({evaluation.left_out:,} more without a known answer)"
     head += f", {counted(evaluation.notes, 'note')}"
@@ -371,34 +362,31 @@ def _evaluation_lines(evaluation: Evaluation) -> list[str]:
 def _mean_lines(evaluations: Sequence[Evaluation]) -> list[str]:
     lines = [f"Mean of {len(evaluations)} collections", "", *_metrics_table(evaluations)]
     for number, comparison in enumerate(evaluations[0].comparisons):
-        differences = {
-            evaluation.name: evaluation.comparisons[number].difference for evaluation in evaluations
-        }
-        worst = min(differences, key=differences.__getitem__)
+        differences = [(each.comparisons[number].difference, each.name) for each in evaluations]
+        worst, name = min(differences)
         lines.append(
             f"{comparison.mode} against the better retriever of each: "
-            f"{fmean(differences.values()):+.3f}, "
-            f"at worst {differences[worst]:+.3f} ({worst})"
+            f"{fmean(difference for difference, _ in differences):+.3f}, "
+            f"at worst {worst:+.3f} ({name})"
         )
     return lines
 
 
 def _metrics_table(evaluations: Sequence[Evaluation]) -> list[str]:
-    rows = [
-        [mode, *(f"{means[metric]:.3f}" for metric in METRICS), f"{means[MILLISECONDS]:.1f}"]
-        for mode, means in _means(evaluations).items()
-    ]
-    return _table([["", *METRICS, MILLISECONDS], *rows])
+    rows = [["", *METRICS, MILLISECONDS]]
+    for mode, means in _means(evaluations).items():
+        metrics = (f"{means[metric]:.3f}" for metric in METRICS)
+        rows.append([mode, *metrics, f"{means[MILLISECONDS]:.1f}"])
+    return _table(rows)
 
 
 def _shape_table(evaluation: Evaluation, shapes: dict[str, Evaluation]) -> list[str]:
     against = [f"{comparison.mode} - better retriever" for comparison in evaluation.comparisons]
     rows = [["nDCG@10", "queries", *evaluation.modes, *against]]
     for shape, part in shapes.items():
-        row = [shape, f"{len(part.outcomes):,}"]
-        row += [f"{part.mean(mode, 'nDCG@10'):.3f}" for mode in part.modes]
-        row += [f"{comparison} ({comparison.baseline})" for comparison in part.comparisons]
-        rows.append(row)
+        means = [f"{part.mean(mode, 'nDCG@10'):.3f}" for mode in part.modes]
+        differences = [f"{each} ({each.baseline})" for each in part.comparisons]
+        rows.append([shape, f"{len(part.outcomes):,}", *means, *differences])
     return _table(rows)
 
 

@@ -17,7 +17,6 @@ from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet, answered
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
-
 # Characters of the first line, which is the title of documents without one.
 TITLE_CHARACTERS = 120
 
@@ -47,14 +46,10 @@ class Collection:
                 f"doesn't have, such as {missing[0]!r}. The notes' keys have to be the ids of the "
                 "collection's documents."
             )
-        queries = [
-            JudgedQuery(
-                query_id,
-                text,
-                {ids[key]: grade for key, grade in self.qrels.get(query_id, {}).items()},
-            )
-            for query_id, text in self.queries.items()
-        ]
+        queries = []
+        for query_id, text in self.queries.items():
+            grades = {ids[key]: grade for key, grade in self.qrels.get(query_id, {}).items()}
+            queries.append(JudgedQuery(query_id, text, grades))
         nothing = f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
         return answered(self.name, queries, nothing)
 
@@ -80,13 +75,11 @@ class Corpus:
         return f"{status.st_mtime_ns}/{status.st_size}"
 
     def read(self, *, include_trashed: bool = False) -> list[Note]:
-        notes: dict[str, Note] = {}
-        for place, record in _records(self.path):
-            key = str(record["_id"])
-            if key in notes:
-                raise SourceError(f"{place}: there is another document {key!r} above.")
-            notes[key] = _note(key, str(record.get("title") or ""), str(record["text"]))
-        return list(notes.values())
+        records = _records(self.path, "document").items()
+        return [
+            _note(key, str(record.get("title") or ""), str(record["text"]))
+            for key, record in records
+        ]
 
 
 def read_collection(folder: Path) -> Collection:
@@ -95,12 +88,8 @@ def read_collection(folder: Path) -> Collection:
     :raises SourceError: if a file is missing, or isn't in the format
     """
     _existing(folder / CORPUS)
-    queries: dict[str, str] = {}
-    for place, record in _records(folder / QUERIES):
-        query_id = str(record["_id"])
-        if query_id in queries:
-            raise SourceError(f"{place}: there is another query {query_id!r} above.")
-        queries[query_id] = str(record["text"])
+    records = _records(folder / QUERIES, "query").items()
+    queries = {query_id: str(record["text"]) for query_id, record in records}
     return Collection(folder, queries, _read_qrels(folder / QRELS))
 
 
@@ -127,10 +116,9 @@ def index_collection(
     """
     embedder = registry.get_embedder(model)
     # Each model has its own, so that comparing two doesn't embed everything again and again.
-    digest = hashlib.blake2b(
-        f"{collection.folder.resolve()}\n{embedder.name}".encode(), digest_size=4
-    )
-    path = cache / f"{collection.name}-{digest.hexdigest()}.db"
+    names = f"{collection.folder.resolve()}\n{embedder.name}"
+    digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()
+    path = cache / f"{collection.name}-{digest}.db"
     snapshot = indexer.read(Corpus(collection.folder))
     report = indexer.index(path, [snapshot], embedder if semantic else None, hooks)
     if semantic and report.pending > report.refused:
@@ -147,39 +135,46 @@ def _note(key: str, title: str, text: str) -> Note:
     return Note(key, title, without_title_line(text, title))
 
 
-def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with open(_existing(path), encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            place = f"{path}, line {number}"
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise SourceError(f"{place}: this is not JSON ({error}).") from None
-            if not isinstance(record, dict) or not {"_id", "text"} <= set(record):
-                raise SourceError(f'{place}: this is not an object with "_id" and "text".')
-            yield place, record
+def _records(path: Path, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the objects in a file by their ids."""
+    records: dict[str, dict[str, Any]] = {}
+    for place, line in _lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise SourceError(f"{place}: this is not JSON ({error}).") from None
+        if not isinstance(record, dict) or not {"_id", "text"} <= set(record):
+            raise SourceError(f'{place}: this is not an object with "_id" and "text".')
+        key = str(record["_id"])
+        if key in records:
+            raise SourceError(f"{place}: there is another {kind} {key!r} above.")
+        records[key] = record
+    return records
 
 
 def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
+    for place, line in _lines(path):
+        fields = line.rstrip("\r\n").split("\t")
+        if not qrels and fields[-1] == "score":  # the header
+            continue
+        try:
+            query, document, grade = fields
+            qrels.setdefault(query, {})[document] = int(grade)
+        except ValueError:
+            raise SourceError(
+                f"{place}: this is not a query's id, a document's id and a whole number, with "
+                "tabs between them."
+            ) from None
+    return qrels
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a file that aren't blank, each after its place, for people."""
     with open(_existing(path), encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
-            fields = line.rstrip("\r\n").split("\t")
-            if number == 1 and fields[-1] == "score":  # the header
-                continue
-            if not line.strip():
-                continue
-            try:
-                query, document, grade = fields
-                qrels.setdefault(query, {})[document] = int(grade)
-            except ValueError:
-                raise SourceError(
-                    f"{path}, line {number}: this is not a query's id, a document's id and a whole "
-                    "number, with tabs between them."
-                ) from None
-    return qrels
+            if line.strip():
+                yield f"{path}, line {number}", line
 
 
 def _existing(path: Path) -> Path:

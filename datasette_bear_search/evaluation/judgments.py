@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from ..sqlite import sqlite3
 
-# The grades that a person gives.
-THIS_WAS_IT = 1
-NOT_IT = 0
-
+THIS_WAS_IT, NOT_IT = 1, 0  # the grades that a person gives
 # Characters of a query that are kept: no more than the search reads of it.
 QUERY_CHARACTERS = 1000
 
@@ -68,17 +65,14 @@ def store(connection: sqlite3.Connection, query: str, source: str, key: str, gra
 
 def forget(connection: sqlite3.Connection, query: str, source: str, key: str) -> None:
     """Take a judgment back."""
-    connection.execute(
-        "delete from judgments where query = ? and source = ? and key = ?",
-        [normalized(query), source, key],
-    )
+    sql = "delete from judgments where query = ? and source = ? and key = ?"
+    connection.execute(sql, [normalized(query), source, key])
 
 
 def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], int]:
     """Return the judgments of a query: (source, key) → grade."""
-    rows = connection.execute(
-        "select source, key, grade from judgments where query = ?", [normalized(query)]
-    )
+    sql = "select source, key, grade from judgments where query = ?"
+    rows = connection.execute(sql, [normalized(query)])
     return {(source, key): grade for source, key, grade in rows}
 
 

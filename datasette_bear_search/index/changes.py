@@ -197,9 +197,8 @@ def _take_in(
 
 def _storable(note: Note) -> Note:
     """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
-    texts = {"title": note.title, "body": note.body, "attachments": note.attachments}
-    clean = {
-        name: text.replace("\0", "").encode(errors="replace").decode()
-        for name, text in texts.items()
-    }
-    return note if clean == texts else replace(note, **clean)
+    texts = [note.title, note.body, note.attachments]
+    clean = [text.replace("\0", "").encode(errors="replace").decode() for text in texts]
+    if clean == texts:
+        return note
+    return replace(note, title=clean[0], body=clean[1], attachments=clean[2])

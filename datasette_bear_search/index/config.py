@@ -24,7 +24,6 @@ FILE_NAME = "bear-search.yaml"
 
 SETTINGS = ("sources", "never_index_tags")
 _SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed")
-
 # What can be typed after ``source:`` without quotation marks.
 _NAME = re.compile(r"\w[\w.-]*")
 

@@ -20,13 +20,10 @@ from . import schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
-
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
 BUSY_SECONDS = 30.0
-
 # KiB. Four indexes have keys in no order: what is used of them again and again must stay in memory.
 WRITER_CACHE = 65536
-
 # Key in meta: the vec0 table lacks something, and can't be searched until it is made anew.
 STALE = "passage_index_stale"
 

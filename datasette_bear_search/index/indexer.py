@@ -34,13 +34,10 @@ __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 # and memory suffices, enough that commits cost little.
 NOTES_PER_COMMIT = 1000
 CHARACTERS_PER_COMMIT = 4_000_000
-
 # Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
 PASSAGES_PER_COMMIT = 128
-
 # Passages sorted by length before they are cut into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
-
 # Queries about nothing, so that no library is about them: what is nearest to them is so by chance.
 UNRELATED = (
     "purple anvil homework", "tax giraffe clarinet", "velvet tractor vowel",
@@ -56,10 +53,8 @@ UNRELATED = (
 # collections; 95 of 100 of their own queries are closer than .43 (single words than .27), of
 # nonsense at most one in ten is closer than the threshold.
 DEVIATIONS = 1.5
-
 # In a large library, the candidates among which the passage nearest to such a query is found.
 UNRELATED_CANDIDATES = 50
-
 # The share of new passages at which the threshold is measured again: two dozen searches long.
 RECALIBRATE_SHARE = 0.05
 

@@ -19,7 +19,6 @@ from .database import get_meta, set_meta
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
 PASSAGE_VERSION = 1
-
 # Values in one statement: no SQLite since 3.32 takes fewer.
 _MAX_VALUES = 32_000
 
@@ -49,21 +48,11 @@ def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     order by rowid
     """
     sources = {}
-    for (
-        *place,
-        options,
-        never,
-        trashed,
-        file,
-        state,
-        read,
-        notes,
-        version,
-        skipped,
-    ) in connection.execute(sql):
-        never, skipped = tuple(json.loads(never)), tuple(json.loads(skipped))
-        config = SourceConfig(*place, json.loads(options), never, bool(trashed), file)
-        sources[config.name] = StoredSource(config, state, read, notes, version, skipped)
+    for row in connection.execute(sql):
+        name, kind, location, options, never, trashed, file, *facts, skipped = row
+        never, options = tuple(json.loads(never)), json.loads(options)
+        config = SourceConfig(name, kind, location, options, never, bool(trashed), file)
+        sources[name] = StoredSource(config, *facts, skipped=tuple(json.loads(skipped)))
     return sources
 
 
@@ -253,7 +242,6 @@ def _insert_rows(
 
 # Keys of other forms, such as a file's path, name different notes in different sources.
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
-
 # Notes that share an id or a text with a note of another source, best first: one that can be
 # opened, the one changed last, and of the same age the one whose source was there first.
 _SHARED = f"""

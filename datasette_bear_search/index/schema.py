@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
 # Kept in the file's user_version.
 VERSION = 1
-
 # Kept in the file's header: this is how the plugin knows an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
-
 # Porter stemming measures better on nine of ten test collections; café is found by cafe.
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-
 # Machinery: hidden in Datasette, which from 1.0 on hides names that begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
@@ -32,7 +29,6 @@ STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
 _MACHINERY = (VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY)
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
-
 # What can't be made anew from the sources.
 SOURCES = "sources"
 JUDGMENTS = "judgments"

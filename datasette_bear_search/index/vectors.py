@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MAX_FLOAT_PASSAGES = 20_000
 # It goes back to float32 at this share of that: at the limit it would be made again and again.
 SHRUNK_SHARE = 0.8
-
 # Passages that are searched exactly: 60 MB in memory, and as fast as by binary quantization.
 MAX_EXACT_PASSAGES = 40_000
 # Candidates by their bits for each passage that is wanted. Of the 50 nearest by float32 vectors,
@@ -42,15 +41,12 @@ OVERSAMPLING = 2
 # Passages that pass the Hamming distance, cheap but coarse: so many, or this share if that is more.
 HAMMING_CANDIDATES = 4000
 HAMMING_SHARE = 0.01
-
 # Searches of the whole library whose results are kept: a page shows results, then their facets.
 CACHED_SEARCHES = 8
-
 # Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
 MAX_NOTE_ID = 50_000_000
 # Characters of ids up to which Python parses them itself, which needs no numpy.
 SHORT_LIST = 20_000
-
 # Keys in meta: whether the vec0 table holds bits, and a token that each change of vectors renews.
 BINARY = "passage_index_signs"
 CHANGED = "passage_index_changed"

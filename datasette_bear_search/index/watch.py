@@ -30,31 +30,23 @@ if TYPE_CHECKING:
 # second is for a source of which only reading tells whether it changed.
 SECONDS_BETWEEN_COUNTS = 30.0
 SECONDS_BETWEEN_BLIND_READS = 300.0
-
 # What a page waits for a count at most. Asking a database whether it changed takes .2 ms.
 SECONDS_TO_WAIT = 0.2
-
 # The share of a processor's time that counting may take: walking 40,000 files takes half a second.
 SHARE_OF_TIME = 0.05
-
 # Milliseconds within which changes of files are taken for one: saving is often several steps.
 DEBOUNCE = 400
-
 # Seconds between two reads of a watched file, such as Bear's, so as not to get in the way of a
 # person who is writing, and of a watched folder.
 SECONDS_BETWEEN_READS = 10.0
 SECONDS_BETWEEN_FOLDER_READS = 2.0
-
 # Seconds after which every watched source is asked for its state, in case the system missed a
 # change, and old words are removed from the word index, which takes longest.
 SECONDS_BETWEEN_CHECKS = 300.0
-
 # Seconds after which what couldn't be watched or read is tried again.
 SECONDS_BETWEEN_TRIES = 30.0
-
 # Milliseconds between two looks at the files where the system can't tell of changes.
 POLL_DELAY = 2000
-
 # A database's journals stand beside it, and what is in them is in the database.
 _JOURNALS = ("-wal", "-journal", "-shm")
 
