@@ -88,10 +88,9 @@ def read_number(name: str, text: str | None, default: int, lowest: int, highest:
     """
     text = text or str(default)
     if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
+        is_given = name == "_next"
         expected = (
-            f"a number from {lowest} to {highest}"
-            if name == "_size"
-            else "a value that the API gave"
+            "a value that the API gave" if is_given else f"a number from {lowest} to {highest}"
         )
         raise InvalidParameter(f"{name} must be {expected}, not {text!r}")
     return int(text)

@@ -15,20 +15,11 @@ from ..evaluation import judgments
 from ..query.suggest import Suggestion
 from ..query.suggest import suggest as suggest_for
 from ..search import redaction
+from ..search.request import read_number
 from ..sqlite import sqlite3
+from . import site
 from .links import note_url
-from .site import (
-    FORBIDDEN,
-    SEARCH_PATH,
-    PageError,
-    allowed,
-    json_response,
-    judging_is_on,
-    read_index,
-    redacts,
-    sidecar_database,
-    view,
-)
+from .site import SEARCH_PATH
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -48,27 +39,22 @@ OFF = (
     "datasette bear-serve"
 )
 NO_QUERY = "There is no query for which this note could be judged. Search for something first."
-NOT_A_GRADE = f"grade must be one of {', '.join(GRADES)}"
-NOTE_IS_GONE = "This note is no longer in the index."
-CROSS_ORIGIN = "This was sent from another website, so nothing was stored."
 NOT_STORED = (
     "The judgment was not stored: the index can't be written right now. If datasette bear-index is "
     "running, go back and try again when it has finished."
 )
 
 
-@view()
+@site.view()
 async def suggest(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with what completes the text ``q`` at the character ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
-    cursor = request.args.get("cursor") or str(len(text))
-    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:12]) <= len(text)):
-        raise PageError(f"cursor must be a number from 0 to {len(text)}, not {cursor!r}", 400)
-    completed = await read_index(
-        database, lambda connection: suggest_for(connection, text, int(cursor))
+    cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
+    completed = await site.read_index(
+        database, lambda connection: suggest_for(connection, text, cursor)
     )
     found = completed.found
-    if redacts(datasette):
+    if site.redacts(datasette):
         # What would be typed into the box can't be masked and still find anything.
         found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
     body = {
@@ -77,13 +63,13 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
         "end": completed.end,
         "suggestions": [_suggestion(datasette, each) for each in found],
     }
-    return json_response(datasette, body)
+    return site.json_response(datasette, body)
 
 
 def _suggestion(datasette: Datasette, each: Suggestion) -> dict[str, Any]:
     return {
         "kind": each.kind,
-        "label": redaction.masked(each.label) if redacts(datasette) else each.label,
+        "label": redaction.masked(each.label) if site.redacts(datasette) else each.label,
         "detail": each.detail,
         "insert": each.insert,
         "url": None if each.note_id is None else note_url(datasette, each.note_id),
@@ -95,7 +81,7 @@ def _suggestion(datasette: Datasette, each: Suggestion) -> dict[str, Any]:
 
 async def grades(database: Database, query: str) -> dict[tuple[str, str], int] | None:
     """Return how a query's results were judged: (source, key) → grade; None if they can't be."""
-    if not judgments.normalized(query) or not judging_is_on(database):
+    if not judgments.normalized(query) or not site.judging_is_on(database):
         return None
     try:
         return await database.execute_fn(lambda connection: judgments.grades(connection, query))
@@ -105,23 +91,23 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
 
 async def judge(datasette: Datasette, request) -> Response:
     """Store or take back a judgment, then go back to the results."""
-    database = await sidecar_database(datasette)
-    if database is None or not judging_is_on(database):
+    database = await site.sidecar_database(datasette)
+    if database is None or not site.judging_is_on(database):
         raise NotFound(OFF)
-    if not await allowed(datasette, request.actor, "view-database", database):
-        raise Forbidden(FORBIDDEN)
+    if not await site.allowed(datasette, request.actor, "view-database", database):
+        raise Forbidden(site.FORBIDDEN)
     if request.method != "POST":
         message = "Only the buttons of the search page do something here."
         return Response.text(message, status=405, headers={"allow": "POST"})
     if _is_cross_origin(request):
-        raise Forbidden(CROSS_ORIGIN)
+        raise Forbidden("This was sent from another website, so nothing was stored.")
     form = _pairs((await request.post_body()).decode(errors="replace"))
     search = _pairs(form.get("search", ""))
     query, source, key = search.get("q", ""), form.get("source", ""), form.get("key", "")
     if not judgments.normalized(query):
         raise BadRequest(NO_QUERY)
     if form.get("grade") not in GRADES:
-        raise BadRequest(NOT_A_GRADE)
+        raise BadRequest(f"grade must be one of {', '.join(GRADES)}")
     grade = GRADES[form["grade"]]
 
     def write(connection: sqlite3.Connection) -> int | None:
@@ -144,7 +130,7 @@ async def judge(datasette: Datasette, request) -> Response:
     except sqlite3.DatabaseError:
         return Response.text(NOT_STORED, status=503)
     if note_id is None:
-        raise NotFound(NOTE_IS_GONE)
+        raise NotFound("This note is no longer in the index.")
     # Put together here, whatever the form says: it can't lead to another site.
     pairs = parse_qsl(form["search"], keep_blank_values=True)
     results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(pairs)}"

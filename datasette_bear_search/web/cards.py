@@ -57,18 +57,14 @@ class Card:
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return a hit as it is shown, with further passages of its note."""
     shown = shown_text(hit, planned)
-    passage = None
-    if hit.passage and shown.passage:
-        passage = _passage(urls, hit, hit.passage, shown.passage)
+    passage = hit.passage if shown.passage else None
     return Card(
         hit=hit,
         title=_marked(shown.title or hit.title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
         snippet=_marked(shown.snippet) if shown.snippet else None,
-        passage=passage,
-        more=tuple(
-            _passage(urls, hit, passage, passage_text(passage, hit.title)) for passage in more
-        ),
+        passage=_passage(urls, hit, passage, shown.passage) if passage else None,
+        more=tuple(_passage(urls, hit, each, passage_text(each, hit.title)) for each in more),
         why=why(hit, planned),
         tags=tuple(Anchor(tag, urls.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
         age=age(hit.modified),

@@ -129,7 +129,7 @@ def _tags(datasette: Datasette, value: Any, note: Any) -> Markup | None:
         return None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         return None
-    return Markup(" ").join(_tag(datasette, tag, note) for tag in tags) or Markup("&nbsp;")
+    return Markup(" ").join(_tag(datasette, tag, note) or "" for tag in tags) or Markup("&nbsp;")
 
 
 def _tag(datasette: Datasette, value: Any, note: Any) -> Markup | None:

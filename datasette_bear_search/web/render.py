@@ -133,8 +133,7 @@ def marked(text: str, words: frozenset[str]) -> str:
 
 def heading_anchor(heading: str) -> str:
     """Return the id of the first heading with that text."""
-    slug = "-".join(_WORD.findall(heading.casefold()))
-    return f"h-{slug or 'section'}"
+    return f"h-{'-'.join(_WORD.findall(heading.casefold())) or 'section'}"
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -173,7 +172,7 @@ def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) ->
 def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
     """Return the headings among the tokens; give them ids, and levels below that of the title."""
     opening = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
-    shift = 1 if any(tokens[index].tag == "h1" for index in opening) else 0
+    shift = any(tokens[index].tag == "h1" for index in opening)
     headings: list[Heading] = []
     taken: dict[str, int] = {}  # anchor → the last number behind it
     for index in opening:
@@ -393,28 +392,16 @@ def _address(state: StateInline, silent: bool) -> bool:
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
     """``[[Title]]``, ``[[Title/Heading|label]]``, and Obsidian's ``![[Title]]``."""
-    if not state.src.startswith(("[[", "![["), state.pos):
-        return False
     match = WIKI_LINK.match(state.src, state.pos, state.posMax)
     if not match:
         return False
-    if not silent:
-        token = state.push("wiki_link", "", 0)
-        target, label = match["target"], match["label"] or ""
-        token.content = label.strip() or target.strip().lstrip("/#")
-        token.meta = {"target": target.strip()}
-    state.pos = match.end()
-    return True
+    target, label = match["target"].strip(), (match["label"] or "").strip()
+    return _push(state, silent, match, "wiki_link", label or target.lstrip("/#"), target=target)
 
 
 def _attachment(state: StateInline, silent: bool) -> bool:
     match = _ATTACHMENT.match(state.src, state.pos, state.posMax)
-    if not match:
-        return False
-    if not silent:
-        state.push("attachment", "", 0).content = match[1]
-    state.pos = match.end()
-    return True
+    return match is not None and _push(state, silent, match, "attachment", match[1])
 
 
 def _tag(state: StateInline, silent: bool) -> bool:
@@ -425,13 +412,18 @@ def _tag(state: StateInline, silent: bool) -> bool:
     for pattern in (_CLOSED_TAG, _OPEN_TAG):
         match = pattern.match(source, start, state.posMax)
         if match and (folded := fold_tag(match[1])) in state.env.get("tags", ()):
-            if not silent:
-                token = state.push("tag", "", 0)
-                token.content = match[0]
-                token.meta = {"tag": folded}
-            state.pos = match.end()
-            return True
+            return _push(state, silent, match, "tag", match[0], tag=folded)
     return False
+
+
+def _push(
+    state: StateInline, silent: bool, match: re.Match[str], kind: str, content: str, **meta: str
+) -> bool:
+    if not silent:
+        token = state.push(kind, "", 0)
+        token.content, token.meta = content, meta
+    state.pos = match.end()
+    return True
 
 
 def _pair(state: StateInline, silent: bool) -> bool:
@@ -550,10 +542,9 @@ class _Renderer(RendererHTML):
         if scheme_of(source) in ("http", "https"):
             name = f"image from {urlsplit(source).hostname or 'another site'}"
             return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
+        name = unquote(source).rsplit("/", 1)[-1] or "image"
         if scheme_of(source):
             name = "image inside of the note"
-        else:
-            name = unquote(source).rsplit("/", 1)[-1] or "image"
         return _file(f"{alt} ({name})" if alt and alt != name else name)
 
     def attachment(self, tokens, index, options, env) -> str:
