@@ -1,6 +1,6 @@
 """The notes for AI assistants: read-only tools of the Model Context Protocol (MCP).
 
-Here is what all tools share: the notes they may show, their arguments and their results.
+Here is what all tools share: the notes they may show, and their results.
 """
 
 from __future__ import annotations
@@ -81,82 +81,6 @@ class Library:
                 "The index of the notes can't be read just now. Try again; if it stays so, "
                 f"datasette bear-index --rebuild makes a new one. {TELL_THE_PERSON}"
             ) from None
-
-
-class ToolArguments:
-    """The arguments of a call, read leniently: models write 5 as "5" and one tag as a text."""
-
-    def __init__(self, tool: str, values: Mapping[str, Any] | None, *known: str) -> None:
-        self._values = {
-            name: value for name, value in (values or {}).items() if value not in (None, "", [])
-        }
-        if unknown := [name for name in self._values if name not in known]:
-            takes = f"It takes: {', '.join(known)}." if known else "It takes none."
-            raise ToolError(f"{tool} has no argument {unknown[0]!r}. {takes}")
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._values
-
-    def text(self, name: str) -> str:
-        value = self._values.get(name, "")
-        if isinstance(value, (list, dict)):
-            raise ToolError(f"{name} must be a text, not {value!r}.")
-        return str(value).strip()
-
-    def texts(self, name: str) -> list[str]:
-        return _texts(name, self._values.get(name, []))
-
-    def texts_by_name(self, name: str) -> dict[str, list[str]]:
-        """Return an object's values as lists of texts; true and false are 1 and 0."""
-        value = self._values.get(name, {})
-        if not isinstance(value, dict):
-            raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
-        return {key: _texts(key, each) for key, each in value.items() if each not in (None, "", [])}
-
-    def number(self, name: str, default: int, lowest: int, highest: int) -> int:
-        value = self._values.get(name, default)
-        number = _number(value)
-        if number is None or not lowest <= number <= highest:
-            raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
-        return number
-
-    def ids(self, name: str) -> list[int]:
-        value = self._values.get(name, [])
-        ids = []
-        for each in value if isinstance(value, list) else [value]:
-            number = _number(each)
-            if number is None:
-                raise ToolError(
-                    f"{name} must be numbers, as search_notes gives them, not {each!r}. "
-                    "If it is a title, use titles."
-                )
-            ids.append(number)
-        return ids
-
-    def is_set(self, name: str) -> bool:
-        value = str(self._values.get(name, False)).lower()
-        if value not in ("true", "false", "1", "0"):
-            raise ToolError(f"{name} must be true or false, not {self._values[name]!r}.")
-        return value in ("true", "1")
-
-
-def _texts(name: str, value: Any) -> list[str]:
-    texts = []
-    for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, (list, dict)):
-            raise ToolError(f"{name} must be a text or a list of texts, not {value!r}.")
-        texts.append(str(int(each)) if isinstance(each, bool) else str(each).strip())
-    return texts
-
-
-def _number(value: Any) -> int | None:
-    """Return a whole number as SQLite can hold it; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value).strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def note_facts(note: ListedNote | SimilarNote) -> dict[str, Any]:

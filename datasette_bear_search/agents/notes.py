@@ -16,7 +16,6 @@ from ..search.snippets import shortened
 from ..sqlite import sqlite3
 from . import (
     Library,
-    ToolArguments,
     ToolError,
     ToolResult,
     day,
@@ -54,11 +53,10 @@ class Extent:
     character: int = 0
 
 
-def get_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
+def get_notes(
+    library: Library, ids: Sequence[int], titles: Sequence[str], lines: str, section: str
+) -> ToolResult:
     """Return the text of notes."""
-    arguments = ToolArguments("get_notes", values, "ids", "titles", "lines", "section")
-    ids, titles = arguments.ids("ids"), arguments.texts("titles")
-    lines, section = arguments.text("lines"), arguments.text("section")
     count = len(ids) + len(titles)
     if not count:
         raise ToolError("get_notes needs ids, as search_notes gives them, or exact titles.")
@@ -89,9 +87,8 @@ def get_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
     return ToolResult("\n\n".join([*texts, *problems]), {"notes": notes, **data})
 
 
-def list_tags(library: Library, values: Mapping[str, Any]) -> ToolResult:
+def list_tags(library: Library, under: str) -> ToolResult:
     """Return the tree of tags, with how many notes have each or one nested below it."""
-    under = ToolArguments("list_tags", values, "under").text("under")
     names: dict[str, str] = {}
     notes: dict[str, set[int]] = {}
     with library.open() as connection:
@@ -137,9 +134,8 @@ def list_tags(library: Library, values: Mapping[str, Any]) -> ToolResult:
     return ToolResult("\n".join(lines), without_empty({"left_out": left_out}) | {"tags": roots})
 
 
-def library_status(library: Library, values: Mapping[str, Any]) -> ToolResult:
+def library_status(library: Library) -> ToolResult:
     """Return how many notes there are, from when, and how they can be searched."""
-    ToolArguments("library_status", values)
     with library.open() as connection:
         sql, parameters = library.visible_ids()
         state = database.read_state(connection)

@@ -9,7 +9,7 @@ from typing import Any
 from ..index.database import count_notes
 from ..index.schema import WORDS
 from ..notes import counted
-from ..query.filters import FILTERS, InvalidParameter
+from ..query.filters import InvalidParameter
 from ..search import engine, redaction
 from ..search.planner import Plan
 from ..search.request import read_request
@@ -20,7 +20,6 @@ from ..search.sql import END_MARK, MARK
 from ..sqlite import sqlite3
 from . import (
     Library,
-    ToolArguments,
     ToolError,
     ToolResult,
     facts_line,
@@ -41,44 +40,38 @@ PARAPHRASED = {"balance": ["1"]}
 # gives the whole note.
 PASSAGE_CHARACTERS = 400
 
-FILTER_NAMES = tuple(name for row in FILTERS.values() for name in row.parameters)
-
 _NOTHING = (
     "No note was found. Try other words for the same thing, fewer filters, or words that the "
     "person would have written in such a note; list_tags shows which tags there are."
 )
 
 
-def search_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
+def search_notes(
+    library: Library,
+    query: str,
+    mode: str,
+    paraphrase: bool,
+    filters: Mapping[str, Sequence[str]],
+    limit: int,
+    offset: int,
+) -> ToolResult:
     """Return the notes that match best, by words and by meaning."""
-    known = ("query", "mode", "paraphrase", "filters", "limit", "offset")
-    arguments = ToolArguments("search_notes", values, *known)
-    text, filters = arguments.text("query"), arguments.texts_by_name("filters")
-    if unknown := [name for name in filters if name not in FILTER_NAMES]:
-        raise ToolError(
-            f"There is no filter {unknown[0]!r}. The filters are: {', '.join(FILTER_NAMES)}."
-        )
-    if not text and not filters:
+    if not query and not filters:
         raise ToolError(
             'search_notes needs a query, or filters to list notes by, such as {"tag": "work"}. '
             "list_tags shows which tags there are."
         )
-    limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
-    offset = arguments.number("offset", 0, 0, MAX_OFFSET)
-    ranking = PARAPHRASED if arguments.is_set("paraphrase") else {}
-    mode = arguments.text("mode") or "auto"
+    ranking = PARAPHRASED if paraphrase else {}
+    parameters = {"q": [query], "mode": [mode], **ranking, **filters}
     try:
-        parameters = {"q": [text], "mode": [mode], **ranking, **filters}
         request = read_request(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
         raise ToolError(f"{error}.") from None
-    query = request.query
-    visible_query = replace(
-        query,
-        filters=query.filters & library.visible,
-        filters_beside=query.filters_beside & library.visible,
+    typed, visible = request.query, library.visible
+    typed = replace(
+        typed, filters=typed.filters & visible, filters_beside=typed.filters_beside & visible
     )
-    request = replace(request, query=visible_query)
+    request = replace(request, query=typed)
     options: dict[str, Any] = {"time_limit_ms": library.time_limit_ms, "redact": library.redact}
     with library.open() as connection:
         response = engine.search(connection, request, **options)
@@ -103,23 +96,20 @@ def search_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
     return _result(_heading(data, len(notes)), data, notes)
 
 
-def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
+def similar_notes(library: Library, id: int | None, limit: int) -> ToolResult:
     """Return the notes most similar to one note."""
-    arguments = ToolArguments("similar_notes", values, "id", "limit")
-    if "id" not in arguments:
+    if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
-    note_id = arguments.number("id", 0, 1, 10**18)
-    limit = arguments.number("limit", LIMIT, 1, MAX_LIMIT)
     with library.open() as connection:
         sql, parameters = library.visible_ids()
         visible = {visible_id for (visible_id,) in connection.execute(sql, parameters)}
-        if note_id not in visible:
+        if id not in visible:
             raise ToolError(
-                f"There is no note with the id {note_id}. search_notes gives the ids of notes."
+                f"There is no note with the id {id}. search_notes gives the ids of notes."
             )
         # So many more that hidden notes can't crowd out visible ones.
         hidden = count_notes(connection) - len(visible)
-        found = find_similar(connection, note_id, size=limit + hidden)
+        found = find_similar(connection, id, size=limit + hidden)
         assert found is not None
         shown = tuple(note for note in found.notes if note.id in visible)[:limit]
         found = replace(found, notes=shown)
@@ -131,9 +121,9 @@ def similar_notes(library: Library, values: Mapping[str, Any]) -> ToolResult:
         passage = _passage(note, lines.get(note.id), with_text=True)
         more = {"passage": passage, "why": " · ".join(note.reasons)}
         notes.append(note_facts(note) | without_empty(more))
-    heading = f"like “{found.title}” (id {note_id})"
+    heading = f"like “{found.title}” (id {id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
-    data = {"id": note_id, "title": found.title, "notices": list(found.notices)}
+    data = {"id": id, "title": found.title, "notices": list(found.notices)}
     return _result(heading, data, notes)
 
 

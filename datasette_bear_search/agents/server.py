@@ -14,7 +14,7 @@ from ..embeddings import registry
 from ..index import database
 from ..sqlite import sqlite3
 from . import Library, ToolError
-from .tools import INSTRUCTIONS, TOOLS, Tool
+from .tools import INSTRUCTIONS, TOOLS, Tool, read_arguments
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -114,7 +114,7 @@ def _call(library: Library, name: str, arguments: dict[str, Any]) -> Any:
         tools = {tool.name: tool for tool in TOOLS}
         if name not in tools:
             raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(tools)}.")
-        result = tools[name].run(library, arguments)
+        result = tools[name].run(library, **read_arguments(tools[name], arguments))
     except ToolError as error:
         problem = str(error)
     except Exception as error:

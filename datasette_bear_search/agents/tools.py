@@ -8,7 +8,7 @@ from typing import Any
 
 from ..query.filters import FILTERS, Filter, operators
 from ..query.query import MODES
-from . import Library, ToolResult
+from . import ToolError, ToolResult
 from .notes import CALL_CHARACTERS, MAX_NOTES, NOTE_CHARACTERS, get_notes, library_status, list_tags
 from .search import LIMIT, MAX_LIMIT, MAX_OFFSET, search_notes, similar_notes
 
@@ -30,7 +30,80 @@ class Tool:
     description: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any]
-    run: Callable[[Library, Mapping[str, Any]], ToolResult]
+    run: Callable[..., ToolResult]  # takes the library, and every argument by its name
+
+
+def read_arguments(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a call's arguments leniently: models write 5 as "5" and one tag as a text.
+
+    :raises ToolError: for an unknown argument, and for one that can't be read
+    """
+    schemas = tool.input_schema["properties"]
+    given = _without_empty(values)
+    if unknown := [name for name in given if name not in schemas]:
+        takes = f"It takes: {', '.join(schemas)}." if schemas else "It takes none."
+        raise ToolError(f"{tool.name} has no argument {unknown[0]!r}. {takes}")
+    empty = {"string": "", "boolean": False, "integer": None, "array": [], "object": {}}
+    return {
+        name: _read(name, schema, given[name])
+        if name in given
+        else schema.get("default", empty[schema["type"]])
+        for name, schema in schemas.items()
+    }
+
+
+def _read(name: str, schema: Mapping[str, Any], value: Any) -> Any:
+    kind = schema["type"]
+    if kind == "array":
+        each = value if isinstance(value, list) else [value]
+        return [_read(name, schema["items"], item) for item in each]
+    if kind == "integer":
+        return _read_number(name, schema, value)
+    if kind == "boolean":
+        if str(value).lower() not in ("true", "false", "1", "0"):
+            raise ToolError(f"{name} must be true or false, not {value!r}.")
+        return str(value).lower() in ("true", "1")
+    if kind == "object":
+        return _read_filters(name, schema, value)
+    if isinstance(value, (list, dict)):
+        raise ToolError(f"{name} must be a text, not {value!r}.")
+    return str(value).strip()
+
+
+def _read_number(name: str, schema: Mapping[str, Any], value: Any) -> int:
+    """Return a whole number as SQLite can hold it."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    text = str(int(value) if is_whole else value).strip()
+    lowest, highest = schema.get("minimum", 0), schema.get("maximum", 10**18)
+    if text.isascii() and text.isdigit() and lowest <= int(text[:19]) <= highest:
+        return int(text)
+    if "minimum" in schema:
+        raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
+    raise ToolError(
+        f"{name} takes numbers as search_notes gives them, not {value!r}. If it is a title, use "
+        "titles of get_notes."
+    )
+
+
+def _read_filters(name: str, schema: Mapping[str, Any], value: Any) -> dict[str, list[str]]:
+    """Return the filters as an address has them: lists of texts; true and false are 1 and 0."""
+    if not isinstance(value, dict):
+        raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
+    known, filters = schema["properties"], {}
+    for key, given in _without_empty(value).items():
+        if key not in known:
+            raise ToolError(f"There is no filter {key!r}. The filters are: {', '.join(known)}.")
+        texts = given if isinstance(given, list) else [given]
+        if any(isinstance(text, (list, dict)) for text in texts):
+            raise ToolError(f"{key} must be a text or a list of texts, not {given!r}.")
+        filters[key] = [
+            str(int(text) if isinstance(text, bool) else text).strip() for text in texts
+        ]
+    return filters
+
+
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
 def _described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
@@ -69,20 +142,16 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMI
 _OFFSET = {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}
 _NOTE = {
     "id": _NUMBER,
-    "title": _TEXT,
-    "url": _TEXT,
+    **dict.fromkeys(("title", "url", "created", "modified"), _TEXT),
     "tags": _list(_TEXT),
-    "created": _TEXT,
-    "modified": _TEXT,
-    "pinned": _FLAG,
-    "archived": _FLAG,
-    "encrypted": _FLAG,
+    **dict.fromkeys(("pinned", "archived", "encrypted"), _FLAG),
 }
 _FOUND_NOTE = _NOTE | {
     "snippet": _described(_TEXT, "Words that matched stand in ** **"),
     "passage": _object({"heading": _TEXT, "lines": _TEXT, "text": _TEXT}),
     "why": _TEXT,
 }
+_FOUND_NOTES = _list(_object(_FOUND_NOTE, "id"))
 _READ_NOTE = _NOTE | {
     "text": _TEXT,
     "lines": _TEXT,
@@ -127,12 +196,9 @@ TOOLS = (
         ),
         _object(
             {
-                "total": _NUMBER,
-                "found": _NUMBER,
-                "offset": _NUMBER,
-                "next_offset": _NUMBER,
+                **dict.fromkeys(("total", "found", "offset", "next_offset"), _NUMBER),
                 "notices": _list(_TEXT),
-                "notes": _list(_object(_FOUND_NOTE, "id")),
+                "notes": _FOUND_NOTES,
             },
             "notes",
         ),
@@ -173,13 +239,7 @@ TOOLS = (
         "it or from it. Each comes with its reasons. Use it to go on from a note that was found.",
         _object({"id": _described(_NUMBER, "As search_notes gives it"), "limit": _LIMIT}, "id"),
         _object(
-            {
-                "id": _NUMBER,
-                "title": _TEXT,
-                "notices": _list(_TEXT),
-                "notes": _list(_object(_FOUND_NOTE, "id")),
-            },
-            "notes",
+            {"id": _NUMBER, "title": _TEXT, "notices": _list(_TEXT), "notes": _FOUND_NOTES}, "notes"
         ),
         similar_notes,
     ),
