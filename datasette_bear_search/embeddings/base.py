@@ -70,12 +70,16 @@ class Model(ABC):
 
     def warm_up(self) -> None:
         """Start loading the model in the background, unless that is done or under way."""
+
+        def load() -> None:
+            with suppress(ModelUnavailable):  # it is kept in ``failure``
+                self.load()
+
         with self._warm_up_lock:
             if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
                 return
             # A daemon: a server that is stopped must not wait for the model.
-            name = f"warm-up {self.name}"
-            self._warm_up_thread = threading.Thread(None, self._load_quietly, name, daemon=True)
+            self._warm_up_thread = threading.Thread(None, load, f"warm-up {self.name}", daemon=True)
             self._warm_up_thread.start()
 
     def wait_until_loaded(self, seconds: float | None) -> bool:
@@ -90,10 +94,6 @@ class Model(ABC):
         if isinstance(error, ModelUnavailable):
             return str(error)
         return f"{what_happened} ({first_line(error)}). {self.advice}"
-
-    def _load_quietly(self) -> None:
-        with suppress(ModelUnavailable):  # it is kept in ``failure``
-            self.load()
 
 
 M = TypeVar("M", bound=Model)
@@ -134,8 +134,7 @@ class WordPieces:
 class Embedder(Model):
     """A model that turns texts into vectors. Any thread may use it.
 
-    A subclass implements :meth:`open_model` and :meth:`encode`; this class loads it once, remembers
-    failures and query vectors, and checks what it returns. Vectors are bytes: float32,
+    A subclass implements :meth:`open_model` and :meth:`encode`. Vectors are bytes: float32,
     little-endian, of unit length, as sqlite-vec reads them. Whatever needs the model loads it, and
     raises :class:`ModelUnavailable` if it can't be loaded or fails.
     """
@@ -174,10 +173,7 @@ class Embedder(Model):
         return False
 
     def export_onnx(self) -> bool:
-        """Keep an ONNX export, with which the next process starts within a second. Takes seconds.
-
-        :return: whether there is one now
-        """
+        """Keep an ONNX export, for the next process to start fast; return whether there is one."""
         return False
 
     def open_word_pieces(self) -> WordPieces:
@@ -278,10 +274,10 @@ class Embedder(Model):
         return vector
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
-        def encode(texts: list[str]) -> list[bytes | None]:
-            return _unit_vectors(self.encode(texts, is_query=is_query), self.truncate_dim)
-
-        return self._run(texts, encode)
+        return self._run(
+            texts,
+            lambda texts: _unit_vectors(self.encode(texts, is_query=is_query), self.truncate_dim),
+        )
 
     def _run(self, texts: Sequence[str], encode: Callable[[list[str]], list[T]]) -> list[T]:
         self.load()

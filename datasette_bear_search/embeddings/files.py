@@ -65,17 +65,13 @@ def cached_folder(name: str) -> Path | None:
         return None
     folder = Path(config).parent
     # Without its vocabulary a model would load without complaint, and make nothing of any text.
-    for patterns in (_WEIGHTS, _VOCABULARIES):
-        if not any(path for pattern in patterns for path in folder.rglob(pattern)):
-            return None
-    return folder
+    kinds = (_WEIGHTS, _VOCABULARIES)
+    is_whole = all(any(any(folder.rglob(each)) for each in patterns) for patterns in kinds)
+    return folder if is_whole else None
 
 
 def check_name(name: str) -> None:
-    """Check that a model could have this name.
-
-    :raises ModelUnavailable: if it is neither a folder nor a name on the hub
-    """
+    """Raise ModelUnavailable for what is neither a folder nor a name that the hub could have."""
     if not is_hub_name(name) and local_folder(name) is None:
         raise ModelUnavailable(
             f"There is no folder {name} with a model in it. Give --model the path of one, or the "
@@ -84,10 +80,7 @@ def check_name(name: str) -> None:
 
 
 def check_hub(name: str) -> None:
-    """Check that the hub answers and has a model, before its own more patient client asks.
-
-    :raises ModelUnavailable: if not
-    """
+    """Raise ModelUnavailable if the hub doesn't answer soon, or has no such model."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import RepositoryNotFoundError
 

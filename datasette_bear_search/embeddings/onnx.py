@@ -5,8 +5,7 @@ onnxruntime and tokenizers make it of the same weights in a tenth of that. Stati
 transformers pooled by the mean or the first token are exported to a folder in the user's cache.
 """
 
-# Every datasette command imports this module; numpy and onnxruntime take tenths of a second, torch
-# and transformers seconds.
+# Every datasette command imports this module; numpy and onnxruntime take tenths of a second.
 from __future__ import annotations
 
 import copy
@@ -84,18 +83,12 @@ def export_folder(name: str, folder: Path) -> Path:
     return cache_folder() / f"{_digest([name, str(folder)])}-{_digest([FORMAT, files])}"
 
 
-def needs_export(name: str, folder: Path) -> bool:
-    """Return whether these files weren't exported yet, nor tried to be."""
-    return not (export_folder(name, folder) / ABOUT).exists()
-
-
 def open_export(name: str, folder: Path) -> OnnxModel | None:
     """Return the export of these files; None if there is none or it can't be used."""
     exported = export_folder(name, folder)
     try:
-        if not is_installed() or not (exported / ABOUT).exists() or _is_unsupported(exported):
-            return None
-        return OnnxModel(exported)
+        is_there = is_installed() and (exported / ABOUT).exists()
+        return OnnxModel(exported) if is_there and not _is_unsupported(exported) else None
     except Exception as error:  # whatever it is, the model itself is there
         logger.warning("The ONNX export of %s can't be used: %s", name, error)
         shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes it anew
@@ -103,10 +96,7 @@ def open_export(name: str, folder: Path) -> OnnxModel | None:
 
 
 class OnnxModel:
-    """An export, run by onnxruntime and tokenizers, by one thread at a time.
-
-    A static model has no graph: its vectors of tokens are rows of a table.
-    """
+    """An export, run by onnxruntime and tokenizers, by one thread at a time."""
 
     def __init__(self, folder: Path) -> None:
         import numpy
@@ -114,11 +104,12 @@ class OnnxModel:
 
         about = json.loads((folder / ABOUT).read_text())
         self.facts = ModelFacts(about["max_tokens"], about["settings"])
-        self.has_graph: bool = about["has_graph"]
+        self.has_graph: bool = about["has_graph"]  # if not, tokens' vectors are rows of the table
         self._max_length: int | None = about["truncates_at"]
         self._pooling: str = about["pooling"]
         self._prompts: dict[str, str] = about["prompts"]
-        self._padding: dict[str, int] = about["padding"]
+        ids = about["padding"]
+        self._padding = {"pad_id": ids["input_ids"], "pad_type_id": ids["token_type_ids"]}
         mean = numpy.array(about["middle"], dtype="float32")
         self._table = numpy.load(folder / TABLE, mmap_mode="r")
         self.word_pieces = WordPieces(self._split, self._table, mean)
@@ -166,18 +157,18 @@ class OnnxModel:
         import numpy
 
         longest = max(len(encoding.ids) for encoding in encodings)
-        pad_id, type_id = self._padding["input_ids"], self._padding["token_type_ids"]
         for encoding in encodings:
-            encoding.pad(longest, pad_id=pad_id, pad_type_id=type_id)
+            encoding.pad(longest, **self._padding)
         inputs = {
             name: numpy.array([getattr(encoding, kind) for encoding in encodings], dtype="int64")
             for name, kind in _INPUTS.items()
         }
-        mask = inputs["attention_mask"]
         if self._session is None:
-            return self._table[inputs["input_ids"]].astype("float32"), mask
-        read = {node.name: inputs[node.name] for node in self._session.get_inputs()}
-        return self._session.run(None, read)[0], mask
+            vectors = self._table[inputs["input_ids"]].astype("float32")
+        else:
+            read = {node.name: inputs[node.name] for node in self._session.get_inputs()}
+            [vectors] = self._session.run(None, read)
+        return vectors, inputs["attention_mask"]
 
 
 # A graph's possible inputs → their names in the package tokenizers.
@@ -224,8 +215,7 @@ def export(
             settings = json.loads(json.dumps(facts.settings))
             if settings != facts.settings:
                 raise Unsupported("its settings can't be stored")
-            about = {"max_tokens": facts.max_tokens, "settings": settings, "prompts": dict(prompts)}
-            about |= _write(draft, model)
+            about = {**facts._asdict(), "prompts": dict(prompts), **_write(draft, model)}
             (draft / ABOUT).write_text(json.dumps(about))
             _verify(OnnxModel(draft), encode)
         except Exception as error:
@@ -289,12 +279,10 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
     import numpy
 
     pooling = _supported_pooling(model)
-    is_static = pooling == "static"
-    if is_static:
+    pad_id = pad_type_id = 0
+    if is_static := pooling == "static":
         tokenizer, layer = model.tokenizer, model[0].embedding
-        truncation = tokenizer.truncation
-        max_length = truncation["max_length"] if truncation else None
-        pad_id = pad_type_id = 0
+        max_length = (tokenizer.truncation or {}).get("max_length")
     else:
         tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
         if tokenizer is None or model.tokenizer.padding_side != "right":
@@ -380,9 +368,8 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
         save_as_external_data=True,
         location=WEIGHTS,
     )
-    for path in folder.iterdir():
-        if path.name not in (GRAPH, WEIGHTS):
-            path.unlink()
+    for path in {*folder.iterdir()} - {folder / GRAPH, folder / WEIGHTS}:
+        path.unlink()
 
 
 def _verify(exported: OnnxModel, encode: Callable[[list[str], bool], Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,6 @@ class CrossEncoderReranker(Reranker):
 
 
 def built_in_rerankers() -> dict[str, RerankerFactory]:
-    """Return the rerankers of this package, for the hook."""
     return {"cross-encoder": lambda embedder: CrossEncoderReranker()}
 
 
@@ -117,10 +117,9 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
     """
     factories = _factories()
     kind, _, model = name.partition(":")
-    factory = factories.get(name)
-    if factory is None and kind == "cross-encoder" and model:
-        factory = lambda embedder: CrossEncoderReranker(model)  # noqa: E731
-    if factory is None:
+    if kind == "cross-encoder" and model:
+        factories.setdefault(name, lambda embedder: CrossEncoderReranker(model))
+    if name not in factories:
         known = ", ".join([*sorted(factories), "cross-encoder:MODEL"])
         raise ValueError(f"The reranker must be one of {known}, not {name!r}")
     with _registry_lock:
@@ -128,7 +127,7 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
         made_for, reranker = _rerankers.get(name, (None, None))
         if reranker is None or made_for is not embedder:
             try:
-                reranker = factory(embedder)
+                reranker = factories[name](embedder)
             except Exception as error:  # a plugin's; it costs nobody the results
                 reranker = broken_model(Reranker, name, error)  # type: ignore[type-abstract]
             _rerankers[name] = (embedder, reranker)
@@ -141,7 +140,4 @@ _rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
 
 def _factories() -> dict[str, RerankerFactory]:
     # pluggy gives the last registered plugin first: a plugin may replace one of ours.
-    found: dict[str, RerankerFactory] = {}
-    for factories in reversed(hooks().register_rerankers()):
-        found.update(factories)
-    return found
+    return dict(ChainMap(*hooks().register_rerankers()))

@@ -87,7 +87,8 @@ class SentenceTransformerEmbedder(Embedder):
         if self._onnx is not None or not onnx.is_installed():
             return False
         folder = files.model_folder(self._source)
-        return folder is not None and onnx.needs_export(self._source, folder)
+        # A failure to make one is kept there, too.
+        return folder is not None and not onnx.export_folder(self._source, folder).exists()
 
     def export_onnx(self) -> bool:
         self.load()

@@ -43,12 +43,11 @@ class Configuration:
 
 def find_configuration(given: Path | None) -> Path | None:
     """Return the given configuration file, that of the environment, or the default if it exists."""
-    if given is not None:
-        return given
-    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
-        return Path(chosen).expanduser()
-    usual = default_path()
-    return usual if usual.is_file() else None
+    if given is None and (chosen := os.environ.get(ENVIRONMENT_VARIABLE)):
+        given = Path(chosen).expanduser()
+    if given is None and default_path().is_file():
+        given = default_path()
+    return given
 
 
 def default_path() -> Path:
@@ -159,29 +158,21 @@ def _source(
         raise ConfigurationError(
             f"{place}: include_trashed has to be true or false, not {include_trashed!r}."
         )
-    return SourceConfig(
-        name=name,
-        kind=kind,
-        location=location,
-        # As the index keeps them, so that they can be compared: a YAML date is a string.
-        options=json.loads(json.dumps(options, default=str)),
-        never=tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")])),
-        include_trashed=include_trashed,
-        config_file=str(path.resolve()),
-    )
+    # As the index keeps them, so that they can be compared: a YAML date is a string.
+    options = json.loads(json.dumps(options, default=str))
+    never = tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")]))
+    file = str(path.resolve())
+    return SourceConfig(name, kind, location, options, never, include_trashed, file)
 
 
 def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
     kind, location = entry.get("kind"), entry.get("location")
     if kind is not None and kind not in names():
-        raise ConfigurationError(
-            f"{place}: there is no kind of source called {kind!r}. "
-            f"{did_you_mean(str(kind), names())}"
-        )
+        question = did_you_mean(str(kind), names())
+        raise ConfigurationError(f"{place}: there is no kind of source called {kind!r}. {question}")
     if location is not None:
         return absolute(str(location), path.resolve().parent)
-    default_location = getattr(get_kind(kind), "default_location", None) if kind else None
-    if default_location is not None:
+    if kind and (default_location := getattr(get_kind(kind), "default_location", None)):
         with suppress(SourceError):
             return str(default_location())
     raise ConfigurationError(f'{place}: it needs a "location".')
@@ -332,6 +323,6 @@ def _no_longer_configured(
 def _not_configured(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
     if source.config_file is not None:
         return source  # another file names it
+    never = configuration.never if configuration else source.never
     # An option of the command line holds for one run.
-    source = replace(source, include_trashed=False)
-    return replace(source, never=configuration.never) if configuration else source
+    return replace(source, never=never, include_trashed=False)

@@ -1,7 +1,4 @@
-"""The index file, also called sidecar: one SQLite file with notes, their FTS5 index and vectors.
-
-How to open it safely, what it says of itself, and what to tell people when it can't be used.
-"""
+"""The index file, also called sidecar: how to open it safely, and what it says of itself."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import os
 import shlex
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -42,19 +39,17 @@ class OtherVersion(SidecarError, sqlite3.DatabaseError):
 
 
 def not_writable(path: Path, error: OSError) -> SidecarError:
-    return SidecarError(
-        f"The index can't be written to {path}: {error.strerror}. Choose another place with "
-        "--sidecar."
-    )
+    """Return what to say if the system refuses to let the index file be written."""
+    choose = "Choose another place with --sidecar."
+    return SidecarError(f"The index can't be written to {path}: {error.strerror}. {choose}")
 
 
 def explained(error: sqlite3.Error) -> str:
     """Return what SQLite's refusal to read or write the index means for a person."""
-    # By the words and not by the code, which Python knows only since 3.11.
     words = str(error)
     if isinstance(error, OtherVersion):
         return words
-    # "could not write" is sqlite-vec's.
+    # By the words: Python knows SQLite's codes only since 3.11. The last one is sqlite-vec's.
     if any(part in words for part in ("is full", "I/O error", "could not write")):
         return (
             f"There is no space for the index, or its disk has a fault ({words}). Free some space, "
@@ -95,18 +90,44 @@ def is_made(path: Path) -> bool:
 
     :raises SidecarError: if it is something else, or damaged
     """
-    _check(path)
-    # Empty is what a run leaves that was stopped before anything else.
-    return path.exists() and path.stat().st_size > 0
+    try:
+        if path.is_dir():
+            raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
+        undo_half_a_commit(path)
+        # Empty is what a run leaves that was stopped before anything else.
+        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+            return False
+        if _application_id(path) == APPLICATION_ID:
+            return True
+    except OSError as error:
+        raise SidecarError(
+            f"The index at {path} can't be read: {error.strerror}. {_CHECK_PERMISSIONS}"
+        ) from None
+    except sqlite3.OperationalError as error:
+        if "readonly database" not in str(error):
+            raise SidecarError(
+                f"The index at {path} can't be read: {error}. {_CHECK_PERMISSIONS}"
+            ) from None
+        if is_half_committed(path):
+            raise SidecarError(
+                f"A datasette bear-index was stopped in the middle of writing {path}, and you may "
+                "not write there. Run it again as the user who made the index."
+            ) from None
+    except sqlite3.DatabaseError as error:
+        if "not a database" not in str(error):
+            raise SidecarError(f"{path}: {explained(error)}") from None
+    raise SidecarError(
+        f"{path} is not an index made by datasette bear-index, so it is left alone. "
+        "Choose another file with --sidecar."
+    )
 
 
 def is_sidecar(path: str | Path) -> bool:
     """Return whether the file at ``path`` has the application id of an index file."""
-    try:
+    with suppress(OSError, sqlite3.Error):
         undo_half_a_commit(Path(path))
         return _application_id(Path(path)) == APPLICATION_ID
-    except (OSError, sqlite3.Error):
-        return False
+    return False
 
 
 def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
@@ -163,7 +184,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
     :raises SidecarError: if the file is something else, or was made by a newer version
     :raises sqlite3.Error: if it is damaged, or the disk is full
     """
-    _check(path)
+    is_made(path)  # or empty, or nothing is there: anything else raises
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Notes are private: on a shared machine nobody else may read the file.
@@ -197,11 +218,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def wait_for_writers(connection: sqlite3.Connection) -> None:
-    """Let a connection that somebody else opened wait as long as ours do.
-
-    An indexer commits so often that SQLite, which looks only now and then, may find it at it each
-    time; Datasette gives up after five seconds.
-    """
+    """Let a connection that somebody else opened wait as long as ours do."""
+    # An indexer commits so often that SQLite, which looks only now and then, may find it at it each
+    # time; Datasette gives up after five seconds.
     connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
 
@@ -210,16 +229,15 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or spec.origin is None or not hasattr(connection, "enable_load_extension"):
         return False
-    try:
+    with suppress(sqlite3.Error):
         connection.enable_load_extension(True)
         try:
             # Not sqlite_vec.load(): importing sqlite_vec imports numpy.
             connection.load_extension(str(Path(spec.origin).with_name("vec0")))
+            return True
         finally:
             connection.enable_load_extension(False)
-    except (AttributeError, sqlite3.Error):
-        return False
-    return True
+    return False
 
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -229,24 +247,20 @@ def has_vector_extension(connection: sqlite3.Connection) -> bool:
 
 
 def hide_passage_index(connection: sqlite3.Connection) -> None:
-    """Let Datasette open an index file on a connection that could not load sqlite-vec.
-
-    It asks every table for its columns, and doesn't serve a file with a virtual table without
-    module. An empty temporary table of that name, which nothing else reads, answers instead.
-    """
+    """Let Datasette open an index file on a connection that could not load sqlite-vec."""
+    # It asks every table for its columns, and doesn't serve a file with a virtual table without
+    # module. An empty temporary table of that name, which nothing else reads, answers instead.
     connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
 
 
 def reset(connection: sqlite3.Connection) -> None:
-    """Empty the index file, of whatever version; judgments and the list of sources stay.
-
-    In place, for the servers that have it open, and in one transaction: a search always sees
-    tables, and a run that is killed here loses nothing.
-    """
+    """Empty the index file, of whatever version; judgments and the list of sources stay."""
     # Costs 60-200 ms to import, and only this needs it.
     import sqlite_utils
 
     connection.execute("pragma foreign_keys = off")
+    # In place, for the servers that have it open, and in one transaction: a search always sees
+    # tables, and a run that is killed here loses nothing.
     with transaction(connection):
         db = sqlite_utils.Database(connection)
         tables = [table for table in map(db.table, (SOURCES, JUDGMENTS)) if table.exists()]
@@ -356,39 +370,6 @@ def is_half_committed(path: Path) -> bool:
             return journal.read(1) not in (b"", b"\0") and _has_our_id(str(path))
     except OSError:
         return False
-
-
-def _check(path: Path) -> None:
-    """Make sure that ``path`` is an index file, or an empty or missing one."""
-    try:
-        if path.is_dir():
-            raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
-        undo_half_a_commit(path)
-        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
-            return
-        if _application_id(path) == APPLICATION_ID:
-            return
-    except OSError as error:
-        raise SidecarError(
-            f"The index at {path} can't be read: {error.strerror}. {_CHECK_PERMISSIONS}"
-        ) from None
-    except sqlite3.OperationalError as error:
-        if "readonly database" not in str(error):
-            raise SidecarError(
-                f"The index at {path} can't be read: {error}. {_CHECK_PERMISSIONS}"
-            ) from None
-        if is_half_committed(path):
-            raise SidecarError(
-                f"A datasette bear-index was stopped in the middle of writing {path}, and you may "
-                "not write there. Run it again as the user who made the index."
-            ) from None
-    except sqlite3.DatabaseError as error:
-        if "not a database" not in str(error):
-            raise SidecarError(f"{path}: {explained(error)}") from None
-    raise SidecarError(
-        f"{path} is not an index made by datasette bear-index, so it is left alone. "
-        "Choose another file with --sidecar."
-    )
 
 
 def _application_id(path: Path) -> int:

@@ -138,8 +138,8 @@ def update(
             stored = rows.read_sources(connection)
         if is_older:
             # It is made anew, also of the sources that weren't asked for.
-            wanted = {name: known.config for name, known in stored.items()}
-            wanted |= {config.name: config for config in configs}
+            known = [source.config for source in stored.values()]
+            wanted = {config.name: config for config in [*known, *configs]}
             configs = [config for name, config in wanted.items() if name not in remove]
             rebuild = True
         snapshots = _read_all(connection, configs, {} if rebuild else stored, report, hooks)
@@ -173,10 +173,7 @@ def update(
 
 
 def index(
-    path: Path,
-    snapshots: Sequence[Snapshot],
-    embedder: Embedder | None,
-    hooks: Hooks = SILENT,
+    path: Path, snapshots: Sequence[Snapshot], embedder: Embedder | None, hooks: Hooks = SILENT
 ) -> Report:
     """Write whole snapshots into the index file at ``path``; else the same as :func:`update`."""
     report = Report(read_seconds=sum(snapshot.seconds for snapshot in snapshots))
@@ -197,10 +194,8 @@ def is_busy(path: Path) -> bool:
     try:
         with _only_run(path):
             return False
-    except IndexBusy:
-        return True
-    except database.SidecarError:
-        return False  # who may not write here can't know
+    except (IndexBusy, database.SidecarError) as error:
+        return isinstance(error, IndexBusy)  # who may not write there can't know
 
 
 @contextmanager
@@ -208,10 +203,9 @@ def _only_run(path: Path) -> Iterator[None]:
     # Costs 40 ms to import, and only a run that writes needs it.
     import filelock
 
-    lock = filelock.FileLock(f"{path}.lock", timeout=0)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock = filelock.FileLock(f"{path}.lock", timeout=0).acquire()
     except filelock.Timeout:
         raise IndexBusy(
             f"Another datasette bear-index is already writing {path}. Wait until it has finished; "
@@ -219,15 +213,13 @@ def _only_run(path: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise database.not_writable(path, error) from None
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def _read_all(
     connection: sqlite3.Connection | None,
-    configs: Sequence[SourceConfig],
+    configs: Iterable[SourceConfig],
     stored: Mapping[str, StoredSource],
     report: Report,
     hooks: Hooks,
@@ -283,9 +275,7 @@ def _write_text(
         report.changed += len(change.changed)
     with transaction(connection):
         if get_meta(connection, "links_to_resolve"):
-            rows.resolve_links(connection)
-            rows.remove_unused_tags(connection)
-            rows.deduplicate(connection)
+            rows.relate(connection)
             connection.execute("delete from meta where key = 'links_to_resolve'")
         if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
             # FTS5 only marks words as deleted. Merging all segments writes the index without them,
@@ -369,8 +359,7 @@ def _note_batches(
         if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
             yield batch
             batch, characters = [], 0
-    if batch:
-        yield batch
+    yield batch
 
 
 # --- vectors
@@ -388,12 +377,11 @@ def _write_vectors(
         _embed_pending(connection, embedder, report, hooks, verify_model)
     except ModelUnavailable as error:
         state = database.read_state(connection)
+        consequence = "what is new is found by its words only"
         if not state.has_vectors:
             consequence = "notes are found by their words only"
         elif state.model != embedder.name:
             consequence = f"the index keeps the model {state.model}"
-        else:
-            consequence = "what is new is found by its words only"
         report.model_failure = f"{error} Until then, {consequence}."
         report.notices.append(report.model_failure)
     report.embed_seconds = time.perf_counter() - started
@@ -426,8 +414,7 @@ def _embed_pending(
         rows.update_passages(connection, embedder.max_tokens)
         # After it, when it is known how many passages there are.
         vectors.prepare(connection)
-    total = database.read_state(connection).pending
-    done = 0
+    done, total = 0, database.read_state(connection).pending
     if total:
         hooks.on_embedded(done, total)
     embedder.prepare_for_batch(total)
@@ -452,10 +439,9 @@ def _pending_passages(
     connection: sqlite3.Connection, embedder: Embedder
 ) -> Iterator[Sequence[tuple[int, str]]]:
     """Yield batches of (passage id, text to embed), within a window by length."""
-    sql = (
-        "select id, note_id, position from passages where not embedded and id > ? "
-        "order by id limit ?"
-    )
+    sql = """
+    select id, note_id, position from passages where not embedded and id > ? order by id limit ?
+    """
     max_tokens = rows.max_tokens(connection)
     last = 0
     while window := connection.execute(sql, [last, PASSAGES_PER_WINDOW]).fetchall():

@@ -42,17 +42,17 @@ def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     """Return the sources that the index was made from by name, oldest first."""
     sql = """
     select
-      name, kind, location, options, never, include_trashed, config_file,
-      state, read, notes, version, skipped
+      state, read, notes, version, skipped,
+      name, kind, location, options, never, include_trashed, config_file
     from sources
     order by rowid
     """
     sources = {}
-    for row in connection.execute(sql):
-        name, kind, location, options, never, trashed, file, *facts, skipped = row
-        never, options = tuple(json.loads(never)), json.loads(options)
-        config = SourceConfig(name, kind, location, options, never, bool(trashed), file)
-        sources[name] = StoredSource(config, *facts, skipped=tuple(json.loads(skipped)))
+    for state, read, notes, version, skipped, *config in connection.execute(sql):
+        name, kind, location, options, never, trashed, file = config
+        options, never, skipped = map(json.loads, (options, never, skipped))
+        source = SourceConfig(name, kind, location, options, tuple(never), bool(trashed), file)
+        sources[name] = StoredSource(source, state, read, notes, version, tuple(skipped))
     return sources
 
 
@@ -76,7 +76,6 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
 
 
 def set_config_file(connection: sqlite3.Connection, config: SourceConfig) -> None:
-    """Write down which file names a source that isn't read again."""
     connection.execute(
         "update sources set config_file = ? where name = ? and config_file is not ?",
         [config.config_file, config.name, config.config_file],
@@ -110,8 +109,6 @@ PassageRow = tuple[int, str, int, int, str]  # position, heading, start, length,
 
 
 class NoteRows(NamedTuple):
-    """A note as rows."""
-
     note: Note
     values: Sequence[str | int | None]  # of COLUMNS
     passages: Sequence[PassageRow]
@@ -140,7 +137,6 @@ def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, 
 
 
 def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:
-    """Set new stamps of notes that are as they were, by id."""
     sql = "update notes set stamp = ? where id = ?"
     connection.executemany(sql, [(stamp, note_id) for note_id, stamp in stamped])
 
@@ -153,7 +149,8 @@ def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
     rows = [(note_id, *item.values) for note_id, item in numbered]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_tags_and_links(connection, [(note_id, item.note) for note_id, item in numbered])
-    _insert_passages(connection, [(id_, row) for id_, item in numbered for row in item.passages])
+    rows = [(note_id, *row, 0) for note_id, item in numbered for row in item.passages]
+    _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
 
 
 def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
@@ -177,8 +174,11 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
         connection.execute("delete from notes where id = ?", [note_id])
 
 
-def resolve_links(connection: sqlite3.Connection) -> None:
-    """Point links at the notes that they name, once all notes are stored."""
+def relate(connection: sqlite3.Connection) -> None:
+    """Point links at the notes that they name, and copies at the note that stands for them.
+
+    Once all notes are stored. Tags that no note has any longer are removed.
+    """
     connection.execute(
         """
         update links
@@ -191,11 +191,8 @@ def resolve_links(connection: sqlite3.Connection) -> None:
         where target_id is null
         """
     )
-
-
-def remove_unused_tags(connection: sqlite3.Connection) -> None:
-    """Remove the names of tags that no note has."""
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
+    _deduplicate(connection)
 
 
 def _write_tags_and_links(
@@ -264,19 +261,14 @@ order by notes.url is null, notes.modified desc, sources.rowid, notes.id
 """
 
 
-def deduplicate(connection: sqlite3.Connection) -> None:
-    """Point each copy at the note that stands for it."""
+def _deduplicate(connection: sqlite3.Connection) -> None:
     stored = dict(connection.execute("select id, copy_of from notes where copy_of is not null"))
     [sources] = connection.execute("select count(*) from sources").fetchone()
     wanted = _copies(connection) if sources > 1 else {}
-    connection.executemany(
-        "update notes set copy_of = ? where id = ?",
-        [
-            (wanted.get(note_id), note_id)
-            for note_id in stored.keys() | wanted.keys()
-            if stored.get(note_id) != wanted.get(note_id)
-        ],
-    )
+    for note_id in stored.keys() | wanted.keys():
+        if stored.get(note_id) != wanted.get(note_id):
+            sql = "update notes set copy_of = ? where id = ?"
+            connection.execute(sql, [wanted.get(note_id), note_id])
 
 
 def has_copies(connection: sqlite3.Connection) -> bool:
@@ -332,11 +324,6 @@ def _passage_rows(title: str, body: str, max_tokens: int) -> list[PassageRow]:
     ]
 
 
-def _insert_passages(connection: sqlite3.Connection, cut: Iterable[tuple[int, PassageRow]]) -> None:
-    rows = [(note_id, *row, 0) for note_id, row in cut]
-    _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
-
-
 def _replace_passages(
     connection: sqlite3.Connection, note_id: int, cut: Sequence[PassageRow]
 ) -> None:
@@ -354,13 +341,12 @@ def _replace_passages(
                 [*place, ids.pop(0)],
             )
         else:
-            new.append((note_id, row))
+            new.append((note_id, *row, 0))
     _remove_passages(connection, [passage_id for ids in old.values() for passage_id in ids])
-    _insert_passages(connection, new)
+    _insert_rows(connection, "passages", _PASSAGE_COLUMNS, new)
 
 
 def _remove_passages(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
-    if passage_ids:
-        rows = [(passage_id,) for passage_id in passage_ids]
-        connection.executemany("delete from passages where id = ?", rows)
-        vectors.remove(connection, passage_ids)
+    rows = [(passage_id,) for passage_id in passage_ids]
+    connection.executemany("delete from passages where id = ?", rows)
+    vectors.remove(connection, passage_ids)

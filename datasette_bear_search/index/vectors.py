@@ -88,15 +88,13 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
     """Store vectors of passages: pairs of passage id and float32 BLOB."""
+    vector = _quantized("?", is_binary(connection))
     connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
     connection.executemany(
-        f"insert into {PASSAGE_INDEX} (rowid, embedding) "
-        f"values (?, {_quantized('?', is_binary(connection))})",
-        rows,
+        f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, {vector})", rows
     )
-    connection.executemany(
-        "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
-    )
+    ids = [(passage_id,) for passage_id, _ in rows]
+    connection.executemany("update passages set embedded = 1 where id = ?", ids)
     _mark_changed(connection)
 
 
