@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +18,6 @@ from ..query.query import MODES
 from .options import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
-    from ..search.engine import SearchResponse
     from ..search.request import SearchRequest
     from ..search.results import Hit
     from ..search.similar import SimilarNote
@@ -111,7 +107,7 @@ def bear_search(
     from ..search import redaction
     from ..search.functions import open_sidecar
     from ..search.request import read_request
-    from .terminal import printable_json
+    from . import terminal
 
     # The query and the options as the search page's URL has them.
     values = {name: [*_texts(value)] for name, value in page_options.items()}
@@ -138,16 +134,18 @@ def bear_search(
                 raise click.UsageError(str(error)) from None
             found = _search(connection, path, request, redact, explain)
         for notice in found.notices:
-            _say(notice)
+            terminal.say(notice)
         if number_to_open is not None and found.notes:
             _open(found.notes, number_to_open, offset)
         elif as_json and number_to_open is None:
-            click.echo(printable_json(json.dumps(found.as_json(), indent=2, ensure_ascii=False)))
-        elif text := found.as_text(_screen(sys.stdout)):
+            click.echo(
+                terminal.printable_json(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+            )
+        elif text := found.as_text(terminal.screen_for(sys.stdout)):
             # Without color=True, click would strip the links; what is no terminal gets plain text.
             click.echo(text, color=True)
         if not found.notes:
-            _say(f"No results after the first {offset}." if offset else "No results.")
+            terminal.say(f"No results after the first {offset}." if offset else "No results.")
             sys.exit(NOTHING_FOUND)
 
 
@@ -169,8 +167,13 @@ def _search(
     from ..search.snippets import json_body
     from . import terminal
 
-    with _loading_line() as on_loading:
-        response = engine.search(connection, request, redact=redact, on_loading=on_loading)
+    def show_loading() -> None:
+        _echo_for_now("Loading the model…")
+
+    try:
+        response = engine.search(connection, request, redact=redact, on_loading=show_loading)
+    finally:
+        _echo_for_now(" " * 20)
     results = response.results
     corrections = [
         f"Showing results for “{searched}” instead of “{typed}”. To search for what you typed, "
@@ -183,7 +186,7 @@ def _search(
     def as_text(screen: Screen) -> str:
         parts = [terminal.results_text(response, request.offset, screen)] if results.hits else []
         if explain:
-            parts.append(terminal.explanation(response, _bm25(connection, response)))
+            parts.append(terminal.explanation(connection, response))
         return "\n\n".join(parts)
 
     return _Found(
@@ -194,33 +197,10 @@ def _search(
     )
 
 
-@contextmanager
-def _loading_line() -> Iterator[Callable[[], None]]:
-    line, is_shown = "Loading the model…", False
-
-    def show() -> None:
-        nonlocal is_shown
-        if sys.stderr.isatty() and not is_shown:
-            click.echo(line, nl=False, err=True)
-            is_shown = True
-
-    try:
-        yield show
-    finally:
-        if is_shown:
-            click.echo(f"\r{' ' * len(line)}\r", nl=False, err=True)
-
-
-def _bm25(connection: sqlite3.Connection, response: SearchResponse) -> dict[int, float]:
-    from ..search.sql import COLUMN_WEIGHTS
-
-    query = response.results.query
-    if "keyword" not in response.results.retrievers or not query.match:
-        return {}
-    sql = f"""
-        select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?
-        """
-    return dict(connection.execute(sql, [query.match]))
+def _echo_for_now(text: str) -> None:
+    """Show a text until something else is on the line."""
+    if sys.stderr.isatty():
+        click.echo(f"{text}\r", nl=False, err=True)
 
 
 def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, redact: bool) -> _Found:
@@ -235,16 +215,10 @@ def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, reda
         )
     if redact:
         similar = redaction.masked_similar(connection, similar)
-    body = {
-        "ok": True,
-        "note": {"id": similar.id, "title": similar.title},
-        "rows": [asdict(note) for note in similar.notes],
-        "notices": similar.notices,
-    }
     return _Found(
         similar.notes,
         similar.notices,
-        lambda: body,
+        similar.to_json,
         lambda screen: similar_text(similar, screen) if similar.notes else "",
     )
 
@@ -261,18 +235,6 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
         raise NotSearched("This note can't be opened: its source has no links to notes.")
     if click.launch(url):
         raise NotSearched("No app on this machine opens this note.")
-
-
-def _say(notice: str) -> None:
-    from .terminal import notice_text
-
-    click.echo(notice_text(notice, _screen(sys.stderr)), err=True, color=True)
-
-
-def _screen(stream: TextIO) -> Screen:
-    from .terminal import screen_for
-
-    return screen_for(stream.isatty(), shutil.get_terminal_size().columns, os.environ)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import string
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TextIO
 from urllib.parse import quote
 
 import click
@@ -22,7 +26,8 @@ from ..search.snippets import (
     starting_near_mark,
     why,
 )
-from ..search.sql import END_MARK, MARK
+from ..search.sql import COLUMN_WEIGHTS, END_MARK, MARK
+from ..sqlite import sqlite3
 
 # Cells in a line. Longer lines are hard to read, however wide the window is.
 MAX_WIDTH = 100
@@ -32,6 +37,9 @@ PASSAGE_CHARACTERS = 280
 
 _INDENT = "    "
 _SEPARATOR = " · "
+_BM25 = f"""
+select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?
+"""
 
 
 @dataclass(frozen=True)
@@ -39,25 +47,26 @@ class Screen:
     """What a stream can show."""
 
     width: int | None = None  # cells in a line; None doesn't wrap lines
-    styled: bool = False  # bold, underlined and faint text
+    styled: bool = False  # bold, underlined and faint text, and links (OSC 8)
     colored: bool = False
-    links: bool = False  # titles can be clicked (OSC 8)
 
 
 PLAIN = Screen()
 
 
-def screen_for(is_terminal: bool, columns: int, environment: Mapping[str, str]) -> Screen:
+def screen_for(stream: TextIO) -> Screen:
     """Return what a stream can show, by https://no-color.org and ``TERM=dumb``."""
-    if not is_terminal:
+    if not stream.isatty():
         return PLAIN
-    smart = environment.get("TERM") != "dumb"
-    return Screen(
-        width=max(MIN_WIDTH, min(MAX_WIDTH, columns)),
-        styled=smart,
-        colored=smart and not environment.get("NO_COLOR"),
-        links=smart,
-    )
+    width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size().columns))
+    is_smart = os.environ.get("TERM") != "dumb"
+    return Screen(width, is_smart, is_smart and not os.environ.get("NO_COLOR"))
+
+
+def say(notice: str) -> None:
+    """Print what a person should know, beside the results."""
+    text = _style(printable(notice), screen_for(sys.stderr), color="yellow")
+    click.echo(text, err=True, color=True)
 
 
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
@@ -87,11 +96,8 @@ def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
     return "\n\n".join(cards)
 
 
-def explanation(response: SearchResponse, bm25: Mapping[int, float]) -> str:
-    """Return how the query was understood, each note's scores, and where the time went.
-
-    :param bm25: by note id
-    """
+def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str:
+    """Return how the query was understood, each note's scores, and where the time went."""
     results, plan = response.results, response.results.plan
     query = results.query
     facts = {
@@ -112,6 +118,9 @@ def explanation(response: SearchResponse, bm25: Mapping[int, float]) -> str:
     }
     lines = [f"{name + ':':<13}{printable(value)}" for name, value in facts.items() if value]
     if results.hits:
+        bm25: dict[int, float] = {}
+        if "keyword" in results.retrievers and query.match:
+            bm25 = dict(connection.execute(_BM25, [query.match]))
         lines += ["", *table([*_score_rows(results.hits, bm25)], align="right")]
     return "\n".join(lines)
 
@@ -127,10 +136,6 @@ def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
     aligned = [*[align] * (len(columns) - 1), "left"]
     text = tabulate([*zip(*columns)], tablefmt="plain", colalign=aligned, disable_numparse=True)
     return [line.rstrip() for line in text.splitlines()]
-
-
-def notice_text(notice: str, screen: Screen = PLAIN) -> str:
-    return _style(printable(notice), screen, color="yellow")
 
 
 def printable(text: str) -> str:
@@ -237,7 +242,7 @@ def _style(text: str, screen: Screen, *, color: str | None = None, **effects: bo
 
 def _linked(text: str, url: str | None, screen: Screen) -> str:
     """Return the text as a link (OSC 8), in which terminals accept only printable ASCII."""
-    if not url or not screen.links:
+    if not url or not screen.styled:
         return text
     address = quote(url, safe=string.punctuation, errors="replace")
     return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"

@@ -6,7 +6,7 @@ One statement, which needs no model: the vectors are there. What counts, and how
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..index import database
@@ -72,6 +72,15 @@ class SimilarNotes:
     notes: tuple[SimilarNote, ...]
     notices: tuple[str, ...]
     statement: Statement
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them for programs, in the shapes of Datasette 1.0."""
+        return {
+            "ok": True,
+            "note": {"id": self.id, "title": self.title},
+            "rows": [asdict(note) for note in self.notes],
+            "notices": self.notices,
+        }
 
 
 def find_similar(

@@ -200,13 +200,7 @@ async def similar_notes(
     if found is None:
         raise PageError(NO_SUCH_NOTE, 404)
     if is_json:
-        body = {
-            "ok": True,
-            "note": {"id": found.id, "title": found.title},
-            "rows": [asdict(note) for note in found.notes],
-            "notices": found.notices,
-        }
-        return site.json_response(datasette, body)
+        return site.json_response(datasette, found.to_json())
     json_url = datasette.urls.path(f"{SIMILAR_PATH}/{found.id}.json")
     if request.query_string:
         json_url += f"?{request.query_string}"

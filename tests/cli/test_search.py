@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.cli import search as command
+from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
@@ -239,7 +240,7 @@ def test_nothing_in_a_note_steers_the_terminal(write, bear_index, sidecar_path, 
     write(BearNote(f"# Roof {EVIL}\n\nroof {EVIL} text", tags=("cabin",), created=day(1)))
     bear_index()
     edit(sidecar_path, "update notes set title = ?, body = ?", f"Roof {EVIL}", f"roof {EVIL} text")
-    monkeypatch.setattr(command, "_screen", lambda stream: Screen(80, True, True, True))
+    monkeypatch.setattr(terminal, "screen_for", lambda stream: Screen(80, True, True))
     for options in ([], ["--explain"], ["--json"], ["--mode", "like"]):
         arguments = ["bear-search", "roof", "--sidecar", str(sidecar_path), *options]
         output = CliRunner().invoke(cli, arguments).output

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import click
 import pytest
 
@@ -54,13 +56,14 @@ def test_matches_are_marked_across_lines_on_a_terminal_and_not_elsewhere():
     ("is_terminal", "environment", "screen"),
     [
         (False, {}, Screen()),
-        (True, {"TERM": "xterm"}, Screen(80, True, True, True)),
-        (True, {"TERM": "xterm", "NO_COLOR": "1"}, Screen(80, True, False, True)),
+        (True, {"TERM": "xterm"}, Screen(80, True, True)),
+        (True, {"TERM": "xterm", "NO_COLOR": "1"}, Screen(80, True, False)),
         (True, {"TERM": "dumb"}, Screen(80)),
     ],
 )
-def test_color_follows_the_conventions(is_terminal, environment, screen):
-    assert screen_for(is_terminal, 80, environment) == screen
+def test_color_follows_the_conventions(monkeypatch, is_terminal, environment, screen):
+    monkeypatch.setattr(terminal.os, "environ", {"COLUMNS": "80", **environment})
+    assert screen_for(SimpleNamespace(isatty=lambda: is_terminal)) == screen
 
 
 def test_printable_keeps_what_is_text():
