@@ -64,6 +64,7 @@ setup(
             "static/*",
             "demo/bear.sql",
             "demo/notes/*.md",
+            "web/metadata.yaml",
             "py.typed",
         ]
     },

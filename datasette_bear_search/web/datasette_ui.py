@@ -9,9 +9,11 @@ import asyncio
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import yaml
 from markupsafe import Markup
 
 from ..index import schema
@@ -303,101 +305,16 @@ def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
     }
 
 
-# --- the stored queries ``bear_search`` and ``bear_similar``, for Datasette's own pages and JSON
-
-
-def _stored_sql(results: str, *fields: str) -> str:
-    extracted = "\n".join(
-        f"  json_extract(found.value, '$.{field}') as {field}," for field in fields
-    )
-    return f"""select
-  notes.id as note_id, notes.title,
-{extracted}
-  notes.tags, notes.modified, notes.url
-from json_each({results}) as found
-join notes on notes.id = json_extract(found.value, '$.id')
-order by found.key"""
-
-
-# In the words that both versions of Datasette use.
-STORED_QUERIES = {
-    "bear_search": {
-        "sql": _stored_sql(
-            "bear_search(:q, 50)",
-            *("text", "heading", "keyword_rank", "semantic_rank", "similarity", "notice"),
-        ),
-        "title": "Search notes",
-        "description": "By words and by meaning, with everything that the search page understands: "
-        '"a phrase", -not, tag:work, modified:2024.',
-    },
-    "bear_similar": {
-        "sql": _stored_sql("bear_similar(:id, 10)", "reasons", "similarity", "score", "notice"),
-        "title": "More like this note",
-        "description": "The notes most like the one with this id in notes, and why.",
-    },
-}
-
-
-# --- table metadata: what tables hold, their order, what to narrow by, what to hide
+# --- metadata: what tables hold, their order, what to narrow by, what to hide; stored queries
 #
 # The owner's own metadata, configuration and queries come first.
 
-# Only columns whose names leave something to say: Datasette lists them all above the rows.
+_METADATA = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
 TABLES: dict[str, dict[str, Any]] = {
-    "notes": {
-        "description": "Your notes, as of the last index run.",
-        "label_column": "title",
-        "sort_desc": "modified",
-        "facets": [{"array": "tags"}, "source", "pinned", "archived"],
-        "columns": {
-            "encrypted": "1 = encrypted, title only",
-            "key": "The note's id in its source",
-            "fingerprint": "Changes with anything that the source knows about the note",
-            "attachments": "Names of files, and text that was recognized in images",
-            "copy_of": "The note that this one duplicates; it is hidden from results",
-        },
-    },
-    "tags": {
-        "description": "All tags, including parents.",
-        "label_column": "name",
-        "sort": "folded",
-        "columns": {"folded": "The tag in the form in which tags are compared"},
-    },
-    "note_tags": {
-        "description": "Which note has which tag.",
-        "columns": {"pinned": "1 = pinned within this tag"},
-    },
-    "links": {
-        "description": "Links from note to note.",
-        "columns": {
-            "note_id": "The note that has the link",
-            "target_id": "The note that it leads to, if there is one",
-            "title": "What the link calls it",
-        },
-    },
-    "passages": {
-        "description": "Passages used for semantic search.",
-        "columns": {
-            "heading": "The headings above it",
-            "start": "Where in the note's body it begins, in characters",
-            "embedded": "0 = no vector yet",
-        },
-    },
-    "sources": {
-        "description": "Where notes were read from.",
-        "columns": {
-            "state": "Changes when the notes may have changed",
-            "never": "Tags whose notes are left out",
-            "skipped": "What was left out last time, and why",
-        },
-    },
-    schema.JUDGMENTS: {
-        "description": "Your judgments of results, for datasette bear-eval.",
-        "columns": {"grade": "1 = right note, 0 = wrong note"},
-    },
-    "meta": {"description": "Index metadata."},
+    **_METADATA["tables"],
     **{table: {"hidden": True} for table in schema.HIDDEN_TABLES},
 }
+STORED_QUERIES: dict[str, dict[str, str]] = _METADATA["queries"]
 
 # Keys that Datasette asks for several times a request, and that we have nothing to say about.
 _NOT_OURS = ("plugins", "allow", "allow_sql")
