@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..search import redaction
-from ..web.site import (
-    LOCAL_HOSTS,
-    NO_SIDECAR,
-    PLUGIN,
-    SEARCH_PATH,
-    allowed,
-    host_name,
-    json_error,
-    origin_name,
-    redacts,
-    sidecar_database,
-)
+from ..web import site
+from ..web.site import LOCAL_HOSTS, PLUGIN, SEARCH_PATH
 from . import Library
 from .server import SdkMissing, build_server
 
@@ -51,21 +41,21 @@ ONLY_POST = (
 
 async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -> Response | None:
     """Answer an agent's request; return None if the SDK has sent the response."""
-    database = await sidecar_database(datasette)
+    database = await site.sidecar_database(datasette)
     if database is None:
-        return json_error(datasette, NO_SIDECAR, 404)
+        return site.json_error(datasette, site.NO_SIDECAR, 404)
     hosts = _hosts(datasette, request.scope)
     host, origin = request.headers.get("host", ""), request.headers.get("origin")
-    if host_name(host) not in hosts:
-        return json_error(datasette, WRONG_HOST.format(host=host), 421)
+    if site.host_name(host) not in hosts:
+        return site.json_error(datasette, WRONG_HOST.format(host=host), 421)
     # Only browsers send an origin; "null" is that of a page whose own is hidden.
-    if origin and origin_name(origin) not in hosts:
-        return json_error(datasette, WRONG_ORIGIN.format(origin=origin), 403)
-    if not await allowed(datasette, request.actor, "view-database", database):
-        return json_error(datasette, DENIED, 403)
+    if origin and site.origin_name(origin) not in hosts:
+        return site.json_error(datasette, WRONG_ORIGIN.format(origin=origin), 403)
+    if not await site.allowed(datasette, request.actor, "view-database", database):
+        return site.json_error(datasette, DENIED, 403)
     if request.method != "POST":
         # A GET would open a stream on which nothing is ever sent.
-        response = json_error(datasette, ONLY_POST, 405)
+        response = site.json_error(datasette, ONLY_POST, 405)
         response.headers["Allow"] = "POST"
         return response
     try:
@@ -74,13 +64,13 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
             hidden_tags=_setting(datasette, "hidden_tags"),
             time_limit_ms=datasette.setting("sql_time_limit_ms"),
             # What agents read usually leaves this machine.
-            redact=redacts(datasette, by_default=True),
+            redact=site.redacts(datasette, by_default=True),
         )
         if library.redact:
             await asyncio.to_thread(redaction.require)
         server = build_server(library)
     except (SdkMissing, redaction.RedactionMissing) as error:
-        return json_error(datasette, str(error), 404)
+        return site.json_error(datasette, str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     # One per request: it lives in a task group, and Datasette has none that outlives a request.

@@ -93,20 +93,16 @@ def list_tags(library: Library, under: str) -> ToolResult:
     notes: dict[str, set[int]] = {}
     with library.open() as connection:
         sql, parameters = library.visible_ids()
-        rows = connection.execute(
-            f"""
+        sql = f"""
             select tags.name, note_tags.note_id
             from tags
             join note_tags on note_tags.tag_id = tags.id
             where note_tags.note_id in ({sql})
             order by tags.folded, tags.id
-            """,
-            parameters,
-        ).fetchall()
+            """
+        rows = connection.execute(sql, parameters).fetchall()
     for name, note_id in rows:
-        parts = name.split("/")
-        for depth in range(1, len(parts) + 1):
-            path = "/".join(parts[:depth])
+        for path in (name, *(name[: slash.start()] for slash in re.finditer("/", name))):
             names.setdefault(fold_tag(path), path)
             notes.setdefault(fold_tag(path), set()).add(note_id)
     top = fold_tag(under)
@@ -151,10 +147,7 @@ def library_status(library: Library) -> ToolResult:
         by_source = f"select source, count(*) from notes where id in ({sql}) group by source"
         sources = dict(connection.execute(by_source, parameters).fetchall())
     facts = {
-        "notes": total,
-        "archived": archived,
-        "encrypted": encrypted,
-        "pinned": pinned,
+        **{"notes": total, "archived": archived, "encrypted": encrypted, "pinned": pinned},
         "sources": sources,
         "oldest": day(oldest),
         "newest": day(newest),

@@ -91,19 +91,15 @@ def serve_stdio(library: Library) -> None:
 def _listed(tool: Tool) -> Any:
     import mcp_types as types
 
-    return types.Tool(
-        name=tool.name,
+    hints = types.ToolAnnotations(
         title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=True,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
+        read_only_hint=True,
+        destructive_hint=False,
+        idempotent_hint=True,
+        open_world_hint=False,
+    )
+    return types.Tool(
+        **{name: value for name, value in vars(tool).items() if name != "run"}, annotations=hints
     )
 
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -24,7 +24,7 @@ from ..notes import counted
 from ..sources import SourceError
 from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
-from .options import clear_errors, sidecar_option
+from . import clear_errors, sidecar_option
 
 WORDS = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
@@ -60,11 +60,9 @@ def bear_doctor(
         findings = examine(sidecar_path or database.default_path(), load_model=model_check)
     problems = sum(each.ok is False for found in findings.values() for each in found)
     if as_json:
-        rows = [
-            {"area": area, **asdict(each)} for area, found in findings.items() for each in found
-        ]
-        answer = {"ok": not problems, "findings": rows}
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        listed = [{"area": area, **asdict(each)} for area in findings for each in findings[area]]
+        body = {"ok": not problems, "findings": listed}
+        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         for area, found in findings.items():
             click.echo("\n".join([area, *map(_as_text, found), ""]))
@@ -150,29 +148,28 @@ def _model(path: Path, load_model: bool) -> Findings:
 def _sources(path: Path) -> Findings:
     with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
         if not database.is_sidecar(path):
-            yield from _configuration([])
+            yield from _configuration({})
             yield from _unindexed_bear()
             return
         with closing(database.connect(path)) as connection:
-            known = list(rows.read_sources(connection).values())
-            yield from _configuration([stored.config for stored in known])
-            for stored in known:
+            known = rows.read_sources(connection)
+            yield from _configuration(known)
+            for stored in known.values():
                 yield from _source(connection, stored)
 
 
-def _configuration(known: Sequence[SourceConfig]) -> Findings:
+def _configuration(known: Mapping[str, rows.StoredSource]) -> Findings:
     found = config.find_configuration(None)
     if found is None:
         return
     try:
-        configured = config.read_configuration(found, known)
+        configured = config.read_configuration(found, [each.config for each in known.values()])
     except config.ConfigurationError as error:
         yield Finding("configuration", str(error), False, f"edit {found}")
         return
     yield Finding("configuration", f"Configuration file: {found}")
-    names = {source.name for source in known}
     for source in configured.sources or ():
-        if source.name not in names:
+        if source.name not in known:
             says = f"{source.name}: {source.location} isn't indexed yet"
             yield Finding(source.name, says, False, "datasette bear-index")
 
@@ -207,11 +204,11 @@ def _unindexed_bear() -> Findings:
         return
     bear = SourceConfig("bear", "bear", location)
     try:
-        count = sum(1 for _ in open_source(bear).read())
+        count = counted(sum(1 for _ in open_source(bear).read()), "note")
     except SourceError as error:
         yield Finding(bear.name, str(error), False, _source_fix(bear))
         return
-    says = f"{bear.name}: {location} has {counted(count, 'note')}, none indexed yet"
+    says = f"{bear.name}: {location} has {count}, none indexed yet"
     yield Finding(bear.name, says, None, "datasette bear-index")
 
 
@@ -221,10 +218,8 @@ def _source_fix(source: SourceConfig) -> str:
             "open 'x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles'"
             " and turn on the app in which you type this"
         )
-    command = "datasette bear-index"
-    return (
-        f"{command} --only {source.name}; if it is gone for good: {command} --remove {source.name}"
-    )
+    remove = f"if it is gone for good: datasette bear-index --remove {source.name}"
+    return f"datasette bear-index --only {source.name}; {remove}"
 
 
 def _index(path: Path) -> Findings:
@@ -273,10 +268,9 @@ def _permissions(path: Path) -> Findings:
 def _health(path: Path, connection: sqlite3.Connection) -> Findings:
     fix = "datasette bear-index --rebuild"
     [answer] = connection.execute("pragma quick_check(1)").fetchone()
-    if answer == "ok":
-        yield Finding("integrity", "The file is sound")
-    else:
-        yield Finding("integrity", f"The file is damaged: {answer}.", False, fix)
+    is_sound = answer == "ok"
+    says = "The file is sound" if is_sound else f"The file is damaged: {answer}."
+    yield Finding("integrity", says, is_sound, None if is_sound else fix)
     if disagreement := _fts_disagreement(path):
         says = f"The word index doesn't agree with the notes ({disagreement})."
         yield Finding("words", says, False, fix)

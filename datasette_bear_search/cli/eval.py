@@ -10,7 +10,7 @@ import click
 from ..embeddings import registry
 from ..index import database
 from ..query.query import EVALUATED_MODES, MODES
-from .options import Progress, clear_errors
+from . import Progress, clear_errors
 
 
 @click.command()

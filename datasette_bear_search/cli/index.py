@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from ..index.config import Selection
 from ..notes import counted
 from ..sources import SourceError
 from ..sources.registry import SourceConfig
-from .options import Progress, clear_errors, sidecar_option
+from . import Progress, clear_errors, sidecar_option
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report
@@ -183,17 +183,13 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             click.echo(notice, err=True)
     has_all_vectors = report.notes and report.pending <= report.refused
     if embedder is not None and has_all_vectors and not report.model_failure:
-        _export_onnx(embedder, options)
+        with suppress(ModelUnavailable):  # nobody asked for it now
+            if embedder.needs_onnx_export():
+                options.say(
+                    f"Preparing {embedder.name} to start within a second from now on (once)"
+                )
+                embedder.export_onnx()
     return model_failure or _failure_text(len(report.failures), len(configs))
-
-
-def _export_onnx(embedder: Embedder, options: Options) -> None:
-    try:
-        if embedder.needs_onnx_export():
-            options.say(f"Preparing {embedder.name} to start within a second from now on (once)")
-            embedder.export_onnx()
-    except ModelUnavailable:
-        pass  # nobody asked for it now
 
 
 def _truncated_model(options: Options) -> str:
@@ -208,10 +204,7 @@ def _truncated_model(options: Options) -> str:
 
 
 def _select(options: Options) -> Selection:
-    known = []
-    if database.is_made(options.path):
-        with closing(database.connect(options.path)) as connection:
-            known = [stored.config for stored in rows.read_sources(connection).values()]
+    known = [stored.config for stored in _stored_sources(options.path).values()]
     found = config.find_configuration(options.config_path)
     configured = config.read_configuration(found, known) if found else None
     if not options.remove:
@@ -237,18 +230,24 @@ def _select(options: Options) -> Selection:
     return config.Selection((), removed)
 
 
+def _stored_sources(path: Path) -> dict[str, rows.StoredSource]:
+    if not database.is_made(path):
+        return {}
+    with closing(database.connect(path)) as connection:
+        return rows.read_sources(connection)
+
+
 def _preview(path: Path, selection: Selection) -> str | None:
     """Print what a run would change; return why the command fails, if a source can't be read."""
-    failed = 0
+    failed, known = 0, _stored_sources(path)
     with ExitStack() as cleanup:
-        connection = None
-        if path.exists():
+        current = None
+        if known:
             connection = cleanup.enter_context(closing(database.connect(path)))
-        known = rows.read_sources(connection) if connection is not None else {}
-        comparable = connection if connection and schema.is_current(connection) else None
+            current = connection if schema.is_current(connection) else None
         for source in selection.read:
             try:
-                snapshot = changes.read_if_changed(comparable, source, known.get(source.name))
+                snapshot = changes.read_if_changed(current, source, known.get(source.name))
             except SourceError as error:
                 click.echo(f"{source.name}: {error}", err=True)
                 failed += 1
@@ -257,8 +256,8 @@ def _preview(path: Path, selection: Selection) -> str | None:
                 click.echo(f"Nothing has changed in {source.location}. Nothing was written.")
                 continue
             added, changed, removed = snapshot.count, 0, 0
-            if comparable is not None:
-                change = changes.diff(comparable, snapshot)
+            if current is not None:
+                change = changes.diff(current, snapshot)
                 added, changed, removed = map(len, (change.added, change.changed, change.removed))
             click.echo(
                 f"{source.location}: {counted(snapshot.count, 'note')}. "
@@ -272,23 +271,22 @@ def _preview(path: Path, selection: Selection) -> str | None:
 def _listing(path: Path) -> str:
     from .terminal import table
 
+    known = _stored_sources(path).values()
+    if not known:
+        return f"The index at {path} has no sources yet. Add one with: datasette bear-index PATH"
     lines = [["name", "kind", "notes", "last read", "changed since", "location"]]
     below: list[str] = []
-    if database.is_made(path):
-        with closing(database.connect(path)) as connection:
-            for stored in rows.read_sources(connection).values():
-                source = stored.config
-                try:
-                    changed = f"{changes.count_changes(connection, stored):,}"
-                except SourceError as error:
-                    changed = "can't be read"
-                    below.append(f"{source.name}: {error}")
-                read = stored.read or "never"
-                notes = f"{stored.notes:,}"
-                lines.append([source.name, source.kind, notes, read, changed, source.location])
-                below += _skipped_lines(source.name, stored.skipped, len(stored.skipped))
-    if len(lines) == 1:
-        return f"The index at {path} has no sources yet. Add one with: datasette bear-index PATH"
+    with closing(database.connect(path)) as connection:
+        for stored in known:
+            name, kind, location = stored.config.name, stored.config.kind, stored.config.location
+            try:
+                changed = f"{changes.count_changes(connection, stored):,}"
+            except SourceError as error:
+                changed = "can't be read"
+                below.append(f"{name}: {error}")
+            read, notes = stored.read or "never", f"{stored.notes:,}"
+            lines.append([name, kind, notes, read, changed, location])
+            below += _skipped_lines(name, stored.skipped, len(stored.skipped))
     return "\n".join([*table(lines), *below])
 
 

@@ -15,7 +15,7 @@ import click
 
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
-from .options import clear_errors, redact_option, sidecar_option
+from . import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
     from ..search.request import SearchRequest

@@ -17,8 +17,8 @@ from ..index import database
 from ..index.config import Selection
 from ..sources.registry import SourceConfig
 from ..sqlite import sqlite3
+from . import clear_errors, redact_option, sidecar_option
 from .index import Options, index_sources
-from .options import clear_errors, redact_option, sidecar_option
 
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
