@@ -91,8 +91,9 @@ def note_facts(note: ListedNote | SimilarNote) -> dict[str, Any]:
             "title": note.title,
             "url": note.url,
             "tags": innermost(note.tags),
-            "created": day(note.created),
-            "modified": day(note.modified),
+            # Days as the filters take them, 2024-05-01 (UTC).
+            "created": note.created and note.created[:10],
+            "modified": note.modified and note.modified[:10],
             "pinned": note.pinned,
             "archived": note.archived,
             "encrypted": note.encrypted,
@@ -118,8 +119,3 @@ def facts_line(values: Mapping[str, Any], *left_out: str) -> str:
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that say something: every word costs the reader."""
     return {name: value for name, value in values.items() if value not in (None, False, "", (), [])}
-
-
-def day(timestamp: str | None) -> str | None:
-    """Return the day of a time as the filters take it, ``2024-05-01`` (UTC)."""
-    return timestamp[:10] if timestamp else None

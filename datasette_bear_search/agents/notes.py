@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..index import database, watch
 from ..index.chunking import passages
 from ..notes import fold_tag
 from ..search import engine, redaction
-from ..search.results import ListedNote, note_fields
+from ..search.results import ListedNote, fetch_rows, note_fields
 from ..search.snippets import shortened
+from ..search.sql import Statement
 from ..sqlite import sqlite3
 from . import (
     Library,
     ToolError,
     ToolResult,
-    day,
     facts_line,
     note_facts,
     note_heading,
@@ -44,8 +43,7 @@ _ENCRYPTED = "This note is encrypted: only its title is known. The person can op
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """Lines ``first`` to ``last`` of a text, counted from 1, from a character of the first on."""
 
     first: int
@@ -136,21 +134,19 @@ def library_status(library: Library) -> ToolResult:
         sql, parameters = library.visible_ids()
         state = database.read_state(connection)
         obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
-        total, archived, encrypted, pinned, oldest, newest = connection.execute(
-            f"""
-            select count(*), sum(archived), sum(encrypted), sum(pinned), min(created), max(modified)
+        totals = f"""
+            select
+              count(*) as notes, sum(archived) as archived, sum(encrypted) as encrypted,
+              sum(pinned) as pinned, substr(min(created), 1, 10) as oldest,
+              substr(max(modified), 1, 10) as newest
             from notes
             where id in ({sql})
-            """,
-            parameters,
-        ).fetchone()
+            """
+        [facts] = fetch_rows(connection, Statement(totals, parameters))
         by_source = f"select source, count(*) from notes where id in ({sql}) group by source"
         sources = dict(connection.execute(by_source, parameters).fetchall())
-    facts = {
-        **{"notes": total, "archived": archived, "encrypted": encrypted, "pinned": pinned},
+    facts |= {
         "sources": sources,
-        "oldest": day(oldest),
-        "newest": day(newest),
         "indexed": state.indexed,
         "searched_by_meaning": obstacle is None and state.has_vectors,
         "model": state.model if state.has_vectors else None,
@@ -193,8 +189,7 @@ def _rows(
     library: Library, connection: sqlite3.Connection, condition: str, wanted: int | str
 ) -> list[Row]:
     sql, parameters = library.visible_ids()
-    cursor = connection.execute(
-        f"""
+    sql = f"""
         select notes.*, sources.app, sources.heading_link
         from notes
         join sources on sources.name = notes.source
@@ -202,11 +197,8 @@ def _rows(
           and notes.id in ({sql})
         order by notes.modified desc, notes.id
         limit {MAX_NOTES}
-        """,
-        {**parameters, "wanted": wanted},
-    )
-    names = [column[0] for column in cursor.description]
-    rows = [dict(zip(names, row)) for row in cursor]
+        """
+    rows = fetch_rows(connection, Statement(sql, {**parameters, "wanted": wanted}))
     if library.redact:
         for row in rows:
             # The whole text, before lines are cut out of it: a cut could hide what a secret is.
