@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
-import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..notes import Note, Tag
-from ..sqlite import sqlite3
-from . import SourceError, Unreadable, readonly
+from ..sqlite import sqlite3, time_limit
+from . import SourceError, Unreadable, checked_option, readonly
 from .documents import html_to_markdown
-from .files import FileSource
+from .files import FileSource, digest
 from .markdown_metadata import as_markdown, extract_metadata, title_of, without_title
 from .text import decode, parse_timestamp, storable, timestamp_from_seconds
 
@@ -30,7 +28,7 @@ FORMATS = ("markdown", "html", "text")
 EPOCHS = {"unix": 0, "apple": 978_307_200}
 TIMEZONES = ("utc", "local")
 
-# Seconds: a join without a condition takes forever.
+# Seconds: reading all of a large database takes some, a join without a condition forever.
 TIME_LIMIT = 60.0
 
 # As seconds, the year 5138: so large a number counts milliseconds, or something smaller.
@@ -81,31 +79,47 @@ class SQLQuery(FileSource):
                 f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
                 " are such."
             )
-        self.sql = sql
-        self.format = _choice("format", format, FORMATS)
-        self.epoch = EPOCHS[_choice("epoch", epoch, EPOCHS)]
-        self.timezone = _choice("timezone", timezone, TIMEZONES)
+        choices = {
+            "format": (format, FORMATS),
+            "epoch": (epoch, tuple(EPOCHS)),
+            "timezone": (timezone, TIMEZONES),
+        }
+        for option, (value, allowed) in choices.items():
+            checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
         is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
-        if not is_number or time_limit <= 0:
-            raise SourceError(f"time_limit is a number of seconds, not {time_limit!r}.")
-        self.time_limit = time_limit
+        checked_option(
+            "time_limit", time_limit, is_number and time_limit > 0, "a number of seconds"
+        )
+        self.sql, self.format, self.timezone = sql, format, timezone
+        self.epoch, self.time_limit = EPOCHS[epoch], time_limit
 
     @classmethod
     def reads(cls, location: str) -> bool:
         return False  # no glance at a database tells which of its rows are notes
 
     def state(self) -> str:
-        settings = repr((self.sql, self.format, self.epoch, self.timezone)).encode(errors="replace")
-        return f"{readonly.state(self.path)} {hashlib.blake2b(settings, digest_size=8).hexdigest()}"
+        settings = (self.sql, self.format, self.epoch, self.timezone)
+        return f"{readonly.state(self.path)} {digest(settings, size=8)}"
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
         columns, rows = _run(self.path, self.sql, self.time_limit)
-        positions = self._positions(columns)
+        names = [name.lower() for name in columns]
+        if missing := [name for name in NEEDED if name not in names]:
+            raise SourceError(
+                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
+                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
+                " key”."
+            )
+        if unknown := set(names).difference(NEEDED, OPTIONAL):
+            self.skipped.append(
+                f"the columns {', '.join(sorted(unknown))}: what is read besides"
+                f" {', '.join(NEEDED)} is {', '.join(OPTIONAL)}"
+            )
         problems = Counter[str]()
         by_key: dict[str, Sequence[Any]] = {}
         for row in rows:
-            key = _key(row[positions["key"]])
+            key = _key(row[names.index("key")])
             if not key:
                 problems["rows without a key"] += 1
                 continue
@@ -113,27 +127,10 @@ class SQLQuery(FileSource):
                 problems["rows with the key of a later row"] += 1
             by_key[key] = row
         for key, row in by_key.items():
-            values = {name: row[position] for name, position in positions.items()}
-            note = self._note(key, values, problems)
+            note = self._note(key, dict(zip(names, row, strict=True)), problems)
             if include_trashed or not note.trashed:
                 yield note
         self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
-
-    def _positions(self, columns: Iterable[str]) -> dict[str, int]:
-        names = {name.lower(): position for position, name in enumerate(columns)}
-        if missing := [name for name in NEEDED if name not in names]:
-            raise SourceError(
-                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
-                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
-                " key”."
-            )
-        known = {name: place for name, place in names.items() if name in NEEDED + OPTIONAL}
-        if unknown := names.keys() - known.keys():
-            self.skipped.append(
-                f"the columns {', '.join(sorted(unknown))}: what is read besides"
-                f" {', '.join(NEEDED)} is {', '.join(OPTIONAL)}"
-            )
-        return known
 
     def _note(self, key: str, values: dict[str, Any], problems: Counter[str]) -> Note:
         def moment(column: str) -> str | None:
@@ -184,8 +181,6 @@ class SQLQuery(FileSource):
         return parse_timestamp(text)
 
 
-_PROGRESS_STEPS = 10_000  # of SQLite's virtual machine: some milliseconds
-
 # What SQLite and Python say of what isn't allowed here.
 _REFUSALS = re.compile(
     "one statement|not authorized|authorization denied|prohibited|within a transaction"
@@ -203,11 +198,10 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
     """Return the names of the columns, and the rows, that one SELECT gives. Raises SourceError."""
     with readonly.read_transaction(path) as db:
         db.set_authorizer(_authorize)
-        deadline = time.monotonic() + seconds
-        db.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
         try:
-            cursor = db.execute(sql)
-            return [column[0] for column in cursor.description or ()], cursor.fetchall()
+            with time_limit(db, seconds * 1000):
+                cursor = db.execute(sql)
+                return [column[0] for column in cursor.description or ()], cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning) as error:
             words = str(error)
             if "interrupted" in words:
@@ -232,12 +226,6 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
     if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
-
-
-def _choice(option: str, value: object, allowed: Collection[str]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise SourceError(f"{option} is one of {', '.join(allowed)}, not {value!r}.")
-    return value
 
 
 def _key(value: Any) -> str:
