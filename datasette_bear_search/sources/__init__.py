@@ -79,7 +79,7 @@ class Incremental(Protocol):
         ...
 
 
-def checked_option(option: str, value: T, is_valid: bool, wanted: str) -> T:
+def checked_option(option: str, value: T, is_valid: object, wanted: str) -> T:
     """Return the value of an option.
 
     :param wanted: what it has to be, for people

@@ -6,15 +6,13 @@ import io
 import re
 import warnings
 from html import unescape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..markdown import words_of
 from . import SourceError, Unreadable
 from .files import MEGABYTE, open_zip
 from .markdown_metadata import leading_heading
 from .text import first_timestamp
-
-if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
 
 # Characters that are left without scripts and pictures. Each million takes ten seconds; of more,
 # only the words are kept.
@@ -53,9 +51,9 @@ def parse_html(html: str) -> Page:
     """Return a page's title, words and dates. The title's line isn't in the Markdown again."""
     html = _without_scripts(_DATA.sub("", html))
     try:
-        return _parsed(html) if len(html) <= LARGEST_PAGE else Page("", _bare_words(html))
-    except RecursionError:  # thousands of elements in each other
-        return Page("", _bare_words(html))
+        return _parsed(html) if len(html) <= LARGEST_PAGE else Page("", _words(html))
+    except Exception:  # thousands of elements in each other, or what its parser rejects: <![~
+        return Page("", _words(html))
 
 
 def html_to_markdown(html: str) -> str:
@@ -103,7 +101,10 @@ def _parsed(html: str) -> Page:
         warnings.simplefilter("ignore")  # about texts that look like an address, or like XML
         soup = BeautifulSoup(html, "html.parser")
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    created, modified = _date(soup, _CREATED), _date(soup, _MODIFIED)
+    dates: dict[str, object] = {}
+    for element in soup.find_all("meta", content=True):
+        name = element.get("name") or element.get("property") or element.get("itemprop") or ""
+        dates.setdefault(str(name).lower(), element["content"])
     for element in soup.find_all(_NOT_WORDS):
         element.decompose()
     for box in soup.find_all("input", type="checkbox"):
@@ -116,15 +117,7 @@ def _parsed(html: str) -> Page:
     heading, below = leading_heading(text)
     if heading and title in ("", heading):
         title, text = heading, below
-    return Page(title, text, created, modified)
-
-
-def _date(soup: BeautifulSoup, names: list[str]) -> str | None:
-    dates: dict[str, object] = {}
-    for element in soup.find_all("meta", content=True):
-        name = element.get("name") or element.get("property") or element.get("itemprop") or ""
-        dates.setdefault(str(name).lower(), element["content"])
-    return first_timestamp(dates, names)
+    return Page(title, text, first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED))
 
 
 def _without_scripts(html: str) -> str:
@@ -138,6 +131,5 @@ def _without_scripts(html: str) -> str:
     return "".join([*kept, html[position:]])
 
 
-def _bare_words(html: str) -> str:
-    lines = unescape(_TAG.sub(" ", html)).split("\n")
-    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
+def _words(html: str) -> str:
+    return words_of(unescape(_TAG.sub(" ", html)))

@@ -14,6 +14,7 @@ _INLINE_CODE = re.compile(r"(?<!`)(?P<marks>`{1,2})(?!`)[^`\n]+(?P=marks)(?!`)")
 
 # Text over a line of "=".
 _UNDERLINED = re.compile(r"[ ]{0,3}(\S.*)\n[ ]{0,3}=+[ \t]*(?:\n|\Z)")
+_HEADING_LINE = re.compile(r"#{1,6}(?=\s)(?P<words>.*?)(?:\s#+)?")  # "C#" keeps its mark
 _LEVEL_ONE = re.compile(r"^# (.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 
@@ -154,14 +155,8 @@ def _tags(prose: str) -> list[str]:
 
 
 def _heading(line: str) -> str:
-    text = line.strip()
-    words = text.lstrip("#")
-    if not 1 <= len(text) - len(words) <= 6 or not words[:1].isspace():
-        return ""
-    before_marks = words.rstrip("#")
-    if before_marks[-1:].isspace():  # "C#" keeps its mark
-        words = before_marks
-    return plain_text(words)
+    match = _HEADING_LINE.fullmatch(line.strip())
+    return plain_text(match["words"]) if match else ""
 
 
 def _links(prose: str) -> tuple[list[LinkTarget], bool]:

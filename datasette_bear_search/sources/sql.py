@@ -19,7 +19,8 @@ from .markdown_metadata import as_markdown, extract_metadata, title_of, without_
 from .text import decode, parse_timestamp, storable, timestamp_from_seconds
 
 NEEDED = ("key", "title", "body")
-OPTIONAL = ("created", "modified", "url", "tags", "pinned", "archived", "trashed", "attachments")
+FLAGS = ("pinned", "archived", "trashed")
+OPTIONAL = ("created", "modified", "url", "tags", *FLAGS, "attachments")
 
 FORMATS = ("markdown", "html", "text")
 
@@ -79,12 +80,9 @@ class SQLQuery(FileSource):
                 f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
                 " are such."
             )
-        choices = {
-            "format": (format, FORMATS),
-            "epoch": (epoch, tuple(EPOCHS)),
-            "timezone": (timezone, TIMEZONES),
-        }
-        for option, (value, allowed) in choices.items():
+        options = {"format": format, "epoch": epoch, "timezone": timezone}
+        for option, allowed in (("format", FORMATS), ("epoch", [*EPOCHS]), ("timezone", TIMEZONES)):
+            value = options[option]
             checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
         is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
         checked_option(
@@ -161,10 +159,8 @@ class SQLQuery(FileSource):
             attachments=_text(values.get("attachments")),
             created=moment("created"),
             modified=moment("modified"),
-            pinned=_is_true(values.get("pinned")),
-            archived=_is_true(values.get("archived")),
-            trashed=_is_true(values.get("trashed")),
             url=url or None,
+            **{flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS},
             **extract_metadata(body if self.format != "text" else "").note_fields(),
         )
 
@@ -265,7 +261,3 @@ def _tags(value: Any) -> list[str]:
         if isinstance(name, (str, int)) and (tag := str(name).strip(" \t\r\n#\"'/")):
             tags[storable(tag)] = None
     return list(tags)
-
-
-def _is_true(value: Any) -> bool:
-    return _text(value).strip().lower() not in _FALSE

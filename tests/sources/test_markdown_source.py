@@ -321,6 +321,7 @@ def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
         ("<title>Title</title><h1>Heading</h1><p>Text</p>", "Title", "# Heading\n\nText"),
         ("<p>2 &lt; 3 &amp; snake_case * x", "page", "2 < 3 & snake_case * x"),
         ("<script>never closed <p>Text", "page", ""),
+        ("<p>What no parser <![~ takes", "page", "What no parser <![~ takes"),
         ("", "page", ""),
     ],
 )

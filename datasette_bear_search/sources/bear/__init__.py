@@ -271,7 +271,7 @@ def _notes(rows: _LibraryRows) -> Iterator[Note]:
         row = newest.pop(key)
         pk, text = row["pk"], _text(row["text"])
         title = _text(row["title"]).strip() or first_line(text)
-        facts = {name: bool(row[name]) for name in _FLAGS}
+        facts: dict[str, Any] = {name: bool(row[name]) for name in _FLAGS}
         if not row["encrypted"]:  # else, what its text is like is as secret as the text
             facts |= {name: bool(row[name]) for name in _FLAGS_OF_TEXT}
             facts |= {name: _count(row[name]) for name in _COUNTS_OF_TEXT}

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -265,8 +266,7 @@ def tags(text: str) -> list[str]:
             continue
         parts = name.strip("/").split("/")
         if all(part.strip() for part in parts):
-            for length in range(1, len(parts) + 1):
-                tag = "/".join(parts[:length])
+            for tag in accumulate(parts, "{}/{}".format):
                 by_name.setdefault(tag.lower(), tag)
     return sorted(by_name.values())
 

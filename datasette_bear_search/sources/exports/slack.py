@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from ...markdown import plain_text
 from ...notes import Note, Tag
-from .. import SourceError, Unreadable
+from .. import SourceError, Unreadable, checked_option
 from ..files import Archive, FileSource, is_zip, open_archive
 from ..markdown_metadata import as_markdown
 from ..text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
@@ -63,11 +63,8 @@ class SlackExport(FileSource):
         """
         super().__init__(location, name)
         match = _TEAM.fullmatch(str(team))
-        if team and not match:
-            raise SourceError(
-                f"{team!r} (option team) is no address of a Slack workspace. Give one such as"
-                " acme.slack.com."
-            )
+        wanted = "the address of a Slack workspace, such as acme.slack.com"
+        checked_option("team", team, match or not team, wanted)
         self._team = match[1].lower() if match else ""
 
     @classmethod
@@ -187,21 +184,10 @@ class _Workspace:
                 if person.get("is_bot"):
                     self._bots.add(identifier)
         self._channels: dict[str, _Channel] = {}  # by the name of its folder
-        for name in (_CHANNELS, "groups.json"):  # public, private
+        # Public and private channels, messages in a group, and to one person.
+        for name in (_CHANNELS, "groups.json", "mpims.json", "dms.json"):
             for channel in self._list(name):
-                title = as_text(channel.get("name"))
-                self._add_channel(title, _Channel(as_text(channel.get("id")), f"#{title}", title))
-        for name in ("mpims.json", "dms.json"):  # messages in a group, and to one person
-            for channel in self._list(name):
-                identifier = as_text(channel.get("id"))
-                folder = as_text(channel.get("name")) or identifier
-                members = channel.get("members")
-                names = [
-                    self._people.get(member, member)
-                    for member in (members if isinstance(members, list) else ())
-                    if isinstance(member, str)
-                ]
-                self._add_channel(folder, _Channel(identifier, ", ".join(names) or folder, ""))
+                self._add_channel(channel, is_direct=name in ("mpims.json", "dms.json"))
         self._channel_names = {channel.id: channel.tag for channel in self._channels.values()}
 
     def channels(self) -> Iterator[tuple[_Channel, list[_Message]]]:
@@ -229,9 +215,17 @@ class _Workspace:
             self._skipped.append(f"{path}: {reason}")
             return None
 
-    def _add_channel(self, folder: str, channel: _Channel) -> None:
+    def _add_channel(self, fields: dict[str, Any], *, is_direct: bool) -> None:
+        identifier = as_text(fields.get("id"))
+        folder = as_text(fields.get("name")) or identifier
+        channel = _Channel(identifier, f"#{folder}", folder)
+        if is_direct:
+            listed = fields.get("members")
+            members = filter(None, map(as_text, listed if isinstance(listed, list) else ()))
+            names = [self._people.get(member, member) for member in members]
+            channel = _Channel(identifier, ", ".join(names) or folder, "")
         # The folder of direct messages is called by their id, and any folder may be.
-        self._channels.setdefault(channel.id, channel)
+        self._channels.setdefault(identifier, channel)
         self._channels[folder] = channel
 
     def _messages(self, day: str) -> Iterator[_Message]:
@@ -283,14 +277,9 @@ class _Workspace:
 def _name(person: dict[str, Any]) -> str:
     """Return what people call a person: beside messages, in full, or by the account."""
     profile = as_dict(person.get("profile"))
-    names = (
-        profile.get("display_name"),
-        person.get("display_name"),
-        profile.get("real_name"),
-        person.get("real_name"),
-        person.get("name"),
-    )
-    return next(filter(None, (as_text(name).strip() for name in names)), "")
+    keys = ("display_name", "real_name")
+    names = [fields.get(key) for key in keys for fields in (profile, person)]
+    return next(filter(None, (as_text(name).strip() for name in (*names, person.get("name")))), "")
 
 
 def _text(message: dict[str, Any]) -> str:

@@ -143,12 +143,7 @@ class NoteFolder(IncrementalSource):
     # --- What is the same for all
 
     def _with_properties(
-        self,
-        properties: dict[str, Any],
-        problem: str,
-        title: str,
-        body: str,
-        created: str | None,
+        self, properties: dict[str, Any], problem: str, title: str, body: str, created: str | None
     ) -> ParsedFile:
         """Return a note whose front matter has these properties above its body."""
         names = self.tag_properties

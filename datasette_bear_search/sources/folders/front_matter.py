@@ -31,6 +31,8 @@ _FOR_PROGRAMS = frozenset(
 # What a note has elsewhere, or nobody searches for.
 _NOT_LISTED = _FOR_PROGRAMS.union(TITLES, CREATED, MODIFIED)
 
+_BOOLEANS = ("true", "false", "yes", "no")
+
 # Longer ones are something else, and libyaml's parser, which calls itself for each level, ends
 # Python at some depth.
 LONGEST = 65_536  # characters
@@ -100,14 +102,11 @@ def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) ->
 
     So an alias, an author or an ISBN is found, compared by meaning, and seen on the note's page.
     """
-    if not properties:
-        return ""
     lines = []
     for name, value in properties.items():
-        texts = [] if name in _NOT_LISTED or name in tag_names else _texts(value)
-        words = [text for text in texts if text.lower() not in ("true", "false", "yes", "no")]
-        if words:
-            lines.append(f"- {name}: {', '.join(words)}\n")
+        if name not in _NOT_LISTED and name not in tag_names:
+            words = [text for text in _texts(value) if text.lower() not in _BOOLEANS]
+            lines += [f"- {name}: {', '.join(words)}\n"] if words else []
     return "".join(lines) + "\n" if lines else ""
 
 
@@ -134,11 +133,10 @@ def _yaml(block: str) -> dict[str, Any] | None:
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         loaded = yaml.load(block, Loader=loader)
-    except yaml.MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 2}" if error.problem_mark else ""
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" in line {mark.line + 2}" if mark else ""
         raise _Invalid(f"its front matter is not valid YAML{line}") from None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise _Invalid("its front matter is not valid YAML") from None
     if not loaded:
         return {}
     return _by_name(loaded) if isinstance(loaded, dict) else None
@@ -168,9 +166,8 @@ def _simple_lines(block: str) -> dict[str, Any]:
             name = match["name"].lower()
             value = _unquoted(match["value"] or "")
             is_list = value[:1] == "["
-            properties[name] = (
-                [_unquoted(item) for item in value.strip("[]").split(",")] if is_list else value
-            )
+            items = [_unquoted(item) for item in value.strip("[]").split(",")]
+            properties[name] = items if is_list else value
         elif name and (match := _ITEM.fullmatch(line.rstrip())):
             if not isinstance(properties[name], list):
                 properties[name] = [properties[name]] if properties[name] else []

@@ -140,26 +140,14 @@ def formatted(day: date, pattern: str) -> str:
     """Return a day as Logseq writes it by a pattern such as ``MMM do, yyyy``."""
     month, weekday = _MONTHS[day.month - 1], _WEEKDAYS[day.weekday()]
     digit = 0 if day.day in (11, 12, 13) else day.day % 10
-    ordinal = str(day.day) + {1: "st", 2: "nd", 3: "rd"}.get(digit, "th")
-
-    def formatted_part(match: re.Match[str]) -> str:
-        part, length = match[0], len(match[0])
-        if part == "do":
-            return ordinal
-        match part[0]:
-            case "y":
-                return f"{day.year % 100:02}" if length == 2 else f"{day.year:04}"
-            case "M" if length < 3:
-                return str(day.month).zfill(length)
-            case "M":
-                return month[:3] if length == 3 else month
-            case "d":
-                return str(day.day).zfill(length)
-            case "E":
-                return weekday[:3] if length < 4 else weekday
-        return part.strip("'")
-
-    return _FORMAT_PARTS.sub(formatted_part, pattern)
+    parts = {
+        **{"yy": f"{day.year % 100:02}", "y": f"{day.year:04}", "yyyy": f"{day.year:04}"},
+        **{"M": f"{day.month}", "MM": f"{day.month:02}", "MMM": month[:3], "MMMM": month},
+        **{"d": f"{day.day}", "dd": f"{day.day:02}"},
+        **{"E": weekday[:3], "EE": weekday[:3], "EEE": weekday[:3], "EEEE": weekday},
+        "do": f"{day.day}{({1: 'st', 2: 'nd', 3: 'rd'}).get(digit, 'th')}",
+    }
+    return _FORMAT_PARTS.sub(lambda match: parts.get(match[0], match[0].strip("'")), pattern)
 
 
 def _journal_day(key: str, name: str) -> date | None:
