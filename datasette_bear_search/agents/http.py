@@ -34,9 +34,6 @@ WRONG_ORIGIN = (
     "Pages of {origin!r} may not ask for these notes. If they may, add the host to the setting "
     f"mcp_hosts of {PLUGIN}."
 )
-ONLY_POST = (
-    "Agents send POST requests here (Model Context Protocol, streamable HTTP without sessions)."
-)
 
 
 async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -> Response | None:
@@ -55,7 +52,9 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         return site.json_error(datasette, DENIED, 403)
     if request.method != "POST":
         # A GET would open a stream on which nothing is ever sent.
-        response = site.json_error(datasette, ONLY_POST, 405)
+        message = "Agents send POST requests here (Model Context Protocol, streamable HTTP "
+        message += "without sessions)."
+        response = site.json_error(datasette, message, 405)
         response.headers["Allow"] = "POST"
         return response
     try:
@@ -94,5 +93,5 @@ def _hosts(datasette: Datasette, scope: dict[str, Any]) -> set[str]:
 
 def _setting(datasette: Datasette, name: str) -> tuple[str, ...]:
     """Return a setting of the plugin that is one text or a list of them."""
-    value = (datasette.plugin_config(PLUGIN) or {}).get(name) or ()
+    value = site.config(datasette).get(name) or ()
     return (value,) if isinstance(value, str) else tuple(value)

@@ -14,15 +14,7 @@ from ..search.results import ListedNote, fetch_rows, note_fields
 from ..search.snippets import shortened
 from ..search.sql import Statement
 from ..sqlite import sqlite3
-from . import (
-    Library,
-    ToolError,
-    ToolResult,
-    facts_line,
-    note_facts,
-    note_heading,
-    without_empty,
-)
+from . import Library, ToolError, ToolResult, facts_line, note_facts, note_heading, without_empty
 
 MAX_NOTES = 20
 # Characters of a note, and of all notes of a call: about four to a token in English.
@@ -54,7 +46,6 @@ class Extent(NamedTuple):
 def get_notes(
     library: Library, ids: Sequence[int], titles: Sequence[str], lines: str, section: str
 ) -> ToolResult:
-    """Return the text of notes."""
     count = len(ids) + len(titles)
     if not count:
         raise ToolError("get_notes needs ids, as search_notes gives them, or exact titles.")

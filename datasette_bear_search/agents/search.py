@@ -18,15 +18,7 @@ from ..search.similar import SimilarNote, find_similar
 from ..search.snippets import passage_text, shortened, shown_text, why
 from ..search.sql import END_MARK, MARK
 from ..sqlite import sqlite3
-from . import (
-    Library,
-    ToolError,
-    ToolResult,
-    facts_line,
-    note_facts,
-    note_heading,
-    without_empty,
-)
+from . import Library, ToolError, ToolResult, facts_line, note_facts, note_heading, without_empty
 
 LIMIT = 5
 MAX_LIMIT = 20
@@ -97,7 +89,6 @@ def search_notes(
 
 
 def similar_notes(library: Library, id: int | None, limit: int) -> ToolResult:
-    """Return the notes most similar to one note."""
     if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     with library.open() as connection:

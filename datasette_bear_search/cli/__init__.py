@@ -93,6 +93,7 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
         yield
     except Exception as error:
         # Imported only when something failed: a search must not wait for what indexes or evaluates.
+        from ..embeddings.base import ModelUnavailable
         from ..evaluation import EvaluationError
         from ..index.config import ConfigurationError
         from ..index.database import SidecarError, explained
@@ -104,6 +105,7 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
         foreseen = (ConfigurationError, EvaluationError, FileExistsError, IndexBusy)
         if isinstance(error, sqlite3.Error):
             raise failure(explained(error)) from None
-        if isinstance(error, (*foreseen, RedactionMissing, SidecarError, SourceError)):
+        missing = (ModelUnavailable, RedactionMissing, SidecarError, SourceError)
+        if isinstance(error, (*foreseen, *missing)):
             raise failure(str(error)) from None
         raise

@@ -116,7 +116,10 @@ def bear_index(**values: Any) -> None:
             failure = _preview(options.path, selection)
         else:
             if options.dimensions and not options.no_semantic:
-                options = replace(options, model=_truncated_model(options))
+                model = registry.with_dimensions(options.model_name, options.dimensions)
+                # Before anything is read: most models have to be loaded to know their dimensions.
+                registry.get_embedder(model).load()
+                options = replace(options, model=model)
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:
             from ..index import watch
@@ -190,17 +193,6 @@ def index_sources(selection: Selection, options: Options) -> str | None:
                 )
                 embedder.export_onnx()
     return model_failure or _failure_text(len(report.failures), len(configs))
-
-
-def _truncated_model(options: Options) -> str:
-    assert options.dimensions is not None
-    name = registry.with_dimensions(options.model_name, options.dimensions)
-    try:
-        # Before anything is read: most models have to be loaded to know their dimensions.
-        registry.get_embedder(name).load()
-    except ModelUnavailable as error:
-        raise click.ClickException(str(error)) from None
-    return name
 
 
 def _select(options: Options) -> Selection:

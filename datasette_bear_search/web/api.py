@@ -5,25 +5,21 @@ Nothing else of ours writes while a Datasette serves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from datasette import Forbidden, NotFound, Response
+from datasette.app import Datasette
+from datasette.database import Database
 from datasette.utils.asgi import BadRequest
 
 from ..evaluation import judgments
-from ..query.suggest import Suggestion
-from ..query.suggest import suggest as suggest_for
+from ..query import suggest as suggestions
 from ..search import redaction
 from ..search.request import read_number
 from ..sqlite import sqlite3
 from . import site
 from .links import note_url
 from .site import SEARCH_PATH
-
-if TYPE_CHECKING:
-    from datasette.app import Datasette
-    from datasette.database import Database
 
 SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
 JUDGE_PATH = f"{SEARCH_PATH}/judge"
@@ -51,29 +47,25 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
     text = request.args.get("q") or ""
     cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
     completed = await site.read_index(
-        database, lambda connection: suggest_for(connection, text, cursor)
+        database, lambda connection: suggestions.suggest(connection, text, cursor)
     )
-    found = completed.found
-    if site.redacts(datasette):
+    found, redacts = completed.found, site.redacts(datasette)
+    if redacts:
         # What would be typed into the box can't be masked and still find anything.
         found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
-    body = {
-        "ok": True,
-        "start": completed.start,
-        "end": completed.end,
-        "suggestions": [_suggestion(datasette, each) for each in found],
-    }
+    shown = redaction.masked if redacts else str
+    rows = [
+        {
+            "kind": each.kind,
+            "label": shown(each.label),
+            "detail": each.detail,
+            "insert": each.insert,
+            "url": None if each.note_id is None else note_url(datasette, each.note_id),
+        }
+        for each in found
+    ]
+    body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": rows}
     return site.json_response(datasette, body)
-
-
-def _suggestion(datasette: Datasette, each: Suggestion) -> dict[str, Any]:
-    return {
-        "kind": each.kind,
-        "label": redaction.masked(each.label) if site.redacts(datasette) else each.label,
-        "detail": each.detail,
-        "insert": each.insert,
-        "url": None if each.note_id is None else note_url(datasette, each.note_id),
-    }
 
 
 # --- judgments

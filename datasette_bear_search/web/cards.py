@@ -75,16 +75,12 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
     )
 
 
-def open_label(app: str) -> str:
-    """Return the label of the link that opens a note in its own app."""
-    return f"Open in {app}" if app else "Open the original"
-
-
 def open_link(url: str | None, app: str = "") -> Anchor | None:
     """Return the link that opens a note in its own app; None if it has no safe one."""
     if url is None or not render.is_safe_to_open(url):
         return None
-    return Anchor(open_label(app or APPS.get(render.scheme_of(url) or "", "")), url)
+    app = app or APPS.get(render.scheme_of(url) or "", "")
+    return Anchor(f"Open in {app}" if app else "Open the original", url)
 
 
 def _passage(urls: Urls, hit: Hit, passage: MatchedPassage, text: str) -> ShownPassage:

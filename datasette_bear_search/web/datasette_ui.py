@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import yaml
+from datasette.app import Datasette
+from datasette.database import Database
 from markupsafe import Markup
 
 from ..index import schema
@@ -27,8 +29,6 @@ from .links import note_url, tag_url
 from .site import NOTE_PATH, PLUGIN, SEARCH_PATH, SIMILAR_PATH
 
 if TYPE_CHECKING:
-    from datasette.app import Datasette
-    from datasette.database import Database
     from datasette.jump import JumpSQL
 
 # Characters that a cell shows of a long text. Datasette itself shows 2,048, on a row's page all.
@@ -59,9 +59,7 @@ def routes() -> list[tuple[str, Any]]:
 
 async def start(datasette: Datasette) -> None:
     """Set up what a Datasette needs once."""
-    site.require_redaction_if_configured(datasette)
-    site.attach_sidecar(datasette)
-    await site.warm_up_if_configured(datasette)
+    await site.start(datasette)
     await store_metadata(datasette)
 
 
@@ -71,7 +69,6 @@ async def start(datasette: Datasette) -> None:
 
 
 def css_urls(datasette: Datasette, database: str | None) -> list[str]:
-    """Return the style sheet for pages of the sidecar."""
     if not site.is_known_sidecar(datasette, database):
         return []
     return [datasette.urls.static_plugins("datasette_bear_search", "datasette_pages.css")]
@@ -282,9 +279,18 @@ async def _note_items(datasette: Datasette, database: Database, typed: str) -> l
     )
     try:
         found = await asyncio.wait_for(query, JUMP_SECONDS)
-        return [_note_item(datasette, row) for row in found.rows]
     except Exception:  # whatever it is: the menu is Datasette's, not ours to break
         return []
+    shown = redaction.masked if site.redacts(datasette) else str
+    return [
+        {
+            "type": "note",
+            "label": shown(row["title"] or "Untitled"),
+            "description": local_day(row["modified"]),
+            "url": note_url(datasette, row["id"]),
+        }
+        for row in found.rows
+    ]
 
 
 def _words(typed: str) -> str:
@@ -293,16 +299,6 @@ def _words(typed: str) -> str:
     if not tokens or min(map(len, tokens)) < MIN_BEGINNING:
         return fts5.quoted("")  # which nothing matches
     return f"{{title}} : ({' AND '.join(map(fts5.starting_with, tokens))})"
-
-
-def _note_item(datasette: Datasette, row: Any) -> dict[str, Any]:
-    title = row["title"] or "Untitled"
-    return {
-        "type": "note",
-        "label": redaction.masked(title) if site.redacts(datasette) else title,
-        "description": local_day(row["modified"]),
-        "url": note_url(datasette, row["id"]),
-    }
 
 
 # --- metadata: what tables hold, their order, what to narrow by, what to hide; stored queries

@@ -6,18 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+from datasette.app import Datasette
 
 from ..query.dates import period, utc
 from ..query.filters import FILTERS, Filter
 from ..query.query import Query
 from ..search.facets import Facets, TagCount
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
-
-if TYPE_CHECKING:
-    from datasette.app import Datasette
-
 
 # Parameters that mean something for one list of results only.
 OF_ONE_LIST = ("_next", "_facets")
@@ -34,12 +32,10 @@ class Anchor:
 
 
 def note_url(datasette: Datasette, note_id: int) -> str:
-    """Return the address of a note's page."""
     return datasette.urls.path(f"{NOTE_PATH}/{note_id}")
 
 
 def tag_url(datasette: Datasette, tag: str) -> str:
-    """Return the address of the search for a tag."""
     return datasette.urls.path(f"{SEARCH_PATH}?{urlencode({'tag': tag})}")
 
 
@@ -106,7 +102,6 @@ class Urls:
         return self._with(f"{NOTE_PATH}/{note_id}", pairs)
 
     def similar(self, note_id: int) -> str:
-        """Return the page of the notes like a note."""
         return self.datasette.urls.path(f"{SIMILAR_PATH}/{note_id}")
 
     def _with(self, path: str, pairs: list[Pair]) -> str:

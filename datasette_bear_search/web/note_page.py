@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
 from markupsafe import Markup
 
 from ..notes import fold_tag, local_day
@@ -21,14 +23,9 @@ from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import render, site
-from .cards import open_label, open_link
+from .cards import open_link
 from .links import Anchor, note_url, tag_url
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, PageError
-
-if TYPE_CHECKING:
-    from datasette.app import Datasette
-    from datasette.database import Database
-
 
 SIMILAR_TEMPLATE = "bear_similar.html"
 
@@ -73,7 +70,13 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
     if site.redacts(datasette):
         whole = await asyncio.to_thread(redaction.masked_record, whole)
     if is_json:
-        return site.json_response(datasette, {"ok": True, "note": await _json_note(whole)})
+        fields = asdict(whole)
+        del fields["link_targets"], fields["heading_link"]
+        fields["outline"] = [
+            {"level": heading.level, "heading": heading.text, "line": heading.line}
+            for heading in await asyncio.to_thread(render.outline, whole.body)
+        ]
+        return site.json_response(datasette, {"ok": True, "note": fields})
     return await _note_page(request, database, whole, words)
 
 
@@ -88,16 +91,6 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
             return ()  # the page of similar notes takes its time, and says what is wrong
 
     return await database.execute_fn(read)
-
-
-async def _json_note(whole: NoteDetail) -> dict[str, Any]:
-    fields = asdict(whole)
-    del fields["link_targets"], fields["heading_link"]
-    fields["outline"] = [
-        {"level": heading.level, "heading": heading.text, "line": heading.line}
-        for heading in await asyncio.to_thread(render.outline, whole.body)
-    ]
-    return fields
 
 
 async def _note_page(
@@ -127,8 +120,7 @@ async def _note_page(
         "local_day": local_day,
         "tags": innermost(whole.tags),
         "tag_url": partial(tag_url, datasette),
-        "open_url": url if render.is_safe_to_open(url) else None,
-        "open_label": open_label(whole.app),
+        "open": open_link(url, whole.app),
         "note_url": partial(note_url, datasette),
         "similar": alike,
         "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{whole.id}"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
+from jinja2 import Environment
 
 from ..index import rows, watch
 from ..notes import local_day
@@ -27,11 +30,6 @@ from . import api, links, site
 from .cards import card
 from .links import OF_ONE_LIST, Anchor, Urls
 from .site import SEARCH_PATH, PageError
-
-if TYPE_CHECKING:
-    from datasette.app import Datasette
-    from datasette.database import Database
-    from jinja2 import Environment
 
 T = TypeVar("T")
 
@@ -165,7 +163,7 @@ async def _respond(
     datasette = database.ds
     pipeline = Pipeline(
         search_request,
-        cross_encoder=site.cross_encoder(datasette),
+        cross_encoder=site.config(datasette).get("cross_encoder"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
     )
     try:
@@ -241,9 +239,8 @@ def _spellings(connection: sqlite3.Connection, query: Query) -> dict[str, str]:
     meant = {}
     for word in query.words[:MAX_CORRECTED]:
         counts = spelling.note_counts(connection, word)
-        if not counts or any(counts.values()):
-            continue
-        if other := spelling.corrected(connection, word):
+        is_unknown = counts and not any(counts.values())
+        if is_unknown and (other := spelling.corrected(connection, word)):
             meant[word] = other
     return meant
 

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
+from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import StartupError, add_cors_headers
 
@@ -23,9 +24,6 @@ from ..query.filters import InvalidParameter
 from ..search import functions, redaction
 from ..search.sql import Statement
 from ..sqlite import sqlite3, time_limit
-
-if TYPE_CHECKING:
-    from datasette.app import Datasette
 
 T = TypeVar("T")
 Respond = Callable[..., Awaitable[Response]]
@@ -137,48 +135,37 @@ async def sql_url(
 
 def judging_is_on(database: Database) -> bool:
     """Return whether results may be judged, which writes: where the setting ``judgments`` is on."""
-    return bool(_config(database.ds).get("judgments")) and database.is_mutable
+    return bool(config(database.ds).get("judgments")) and database.is_mutable
 
 
 def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
     """Return whether secrets are masked, by the setting ``redact``."""
-    return bool(_config(datasette).get("redact", by_default))
+    return bool(config(datasette).get("redact", by_default))
 
 
-def cross_encoder(datasette: Datasette) -> str | None:
-    """Return the model that rerank=cross-encoder stands for; None is ours."""
-    return _config(datasette).get("cross_encoder")
+async def start(datasette: Datasette) -> None:
+    """Attach the sidecar that the settings name, and begin to load its model if they ask for it.
 
-
-def require_redaction_if_configured(datasette: Datasette) -> None:
-    """Raise StartupError if secrets are to be masked, but can't be found."""
+    :raises StartupError: if that is no sidecar, or if secrets are to be masked, but can't be found
+    """
     try:
         if redacts(datasette):
             redaction.require()
     except redaction.RedactionMissing as error:
         raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
-
-
-def attach_sidecar(datasette: Datasette) -> None:
-    """Attach the sidecar that the plugin's setting names, if there is one yet.
-
-    :raises StartupError: if the setting names a file that isn't a sidecar
-    """
-    setting = _config(datasette).get("sidecar")
-    if not setting:
-        return
-    path = Path(setting).expanduser().resolve()
-    if not path.exists() or any(
-        database.path and Path(database.path).resolve() == path
-        for database in datasette.databases.values()
-    ):
-        return
-    if not index_database.is_sidecar(path):
-        raise StartupError(
-            f"The setting sidecar of {PLUGIN} names {path}, "
-            "which is not an index made by datasette bear-index"
+    _attach_sidecar(datasette)
+    database = await sidecar_database(datasette)
+    if database is not None and config(datasette).get("warm_up"):
+        model = await database.execute_fn(
+            lambda connection: index_database.get_meta(connection, "model")
         )
-    datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)
+        if model:
+            registry.get_embedder(model).warm_up()
+
+
+def config(datasette: Datasette) -> dict[str, Any]:
+    """Return the plugin's settings."""
+    return datasette.plugin_config(PLUGIN) or {}
 
 
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
@@ -193,19 +180,22 @@ def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> 
     functions.register_search(connection, redact=redacts(datasette))
 
 
-async def warm_up_if_configured(datasette: Datasette) -> None:
-    """Begin to load the sidecar's model if the setting ``warm_up`` asks for it."""
-    database = await sidecar_database(datasette)
-    if database is not None and _config(datasette).get("warm_up"):
-        model = await database.execute_fn(
-            lambda connection: index_database.get_meta(connection, "model")
+def _attach_sidecar(datasette: Datasette) -> None:
+    setting = config(datasette).get("sidecar")
+    if not setting:
+        return
+    path = Path(setting).expanduser().resolve()
+    if not path.exists() or any(
+        database.path and Path(database.path).resolve() == path
+        for database in datasette.databases.values()
+    ):
+        return
+    if not index_database.is_sidecar(path):
+        raise StartupError(
+            f"The setting sidecar of {PLUGIN} names {path}, "
+            "which is not an index made by datasette bear-index"
         )
-        if model:
-            registry.get_embedder(model).warm_up()
-
-
-def _config(datasette: Datasette) -> dict[str, Any]:
-    return datasette.plugin_config(PLUGIN) or {}
+    datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)
 
 
 # --- requests and responses
@@ -246,7 +236,6 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                     return json_error(datasette, str(error), status)
                 return await error_page(datasette, request, {"error": str(error)}, status)
 
-        handle.__doc__ = respond.__doc__
         return handle
 
     return decorate

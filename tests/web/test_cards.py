@@ -60,6 +60,12 @@ def test_a_link_opens_an_app_and_never_runs_a_program_here(url, label):
     assert (link and link.label) == label
 
 
+def test_the_link_names_the_app_that_the_source_names():
+    link = open_link("https://example.org/note", "Craft")
+    assert link is not None
+    assert link.label == "Open in Craft"
+
+
 def test_a_tag_that_goes_without_saying_isn_t_shown():
     assert innermost(["Home", "home/garden", "homework", "home/garden/beds"]) == [
         "homework",

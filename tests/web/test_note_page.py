@@ -291,14 +291,6 @@ async def test_only_a_part_of_a_very_long_note_is_shown_and_it_is_said(serve, pa
     assert "Entry 0." in note["body"]
 
 
-@pytest.mark.parametrize(
-    ("app", "label"),
-    [("Bear", "Open in Bear"), ("Obsidian", "Open in Obsidian"), ("", "Open the original")],
-)
-async def test_the_link_names_the_app_that_it_opens(app, label):
-    assert note_page.open_label(app) == label
-
-
 async def test_an_address_that_would_run_is_not_opened(serve, path, sidecar_path):
     datasette = serve(ROOF)
     with sqlite3.connect(sidecar_path) as db:
