@@ -12,7 +12,7 @@ import hashlib
 import plistlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -137,19 +137,17 @@ def _write(path: Path, notes: Iterable[BearNote]) -> None:
         db.execute("pragma auto_vacuum = incremental")
         db.executescript(f"begin;\n{_TABLES.read_text(encoding='utf-8')}")
         db.execute("insert into Z_METADATA values (1, ?, ?)", [str(LIBRARY_ID).upper(), plist])
-        pks = [(note, _write_note(db, note, id)) for note, id in _with_ids(notes)]
+        same_title: Counter[str] = Counter()
+        pks = []
+        for note in notes:
+            title = _title(note)
+            same_title[title] += 1
+            id = note.id or _id("note", title, same_title[title])
+            pks.append((note, _write_note(db, note, id)))
         _write_tags(db, pks)
         _write_links(db)
         _count_rows(db)
         db.execute("commit")
-
-
-def _with_ids(notes: Iterable[BearNote]) -> Iterator[tuple[BearNote, str]]:
-    same_title: Counter[str] = Counter()
-    for note in notes:
-        title = _title(note)
-        same_title[title] += 1
-        yield note, note.id or _id("note", title, same_title[title])
 
 
 def _id(*name: object) -> str:

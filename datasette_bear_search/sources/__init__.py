@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -69,6 +70,12 @@ class Source(Protocol):
 class Incremental(Protocol):
     """A source that knows of each note, without reading it, whether it is as it was."""
 
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        for note in self.read_changed({}, include_trashed=include_trashed):
+            if isinstance(note, Note):
+                yield note
+
+    @abstractmethod
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterable[Note | Unchanged]:

@@ -16,13 +16,12 @@ import unicodedata
 import zipfile
 from abc import ABC, abstractmethod
 from calendar import timegm
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ..notes import Note
-from . import SourceError, Unchanged, Unreadable
+from . import SourceError, Unreadable
 from .markdown_metadata import suffix
 from .text import parse_timestamp, storable
 
@@ -96,20 +95,6 @@ class FileSource:
         return state(self.path)
 
 
-class IncrementalSource(FileSource, ABC):
-    """The base of those that read only what has changed since the stamps that are known."""
-
-    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        for note in self.read_changed({}, include_trashed=include_trashed):
-            if isinstance(note, Note):
-                yield note
-
-    @abstractmethod
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]: ...
-
-
 # --- Folders, and zip archives as if they were one
 
 
@@ -125,11 +110,9 @@ class Archive(ABC):
         :raises Unreadable: if this file can't be read
         :raises SourceError: if there is no point in reading on
         """
-        if self.files[key].size > largest:
-            raise _too_large(largest)
-        content = self.head(key, largest + 1)
-        if len(content) > largest:
-            raise _too_large(largest)
+        is_larger = self.files[key].size > largest
+        if is_larger or len(content := self.head(key, largest + 1)) > largest:
+            raise Unreadable(f"larger than {largest / MEGABYTE:g} MB")
         return content
 
     @abstractmethod
@@ -446,10 +429,6 @@ def _unreadable(error: OSError) -> Unreadable:
     if isinstance(error, PermissionError):
         return Unreadable("you may not read it", is_gone=False)
     return Unreadable(f"can't be read ({error.strerror or error})", is_gone=False)
-
-
-def _too_large(largest: int) -> Unreadable:
-    return Unreadable(f"larger than {largest / MEGABYTE:g} MB")
 
 
 def _storable(name: str) -> str:

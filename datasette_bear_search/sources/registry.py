@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain, count
+from operator import attrgetter
 from typing import Any
 
 from ..hookspecs import hooks
@@ -46,10 +49,8 @@ class SourceConfig:
 
     def reads_as(self, other: SourceConfig) -> bool:
         """Return whether both read the same place in the same way, and so the same notes."""
-        return self._reading() == other._reading()
-
-    def _reading(self) -> tuple[object, ...]:
-        return (self.kind, self.location, self.options, set(self.never), self.include_trashed)
+        reading = attrgetter("kind", "location", "options", "include_trashed")
+        return reading(self) == reading(other) and set(self.never) == set(other.never)
 
 
 def names() -> list[str]:
@@ -80,8 +81,9 @@ def kind_of(location: str) -> str:
     :raises SourceError: if nothing is there, or none reads it; the message says what each looks for
     """
     for kind in names():
-        if _reads(kind, location):
-            return kind
+        with suppress(Exception):  # whatever another package's glance trips over isn't its own
+            if get_kind(kind).reads(location):
+                return kind
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
     supported = "".join(f"\n  {kind}: {describe(kind)}" for kind in names())
@@ -130,12 +132,10 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
     name = getattr(get_kind(kind), "default_name", "") if kind else ""
     if not name and (not kind or os.path.isdir(location)):
         name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
-    name = numbered = name or kind or "source"
-    number = 1
-    while numbered.lower() in {other.lower() for other in taken}:
-        number += 1
-        numbered = f"{name}-{number}"
-    return numbered
+    name = name or kind or "source"
+    lower = {other.lower() for other in taken}
+    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(candidate for candidate in numbered if candidate.lower() not in lower)
 
 
 def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
@@ -145,13 +145,6 @@ def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
     for mapping in reversed(hooks().register_note_sources()):
         kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
     return kinds
-
-
-def _reads(kind: str, location: str) -> bool:
-    try:
-        return get_kind(kind).reads(location)
-    except Exception:  # whatever another package's glance trips over, it isn't its own
-        return False
 
 
 def _resolved(value: Any) -> Any:

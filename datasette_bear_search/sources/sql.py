@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from . import SourceError, Unreadable, checked_option, readonly
 from .documents import html_to_markdown
 from .files import FileSource, digest
 from .markdown_metadata import as_markdown, extract_metadata, title_of, without_title
-from .text import decode, parse_timestamp, storable, timestamp_from_seconds
+from .text import APPLE_EPOCH, decode, parse_timestamp, storable, timestamp_from_seconds
 
 NEEDED = ("key", "title", "body")
 FLAGS = ("pinned", "archived", "trashed")
@@ -24,9 +25,8 @@ OPTIONAL = ("created", "modified", "url", "tags", *FLAGS, "attachments")
 
 FORMATS = ("markdown", "html", "text")
 
-# Where dates that are numbers count from, in seconds after 1970: Core Data, and with it every Mac
-# app, from 2001.
-EPOCHS = {"unix": 0, "apple": 978_307_200}
+# Where dates that are numbers count from, in seconds after 1970.
+EPOCHS = {"unix": 0, "apple": APPLE_EPOCH}
 TIMEZONES = ("utc", "local")
 
 # Seconds: reading all of a large database takes some, a join without a condition forever.
@@ -151,6 +151,9 @@ class SQLQuery(FileSource):
         if url and (not scheme or scheme[1].lower() in _SCRIPTS):
             problems["values of url that are no address"] += 1
             url = ""
+        flags: dict[str, Any] = {
+            flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS
+        }
         return Note(
             key=key,
             title=title_of(title, body),
@@ -160,7 +163,7 @@ class SQLQuery(FileSource):
             created=moment("created"),
             modified=moment("modified"),
             url=url or None,
-            **{flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS},
+            **flags,
             **extract_metadata(body if self.format != "text" else "").note_fields(),
         )
 
@@ -226,10 +229,10 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
 
 def _key(value: Any) -> str:
     if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:  # such as a UUID's
-            return value.hex()
+        with suppress(UnicodeDecodeError):
+            if b"\0" not in value:
+                return value.decode()
+        return value.hex()  # such as a UUID's
     return _text(value).strip()
 
 

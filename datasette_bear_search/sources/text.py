@@ -142,6 +142,9 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
 _LONGEST_DATE = 60  # characters
 
+# Seconds from 1970 to 2001, where Core Data, and with it every Mac app, begins to count.
+APPLE_EPOCH = 978_307_200
+
 
 def parse_timestamp(value: object) -> str | None:
     """Return the moment that a text names, or None if it names none or is ambiguous.
@@ -184,7 +187,7 @@ def _from_parts(
     if zone:
         digits = zone.replace(":", "")
         offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
-        moment = datetime.strptime(f"{moment:%Y-%m-%d %H:%M:%S}{offset}", "%Y-%m-%d %H:%M:%S%z")
+        moment = moment.replace(tzinfo=datetime.strptime(offset, "%z").tzinfo)
     return _iso(moment)
 
 

@@ -11,7 +11,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -20,6 +19,7 @@ from ...notes import Link, Note, Tag, short_title, without_title_line
 from ...sqlite import sqlite3
 from .. import SourceError, readonly
 from ..files import FileSource
+from ..text import APPLE_EPOCH, timestamp_from_seconds
 
 DATABASE_NAME = "database.sqlite"
 
@@ -43,9 +43,6 @@ BEAR = readonly.Owner(
     if_missing=f"Open Bear once so that it makes one, or give the PATH of a {DATABASE_NAME} or of"
     " the folder that holds it.",
 )
-
-# Core Data counts seconds from here.
-_EPOCH = datetime(2001, 1, 1)
 
 _HEADING_MARKS = re.compile(r"^#{1,6}(?:[ \t]+|$)")
 
@@ -274,7 +271,8 @@ def _notes(rows: _LibraryRows) -> Iterator[Note]:
         facts: dict[str, Any] = {name: bool(row[name]) for name in _FLAGS}
         if not row["encrypted"]:  # else, what its text is like is as secret as the text
             facts |= {name: bool(row[name]) for name in _FLAGS_OF_TEXT}
-            facts |= {name: _count(row[name]) for name in _COUNTS_OF_TEXT}
+            counts = {name: row[name] for name in _COUNTS_OF_TEXT if isinstance(row[name], int)}
+            facts |= {name: max(count, 0) for name, count in counts.items()}
         yield Note(
             key=key,
             title=short_title(title),
@@ -333,13 +331,6 @@ def _text(value: object) -> str:
 
 
 def _date(value: object) -> str | None:
-    if not isinstance(value, (int, float)):
-        return None
-    try:
-        return (_EPOCH + timedelta(seconds=value)).isoformat(timespec="seconds") + "Z"
-    except OverflowError:
-        return None
-
-
-def _count(value: object) -> int:
-    return max(value, 0) if isinstance(value, int) else 0
+    if isinstance(value, (int, float)):
+        return timestamp_from_seconds(value + APPLE_EPOCH)
+    return None

@@ -92,7 +92,7 @@ class SlackExport(FileSource):
             workspace = _Workspace(archive, root, self.skipped)
             ignored = 0
             for channel, messages in workspace.channels():
-                conversations = [*_threads(messages), *_conversations(messages)]
+                conversations = _conversations(messages)
                 ignored += len(messages) - sum(map(len, conversations))
                 for conversation in conversations:
                     yield self._note(channel, conversation, workspace.team)
@@ -328,27 +328,24 @@ def _resolved(reference: str, people: Mapping[str, str], channels: Mapping[str, 
 # --- Messages → conversations
 
 
-def _threads(messages: Sequence[_Message]) -> list[list[_Message]]:
-    threads = defaultdict(list)
-    for message in messages:
-        if message.thread:
-            threads[message.thread].append(message)
-    return [thread for thread in threads.values() if not all(message.by_bot for message in thread)]
-
-
 def _conversations(messages: Sequence[_Message]) -> list[list[_Message]]:
-    """Return what people have written outside of threads, cut where they paused."""
+    """Return the threads, and what people have written outside of them, cut where they paused."""
+    threads = defaultdict(list)
     conversations: list[list[_Message]] = []
     for message in messages:
-        if message.thread or message.by_bot:
-            continue
         now = float(message.timestamp)
         last = float(conversations[-1][-1].timestamp) if conversations else -math.inf
-        if now - last <= PAUSE_SECONDS and last // 86400 == now // 86400:
+        if message.thread:
+            threads[message.thread].append(message)
+        elif message.by_bot:
+            continue
+        elif now - last <= PAUSE_SECONDS and last // 86400 == now // 86400:
             conversations[-1].append(message)
         else:
             conversations.append([message])
-    return conversations
+    return [
+        thread for thread in threads.values() if not all(m.by_bot for m in thread)
+    ] + conversations
 
 
 def _body(messages: Sequence[_Message]) -> str:

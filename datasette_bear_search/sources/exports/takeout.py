@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...notes import Note, Tag
-from .. import SourceError, Unchanged, Unreadable
+from .. import Incremental, SourceError, Unchanged, Unreadable
 from ..documents import html_to_markdown, word_to_markdown
-from ..files import LARGEST_NOTE, Archive, File, IncrementalSource, is_zip, open_archive
+from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
 from ..markdown_metadata import as_markdown, extract_metadata, title_of, without_title
 from ..text import (
     as_dict,
@@ -43,7 +43,7 @@ _DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
 _KEEP_FIELDS = ("textContent", "listContent", "title")
 
 
-class Takeout(IncrementalSource):
+class Takeout(FileSource, Incremental):
     """An export of Google Takeout with Drive or Keep: a zip file, a folder of some, or unpacked."""
 
     default_name = "takeout"

@@ -12,8 +12,8 @@ from typing import Any
 from zlib import crc32
 
 from ...notes import Link, Note, Tag, short_title
-from .. import SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files import LARGEST_NOTE, File, Folder, IncrementalSource, composed, digest
+from .. import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
+from ..files import LARGEST_NOTE, File, FileSource, Folder, composed, digest
 from ..markdown_metadata import Metadata, extract_metadata, suffix
 from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter
@@ -34,7 +34,7 @@ class ParsedFile:
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
 
 
-class NoteFolder(IncrementalSource):
+class NoteFolder(FileSource, Incremental):
     """A folder of text files. A kind says which are notes, and how a file becomes one."""
 
     suffixes: Collection[str] = (".md",)
@@ -68,7 +68,9 @@ class NoteFolder(IncrementalSource):
         for option, flag in (("inline_tags", inline_tags), ("folder_tags", folder_tags)):
             checked_option(option, flag, isinstance(flag, bool), "true or false")
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
-        wanted = "a list of names or patterns of files, such as [Templates, drafts/*.md]"
+        wanted = (
+            "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
+        )
         patterns = checked_texts("exclude", exclude, wanted)
         self._excluded = None
         if patterns:
