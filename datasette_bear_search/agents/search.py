@@ -72,12 +72,11 @@ def search_notes(
             # Only hidden notes have this word: nobody may learn from a correction that they do.
             response = engine.search(connection, replace(request, correct=False), **options)
         results = response.results
-        lines = _passage_lines(connection, results.hits)
+        notes = [_hit(connection, hit, results.plan) for hit in results.hits]
     corrections = [
         f"No note has “{typed}”; this is what was found for “{corrected}”."
         for typed, corrected in results.plan.corrections
     ]
-    notes = [_hit(hit, results.plan, lines.get(hit.id)) for hit in results.hits]
     data = {
         "total": results.total,
         "found": results.found,
@@ -106,12 +105,7 @@ def similar_notes(library: Library, id: int | None, limit: int) -> ToolResult:
         found = replace(found, notes=shown)
         if library.redact:
             found = redaction.masked_similar(connection, found)
-        lines = _passage_lines(connection, found.notes)
-    notes = []
-    for note in found.notes:
-        passage = _passage(note, lines.get(note.id), with_text=True)
-        more = {"passage": passage, "why": " · ".join(note.reasons)}
-        notes.append(note_facts(note) | without_empty(more))
+        notes = [_similar(connection, note) for note in found.notes]
     heading = f"like “{found.title}” (id {id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
     data = {"id": id, "title": found.title, "notices": list(found.notices)}
@@ -129,39 +123,33 @@ def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> 
     return bool(found)
 
 
-def _passage_lines(
-    connection: sqlite3.Connection, notes: Sequence[Hit] | Sequence[SimilarNote]
-) -> dict[int, str]:
-    """Return, by note id, the lines of the body that hold the passage, such as ``12-18``."""
-    lines = {}
-    for note in notes:
-        if note.passage is None or note.encrypted:
-            continue
-        [body] = connection.execute("select body from notes where id = ?", [note.id]).fetchone()
-        first = body.count("\n", 0, note.passage.start) + 1
-        last = first + body.count("\n", note.passage.start, note.passage.end)
-        lines[note.id] = f"{first}-{last}" if last > first else f"{first}"
-    return lines
-
-
-def _hit(hit: Hit, plan: Plan, lines: str | None) -> dict[str, Any]:
+def _hit(connection: sqlite3.Connection, hit: Hit, plan: Plan) -> dict[str, Any]:
     shown = shown_text(hit, plan)
     more = {
         "snippet": " ".join(shown.snippet.split()).replace(MARK, "**").replace(END_MARK, "**"),
-        "passage": _passage(hit, lines, with_text=bool(shown.passage)),
+        "passage": _passage(connection, hit, with_text=bool(shown.passage)),
         "why": why(hit, plan),
     }
     return note_facts(hit) | without_empty(more)
 
 
+def _similar(connection: sqlite3.Connection, note: SimilarNote) -> dict[str, Any]:
+    passage = _passage(connection, note, with_text=True)
+    return note_facts(note) | without_empty({"passage": passage, "why": " · ".join(note.reasons)})
+
+
 def _passage(
-    note: Hit | SimilarNote, lines: str | None, *, with_text: bool
+    connection: sqlite3.Connection, note: Hit | SimilarNote, *, with_text: bool
 ) -> dict[str, Any] | None:
     passage, text = note.passage, ""
-    if passage is None or lines is None:
+    if passage is None or note.encrypted:
         return None
+    [body] = connection.execute("select body from notes where id = ?", [note.id]).fetchone()
+    first = body.count("\n", 0, passage.start) + 1
+    last = first + body.count("\n", passage.start, passage.end)
     if with_text and passage.end > passage.start:
         text = shortened(passage_text(passage, note.title, as_markdown=True), PASSAGE_CHARACTERS)
+    lines = f"{first}-{last}" if last > first else f"{first}"
     return without_empty({"heading": passage.heading, "lines": lines, "text": text})
 
 

@@ -159,30 +159,22 @@ _TITLES = {"tag": "Tags", "modified": "Modified", "kind": "Type", "source": "Fro
 
 @dataclass(frozen=True)
 class FacetValue:
-    """A value of a facet: its link narrows to so many notes, or, if chosen, widens it."""
+    """A value of a facet in the shape of Datasette's: its link narrows to so many notes.
+
+    If it is selected, the link widens the search again.
+    """
 
     value: str
     label: str
-    notes: int
-    url: str
-    is_chosen: bool = False
+    count: int
+    selected: bool
+    toggle_url: str
     nested: tuple[FacetValue, ...] = ()
 
     @property
     def is_open(self) -> bool:
-        """Whether something nested in it is chosen."""
-        return any(each.is_chosen or each.is_open for each in self.nested)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it in the shape of Datasette's facets."""
-        return {
-            "value": self.value,
-            "label": self.label,
-            "count": self.notes,
-            "selected": self.is_chosen,
-            "toggle_url": self.url,
-            "nested": [each.to_json() for each in self.nested],
-        }
+        """Whether something nested in it is selected."""
+        return any(each.selected or each.is_open for each in self.nested)
 
 
 @dataclass(frozen=True)
@@ -216,7 +208,7 @@ def _choice(
     folded = FILTERS[name].normalized
     same = [(name, given) for given in urls.values(name) if folded(given.strip()) == folded(value)]
     url = urls.search(remove=same) if same else urls.search(add=[(name, value)])
-    return FacetValue(value, label, notes, url, bool(same), nested)
+    return FacetValue(value, label, notes, bool(same), url, nested)
 
 
 def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> tuple[FacetValue, ...]:
@@ -234,10 +226,10 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> list[FacetValue]:
     widened = urls.search(drop=(*OF_ONE_LIST, "modified_after", "modified_before"))
 
     def choice(period: str, notes: int, nested: tuple[FacetValue, ...] = ()) -> FacetValue:
-        is_chosen = chosen == period or (bool(nested) and chosen.startswith(f"{period}-"))
-        url = widened if is_chosen else urls.modified_in(period, query)
+        selected = chosen == period or (bool(nested) and chosen.startswith(f"{period}-"))
+        url = widened if selected else urls.modified_in(period, query)
         label = period if nested else period_name(period).partition(" ")[0]
-        return FacetValue(period, label, notes, url, is_chosen, nested)
+        return FacetValue(period, label, notes, selected, url, nested)
 
     years = []
     for year, notes in sorted(facets.years.items(), reverse=True):

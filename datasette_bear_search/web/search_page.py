@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -452,9 +452,7 @@ async def _json(request, database: Database, response: SearchResponse) -> Respon
     if request.args.get("_facets") == "1":
         counted = await _facets(database, results)
         groups = links.facet_groups(urls, results.query, counted) if counted else ()
-        more["facets"] = {
-            group.name: [choice.to_json() for choice in group.choices] for group in groups
-        }
+        more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
     rerank = request.args.get("rerank") or None
     body = json_body(
         results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
