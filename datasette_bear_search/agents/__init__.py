@@ -85,20 +85,14 @@ class Library:
 
 def note_facts(note: ListedNote | SimilarNote) -> dict[str, Any]:
     """Return what every tool says of a note."""
-    return without_empty(
-        {
-            "id": note.id,
-            "title": note.title,
-            "url": note.url,
-            "tags": innermost(note.tags),
-            # Days as the filters take them, 2024-05-01 (UTC).
-            "created": note.created and note.created[:10],
-            "modified": note.modified and note.modified[:10],
-            "pinned": note.pinned,
-            "archived": note.archived,
-            "encrypted": note.encrypted,
-        }
-    )
+    facts = {name: getattr(note, name) for name in _FACTS}
+    facts["tags"] = innermost(note.tags)
+    for name in ("created", "modified"):  # days as the filters take them, 2024-05-01 (UTC)
+        facts[name] = facts[name] and facts[name][:10]
+    return without_empty(facts)
+
+
+_FACTS = ("id", "title", "url", "tags", "created", "modified", "pinned", "archived", "encrypted")
 
 
 def note_heading(note: Mapping[str, Any]) -> str:

@@ -170,8 +170,8 @@ async def menu_links(
     """Return the entry in the menu of every page, or in that of the sidecar's page."""
     if not await _searchable(datasette, actor, database_name):
         return []
-    link = _menu_item(datasette, SEARCH_PATH, "Search notes")
-    return [{**link, "description": "Search by keyword and meaning"}]
+    description = "Search by keyword and meaning"
+    return [_menu_item(datasette, SEARCH_PATH, "Search notes") | {"description": description}]
 
 
 async def table_links(
@@ -330,16 +330,11 @@ def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
         return {}
     # Not datasette.metadata(), which asks us. Copied, as Datasette changes what it gets.
     said = (datasette._metadata_local.get("databases") or {}).get(database.name) or {}
-    known = copy.deepcopy({"tables": TABLES, "queries": STORED_QUERIES})
+    own_queries = said.get("queries") or {}
     ours = {
-        "tables": {
-            table: _unsorted(values, (said.get("tables") or {}).get(table) or {})
-            for table, values in known["tables"].items()
-        },
+        "tables": _tables(said.get("tables") or {}),
         "queries": {
-            name: query
-            for name, query in known["queries"].items()
-            if name not in (said.get("queries") or {})
+            name: dict(query) for name, query in STORED_QUERIES.items() if name not in own_queries
         },
     }
     return {"databases": {database.name: ours}}
@@ -371,16 +366,17 @@ def _configure(datasette: Datasette, name: str) -> None:
     databases = config.setdefault("databases", {})
     # 1.0a41 gives a database that is in its configuration no settings that plugins have for all.
     database = databases.setdefault(name, {"plugins": copy.deepcopy(config.get("plugins") or {})})
-    tables = database.setdefault("tables", {})
-    for table, known in TABLES.items():
+    said = database.setdefault("tables", {})
+    for table, known in _tables(said).items():
         ours = {key: known[key] for key in _CONFIGURATION if key in known}
-        said = tables.get(table) or {}
-        tables[table] = _unsorted(ours, said) | said
+        said[table] = ours | (said.get(table) or {})
     datasette.config = config
 
 
-def _unsorted(known: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    """Return a table's metadata, without its order if the owner gave one: Datasette refuses two."""
-    if not any(key in said for key in _ORDER):
-        return known
-    return {key: value for key, value in known.items() if key not in _ORDER}
+def _tables(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return our metadata of tables, without an order where the owner gave one: two are refused."""
+    tables = copy.deepcopy(TABLES)
+    for table, known in tables.items():
+        if any(key in (said.get(table) or {}) for key in _ORDER):
+            tables[table] = {key: value for key, value in known.items() if key not in _ORDER}
+    return tables
