@@ -61,9 +61,7 @@ def menu_links(datasette: Datasette, actor: Actor) -> Any:
     return lambda: _datasette_ui().menu_links(datasette, actor)
 
 
-@hookimpl
-def homepage_actions(datasette: Datasette, actor: Actor) -> Any:
-    return lambda: _datasette_ui().menu_links(datasette, actor)
+homepage_actions = menu_links
 
 
 @hookimpl

@@ -40,8 +40,7 @@ def register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty
 def register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
     """Return rerankers by name, for ``rerank=NAME``.
 
-    Each is made at most once for an index, by calling its factory with the index's embedder, or
-    with None if the index has no vectors.
+    Each is made at most once for an index: its factory gets the index's embedder, or None.
     """
 
 

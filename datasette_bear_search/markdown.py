@@ -76,9 +76,8 @@ def blanked_inside(text: str) -> str:
     if "](" in text:  # an image inside of a link
         text = _BRACKETS.sub(_blank, text)
     text = _EMPHASIS.sub(_blank, text)
-    if "\n|" in text or text.lstrip()[:1] == "|":  # a table
-        text = text.replace("|", " ")
-    return text
+    is_table = "\n|" in text or text.lstrip()[:1] == "|"
+    return text.replace("|", " ") if is_table else text
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -101,10 +100,8 @@ def blanked_fence(text: str) -> str:
 
 def words_of(blanked: str) -> str:
     """Return what is left of blanked prose, with single spaces and without empty lines."""
-    text = blanked.replace("\0", "").strip()
-    if "\n" not in text:
-        return " ".join(text.split())
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+    lines = blanked.replace("\0", "").split("\n")
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
 
 
 def wiki_links(text: str) -> Iterator[str]:

@@ -67,22 +67,16 @@ class Note:
 
 
 def text_hash(title: str, body: str) -> str | None:
-    """Return a hash of the words, whatever their spacing; None for a note without a body.
-
-    A title alone is no text: two empty notes called "Ideas" are two notes.
-    """
-    if not body.strip():
+    """Return a hash of the words, whatever their spacing; None for a note without a body."""
+    if not body.strip():  # two empty notes called "Ideas" are two notes
         return None
     words = " ".join(f"{title} {body}".split())
     return hashlib.blake2b(words.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def without_title_line(text: str, title: str) -> str:
-    """Return the Markdown without its first line, if that is where the title comes from.
-
-    The title has a column of its own, and its words would count twice. A first line that is a whole
-    paragraph stays: the title is only its beginning.
-    """
+    """Return the Markdown without its first line, if that is where the title comes from."""
+    # Its words would count twice. A whole paragraph stays: the title is only its beginning.
     first, _, rest = text.lstrip("\n").partition("\n")
     is_title = _HEADING.match(first) or first.strip() == title
     if title and is_title and len(title) <= LONGEST_TITLE:
@@ -98,10 +92,8 @@ def short_title(title: str) -> str:
 
 
 def fold_tag(name: str) -> str:
-    """Return the tag as tags are compared: without case, and ``+`` as a space, as in URLs.
-
-    ``c++`` keeps its plus signs: only one between two letters or digits is a space.
-    """
+    """Return the tag as tags are compared: without case, and ``+`` as a space, as in URLs."""
+    # ``c++`` keeps its plus signs: only one between two letters or digits is a space.
     return re.sub(r"(?<=\w)\+(?=\w)", " ", name.strip().strip("#").strip("/")).casefold()
 
 

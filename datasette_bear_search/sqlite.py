@@ -27,10 +27,9 @@ MIN_STEPS, MAX_STEPS = 1000, 20_000
 def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> Iterator[None]:
     """Interrupt statements that take more CPU time; None lets them run.
 
-    CPU time, because a busy machine says nothing about the statement.
-
     :raises sqlite3.OperationalError: "interrupted", from the statement
     """
+    # CPU time, because a busy machine says nothing about the statement.
     if milliseconds is None:
         yield
         return

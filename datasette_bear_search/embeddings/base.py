@@ -43,10 +43,7 @@ class Model(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Load what is slow to load. Called once, by one thread.
-
-        :raises ModelUnavailable: with a message for people; other exceptions are turned into one
-        """
+        """Load what is slow to load. Any error becomes a ModelUnavailable, which people see."""
 
     def load(self) -> None:
         """Load the model unless it is loaded; the first caller does it, the others wait.
@@ -132,7 +129,7 @@ class WordPieces:
 
 
 class Embedder(Model):
-    """A model that turns texts into vectors. Any thread may use it.
+    """A model that turns texts into vectors.
 
     A subclass implements :meth:`open_model` and :meth:`encode`. Vectors are bytes: float32,
     little-endian, of unit length, as sqlite-vec reads them. Whatever needs the model loads it, and
@@ -152,10 +149,7 @@ class Embedder(Model):
 
     @abstractmethod
     def open_model(self) -> ModelFacts:
-        """Load the model.
-
-        :raises ModelUnavailable: with a message for people; other exceptions are turned into one
-        """
+        """Load the model; for errors see :meth:`prepare`."""
 
     @abstractmethod
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
@@ -177,20 +171,15 @@ class Embedder(Model):
         return False
 
     def open_word_pieces(self) -> WordPieces:
-        """Return the model's word pieces, which are then kept.
-
-        :raises ModelUnavailable: if the model has none
-        """
+        """Return the model's word pieces, or raise ModelUnavailable if it has none."""
         raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
 
     # --- What others call
 
     def truncate(self, dimensions: int) -> None:
-        """Keep only the first numbers of each vector; to be called before the model is loaded.
-
-        For models trained for it: Kusupati et al., "Matryoshka Representation Learning", NeurIPS
-        2022. Not by the library's truncate_dim, so that every backend has it.
-        """
+        """Keep only the first numbers of each vector; to be called before the model is loaded."""
+        # For models trained for it: Kusupati et al., "Matryoshka Representation Learning", NeurIPS
+        # 2022. Not by the library's truncate_dim, so that every backend has it.
         self.truncate_dim = dimensions
         self.name = f"{self.name}@{dimensions}"
 
@@ -233,10 +222,7 @@ class Embedder(Model):
         return self._run(texts, self.measure)
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of each text, as numbers for :meth:`piece_similarities`.
-
-        :raises ModelUnavailable: also if the model has none
-        """
+        """Return the word pieces of each text, as numbers for :meth:`piece_similarities`."""
         return self._run(texts, lambda texts: self._word_pieces.split(texts))
 
     def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:

@@ -43,9 +43,8 @@ SAMPLES = (
 )  # fmt: skip
 
 # The files of an export. The graph itself names the file with its weights.
-ABOUT, TOKENIZER, TABLE, GRAPH, WEIGHTS = (
-    "about.json", "tokenizer.json", "pieces.npy", "model.onnx", "weights.bin",
-)  # fmt: skip
+ABOUT, TOKENIZER, TABLE = "about.json", "tokenizer.json", "pieces.npy"
+GRAPH, WEIGHTS = "model.onnx", "weights.bin"
 
 # Seconds after which a half-made folder is no longer somebody's work.
 _ABANDONED = 3600
@@ -70,10 +69,8 @@ def cache_folder() -> Path:
 
 
 def export_folder(name: str, folder: Path) -> Path:
-    """Return the folder for the export of the model ``name``, as its files in ``folder`` are now.
-
-    Another size or time of any file gives another folder, so an export is never out of date.
-    """
+    """Return the folder for the export of model ``name``, as its files in ``folder`` are now."""
+    # Another size or time of any file gives another folder, so an export is never out of date.
     files = {
         path.relative_to(folder).as_posix(): (status.st_size, status.st_mtime_ns)
         for path in sorted(folder.rglob("*"))
@@ -209,8 +206,11 @@ def export(
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _remove_stale(folder)
     # Nobody else may read it, and nobody sees it half-made.
-    draft = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
-    try:
+    with tempfile.TemporaryDirectory(
+        prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
+    ) as drafts:
+        draft = Path(drafts, "export")
+        draft.mkdir(mode=0o700)
         try:
             settings = json.loads(json.dumps(facts.settings))
             if settings != facts.settings:
@@ -220,14 +220,12 @@ def export(
             _verify(OnnxModel(draft), encode)
         except Exception as error:
             logger.info("No ONNX export is made: %s", error)
-            shutil.rmtree(draft)
+            draft = Path(drafts, "failure")
             draft.mkdir(mode=0o700)
             (draft / ABOUT).write_text(json.dumps({"unsuitable": str(error)[:500]}))
         with suppress(OSError):  # another process was faster
             os.rename(draft, folder)
-        return not _is_unsupported(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    return not _is_unsupported(folder)
 
 
 def pooling_mode(module: Any) -> str:
@@ -240,10 +238,8 @@ def pooling_mode(module: Any) -> str:
 
 def cosines(one: Any, other: Any) -> Any:
     """Return the cosine similarity of each row to that of another array; none may be zero."""
-    import numpy
-
-    lengths = numpy.linalg.norm(one, axis=1) * numpy.linalg.norm(other, axis=1)
-    return (one * other).sum(axis=1) / lengths
+    squares = (one * one).sum(axis=1) * (other * other).sum(axis=1)
+    return (one * other).sum(axis=1) / squares**0.5
 
 
 def _session(graph: Path) -> Any:
@@ -306,10 +302,7 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
 
 
 def _supported_pooling(model: Any) -> str:
-    """Return how tokens become one vector: mean, cls, or static for a mean without a transformer.
-
-    :raises Unsupported: for any other kind of model
-    """
+    """Return mean, cls, or static (a mean without transformer), or raise Unsupported."""
     kinds = [type(module).__name__ for module in model]
     if kinds[-1] == "Normalize":
         kinds.pop()

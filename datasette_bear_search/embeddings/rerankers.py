@@ -1,7 +1,4 @@
-"""Rerankers: models that read query and passage together and score how well one answers the other.
-
-Too slow for every note, they only reorder the first results.
-"""
+"""Models that score how well a passage answers a query, too slow for all but the first."""
 
 # torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette
 # command imports this module: only the functions that need them do.
@@ -40,20 +37,14 @@ class Reranker(Model):
 
     @abstractmethod
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
-        """Return a number for each passage, on any scale: the higher, the better it answers.
-
-        :raises ModelUnavailable: with a message for people
-        """
+        """Return a number for each passage, on any scale: the higher, the better it answers."""
 
 
 RerankerFactory = Callable[[Embedder | None], Reranker]
 
 
 class CrossEncoderReranker(Reranker):
-    """A CrossEncoder of sentence-transformers, from a folder or the hub's cache.
-
-    Never downloaded here: a search isn't the time for gigabytes.
-    """
+    """A CrossEncoder of sentence-transformers, from a folder or the hub's cache."""
 
     def __init__(self, model: str = CROSS_ENCODER) -> None:
         super().__init__(model)
@@ -79,7 +70,7 @@ class CrossEncoderReranker(Reranker):
                     f"There is no folder {self.name} with a cross-encoder in it. Give the path of "
                     "one, or the name of a model on the Hugging Face hub."
                 )
-            try:
+            try:  # never downloaded here: a search isn't the time for gigabytes
                 folder = Path(snapshot_download(self.name, local_files_only=True))
             except LocalEntryNotFoundError as error:
                 raise ModelUnavailable(
@@ -104,9 +95,10 @@ def built_in_rerankers() -> dict[str, RerankerFactory]:
     return {"cross-encoder": lambda embedder: CrossEncoderReranker()}
 
 
-def names() -> list[str]:
-    """Return the names that a visitor may choose: no folders, and no other models of the hub."""
-    return sorted(_factories())
+def reranker_factories() -> dict[str, RerankerFactory]:
+    """Return the rerankers that a visitor may choose: no folders, no other models of the hub."""
+    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
+    return dict(ChainMap(*hooks().register_rerankers()))
 
 
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
@@ -115,7 +107,7 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
     :param name: as a plugin registered it, or ``cross-encoder:MODEL`` with a folder or a hub's name
     :raises ValueError: if there is none, with a message for people
     """
-    factories = _factories()
+    factories = reranker_factories()
     kind, _, model = name.partition(":")
     if kind == "cross-encoder" and model:
         factories.setdefault(name, lambda embedder: CrossEncoderReranker(model))
@@ -136,8 +128,3 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
 
 _registry_lock = threading.Lock()
 _rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
-
-
-def _factories() -> dict[str, RerankerFactory]:
-    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
-    return dict(ChainMap(*hooks().register_rerankers()))

@@ -11,13 +11,10 @@ import copy
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import files, onnx
 from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces, first_line, silent_libraries
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 
 # Tokens that a model without a limit is said to read of a text.
 UNLIMITED = 8192
@@ -158,11 +155,8 @@ class SentenceTransformerEmbedder(Embedder):
         }
         return ModelFacts(int(min(model.max_seq_length or UNLIMITED, UNLIMITED)), settings)
 
-    def _library_model(self) -> SentenceTransformer:
-        """Return the library's model, which an ONNX export may have spared us so far.
-
-        :raises ModelUnavailable: if it isn't the one that the export was made of
-        """
+    def _library_model(self) -> Any:
+        """Return the library's model, which an ONNX export may have spared us so far."""
         if self._model is None and self._open_library() != self._facts:
             self._model = None
             raise ModelUnavailable(

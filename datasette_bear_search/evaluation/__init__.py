@@ -118,10 +118,7 @@ class Evaluation:
 
 
 def require_libraries() -> None:
-    """Check, before minutes of indexing, that metrics can be computed.
-
-    :raises EvaluationError: if they can't
-    """
+    """Raise EvaluationError, before minutes of indexing, if metrics can't be computed."""
     missing = [name for name in ("pytrec_eval", "scipy") if find_spec(name) is None]
     if missing:
         raise EvaluationError(
@@ -187,20 +184,18 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     return {
         "collections": [
             {
-                "name": evaluation.name,
-                "notes": evaluation.notes,
-                "model": evaluation.model,
-                "left_out": evaluation.left_out,
-                "notices": evaluation.notices,
-                "embed_ms": evaluation.embed_ms,
-                **_summary(evaluation),
-                "by_shape": {shape: _summary(part) for shape, part in evaluation.by_shape.items()},
-                "per_query": [asdict(outcome) for outcome in evaluation.outcomes],
+                **{name: getattr(each, name) for name in _FACTS},
+                **_summary(each),
+                "by_shape": {shape: _summary(part) for shape, part in each.by_shape.items()},
+                "per_query": [asdict(outcome) for outcome in each.outcomes],
             }
-            for evaluation in evaluations
+            for each in evaluations
         ],
         "mean": _means(evaluations),
     }
+
+
+_FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
 
 
 # --- one query
@@ -278,9 +273,8 @@ def _metrics(query: JudgedQuery, hits: Sequence[Hit]) -> dict[str, float]:
 def _shape(text: str, titles: set[str]) -> str:
     if _folded(text) in titles:
         return "title"
-    if len(text.split()) <= MAX_KEYWORDS and not text.rstrip().endswith("?"):
-        return "keywords"
-    return "question or sentence"
+    is_question = len(text.split()) > MAX_KEYWORDS or text.rstrip().endswith("?")
+    return "question or sentence" if is_question else "keywords"
 
 
 def _folded(text: str) -> str:

@@ -34,10 +34,7 @@ class Collection:
         return self.folder.resolve().name
 
     def judged_queries(self, connection: sqlite3.Connection) -> QuerySet:
-        """Return the queries, with the notes that have the keys of their answers.
-
-        :raises EvaluationError: if such a note is missing, or no query has an answer
-        """
+        """Return the queries with the notes that answer them, or raise EvaluationError."""
         ids = dict(connection.execute("select key, id from notes"))
         documents = dict.fromkeys(key for grades in self.qrels.values() for key in grades)
         if missing := [key for key in documents if key not in ids]:
@@ -75,18 +72,17 @@ class Corpus:
         return f"{status.st_mtime_ns}/{status.st_size}"
 
     def read(self, *, include_trashed: bool = False) -> list[Note]:
-        records = _records(self.path, "document").items()
-        return [
-            _note(key, str(record.get("title") or ""), str(record["text"]))
-            for key, record in records
-        ]
+        notes = []
+        for key, record in _records(self.path, "document").items():
+            title, text = str(record.get("title") or "").strip(), str(record["text"])
+            text = f"# {title}\n{text}" if title else text
+            title = title or text.strip().partition("\n")[0][:TITLE_CHARACTERS].strip()
+            notes.append(Note(key, title, without_title_line(text, title)))
+        return notes
 
 
 def read_collection(folder: Path) -> Collection:
-    """Read the queries and judgments of the collection in a folder.
-
-    :raises SourceError: if a file is missing, or isn't in the format
-    """
+    """Read the queries and judgments of the collection in a folder, or raise SourceError."""
     _existing(folder / CORPUS)
     records = _records(folder / QUERIES, "query").items()
     queries = {query_id: str(record["text"]) for query_id, record in records}
@@ -124,15 +120,6 @@ def index_collection(
     if semantic and report.pending > report.refused:
         raise EvaluationError("\n".join(report.notices))
     return path
-
-
-def _note(key: str, title: str, text: str) -> Note:
-    title = title.strip()
-    if title:
-        text = f"# {title}\n{text}"
-    else:
-        title = text.strip().partition("\n")[0][:TITLE_CHARACTERS].strip()
-    return Note(key, title, without_title_line(text, title))
 
 
 def _records(path: Path, kind: str) -> dict[str, dict[str, Any]]:

@@ -35,10 +35,7 @@ class QuerySet:
 
 
 def answered(name: str, queries: Sequence[JudgedQuery], none_message: str) -> QuerySet:
-    """Return the queries with an answer: without one there is nothing to measure.
-
-    :raises EvaluationError: if there are none
-    """
+    """Return the queries with an answer, or raise EvaluationError if there are none."""
     kept = tuple(query for query in queries if max(query.grades.values(), default=0) > 0)
     if not kept:
         raise EvaluationError(none_message)
@@ -64,7 +61,6 @@ def store(connection: sqlite3.Connection, query: str, source: str, key: str, gra
 
 
 def forget(connection: sqlite3.Connection, query: str, source: str, key: str) -> None:
-    """Take a judgment back."""
     sql = "delete from judgments where query = ? and source = ? and key = ?"
     connection.execute(sql, [normalized(query), source, key])
 
@@ -77,10 +73,7 @@ def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], 
 
 
 def judged_queries(connection: sqlite3.Connection) -> QuerySet:
-    """Return every judged query, without judgments of notes that are no longer indexed.
-
-    :raises EvaluationError: if no query has an answer
-    """
+    """Return every judged query, less notes no longer indexed, or raise EvaluationError."""
     grades_by_query: dict[str, dict[int, int]] = {}
     for query, note_id, grade in connection.execute(
         """

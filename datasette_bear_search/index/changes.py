@@ -93,10 +93,7 @@ def read(
 def read_if_changed(
     connection: sqlite3.Connection | None, config: SourceConfig, stored: StoredSource | None
 ) -> Snapshot | None:
-    """Read a source; None if nothing in it can have changed since it was stored.
-
-    :raises SourceError: if it can't be read
-    """
+    """Read a source, or raise SourceError; None if nothing can have changed since it was stored."""
     source = open_source(config)
     if connection is None or stored is None:
         return read(source, config)
@@ -147,10 +144,7 @@ def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
 
 
 def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
-    """Return how many notes of a source were added, changed or removed since it was indexed.
-
-    :raises SourceError: if it can't be read
-    """
+    """Return how many notes of a source changed since it was indexed, or raise SourceError."""
     if not schema.is_current(connection):
         return 0  # nothing to compare with before the next run
     snapshot = read_if_changed(connection, stored.config, stored)

@@ -151,8 +151,11 @@ def _sections(title: str, body: str) -> list[_Section]:
         text = body[start:end]
         if kind == "heading":
             marked = text.strip()
-            level = len(marked) - len(marked.lstrip("#"))
-            words = _heading_text(marked[level:])
+            words = marked.lstrip("#")
+            level = len(marked) - len(words)
+            if words.rstrip("#")[-1:] in ("", " ", "\t"):  # "C#" keeps its mark
+                words = words.rstrip("#")
+            words = markdown.words_of(markdown.blanked_inside(words))
             close(level)
             if words == title and not sections and not path:
                 words = ""  # the title once more
@@ -195,13 +198,6 @@ _FRONT_MATTER = re.compile(
     r"\s*---[ \t\r]*\n[\w-]+[ \t]*:\s.*?\n(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.DOTALL
 )
 _HEADING = re.compile(r" {0,3}#{1,6}(?=[ \t\r]|$)")
-
-
-def _heading_text(text: str) -> str:
-    before_marks = text.rstrip("#")
-    if before_marks[-1:] in ("", " ", "\t"):  # "C#" keeps its mark
-        text = before_marks
-    return markdown.words_of(markdown.blanked_inside(text))
 
 
 def _prefix(titles: tuple[str, ...], max_tokens: int) -> tuple[str, int]:

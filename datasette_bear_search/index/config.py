@@ -24,8 +24,7 @@ FILE_NAME = "bear-search.yaml"
 
 SETTINGS = ("sources", "never_index_tags")
 _SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed")
-# What can be typed after ``source:`` without quotation marks.
-_NAME = re.compile(r"\w[\w.-]*")
+_NAME = re.compile(r"\w[\w.-]*")  # can be typed after ``source:`` without quotation marks
 
 
 class ConfigurationError(Exception):
@@ -34,8 +33,6 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True)
 class Configuration:
-    """The content of a configuration file."""
-
     path: Path
     sources: tuple[SourceConfig, ...] | None  # None if it names none and so leaves them to others
     never: tuple[str, ...]  # tags that are never indexed, whatever the source
@@ -291,10 +288,7 @@ def select(
 
 
 def named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
-    """Return the source of a name, in whatever case it is typed.
-
-    :raises ConfigurationError: if there is none
-    """
+    """Return the source of a name, in whatever case it is typed, or raise ConfigurationError."""
     for source in sources:
         if source.name.lower() == name.lower():
             return source

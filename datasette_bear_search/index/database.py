@@ -86,10 +86,7 @@ def index_command(path: Path) -> str:
 
 
 def is_made(path: Path) -> bool:
-    """Return whether there is an index file at ``path`` with something in it.
-
-    :raises SidecarError: if it is something else, or damaged
-    """
+    """Return whether a filled index is at ``path``, or raise SidecarError for anything else."""
     try:
         if path.is_dir():
             raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
@@ -148,10 +145,7 @@ def file_of(connection: sqlite3.Connection) -> str:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection to an index file, with sqlite-vec where it can be loaded.
-
-    :raises SidecarError: if there is no index file at ``path``
-    """
+    """Return a read-only connection, with sqlite-vec if it can be loaded, or raise SidecarError."""
     if not is_made(path):
         raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
     connection = _open_read_only(path)
@@ -160,10 +154,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def require_current(connection: sqlite3.Connection) -> None:
-    """Make sure that this version of the package made the index file.
-
-    :raises OtherVersion: if not; it is both a SidecarError and an sqlite3.DatabaseError
-    """
+    """Raise OtherVersion unless this version of the package made the index file."""
     version = schema.version_of(connection)
     if version < schema.VERSION:
         raise OtherVersion(
@@ -241,7 +232,6 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
 
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
-    """Return whether sqlite-vec's functions can be called on this connection."""
     sql = "select 1 from pragma_module_list where name = 'vec0'"
     return connection.execute(sql).fetchone() is not None
 
@@ -285,8 +275,6 @@ def reset(connection: sqlite3.Connection) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """The state of an index file."""
-
     has_notes: bool
     pending: int  # passages that have no vector yet
     has_vectors: bool
@@ -296,10 +284,7 @@ class State:
 
 
 def read_state(connection: sqlite3.Connection) -> State:
-    """Return the state of an index file: a few indexed look-ups, cheap enough for every search.
-
-    :raises OtherVersion: if another version of this package made it
-    """
+    """Return the state of an index, cheap enough for every search, or raise OtherVersion."""
     require_current(connection)
     meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
     # The count walks an index of those that are pending.
@@ -320,14 +305,12 @@ def read_state(connection: sqlite3.Connection) -> State:
 
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return the value of ``key`` in the ``meta`` table."""
     # A damaged file may give anything, which is then no model's name, but no fault of the program.
     row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
     return row[0] if row else None
 
 
 def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
-    """Write into the ``meta`` table."""
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
 
@@ -341,8 +324,7 @@ def stored_model(path: Path) -> str | None:
 
 def count_notes(connection: sqlite3.Connection) -> int:
     """Return how many notes there are; takes a millisecond or two for each hundred thousand."""
-    [notes] = connection.execute("select count(*) from notes").fetchone()
-    return int(notes)
+    return int(connection.execute("select count(*) from notes").fetchone()[0])
 
 
 # --- a run that was killed
@@ -363,13 +345,11 @@ def undo_half_a_commit(path: Path) -> None:
 
 def is_half_committed(path: Path) -> bool:
     """Return whether a run is in the middle of a commit, or was when it was killed."""
-    path = path.resolve()
-    try:
-        # SQLite wipes the beginning of a journal that isn't needed.
-        with open(f"{path}-journal", "rb") as journal:
-            return journal.read(1) not in (b"", b"\0") and _has_our_id(str(path))
-    except OSError:
-        return False
+    file = str(path.resolve())
+    # SQLite wipes the beginning of a journal that isn't needed.
+    with suppress(OSError), open(f"{file}-journal", "rb") as journal:
+        return journal.read(1) not in (b"", b"\0") and _has_our_id(file)
+    return False
 
 
 def _application_id(path: Path) -> int:

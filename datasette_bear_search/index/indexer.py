@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import Note
@@ -63,8 +64,7 @@ class IndexBusy(Exception):
     """Another run is writing this index file."""
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """A source that couldn't be read, and why, for people."""
 
     source: str
@@ -144,12 +144,12 @@ def update(
             rebuild = True
         snapshots = _read_all(connection, configs, {} if rebuild else stored, report, hooks)
         if is_older and report.failures:
-            failed = report.failures[0]
+            source, message = report.failures[0]
             raise database.SidecarError(
                 "An earlier version of datasette-bear-search made the index. It has to be made "
-                f"anew, for which all of its sources have to be read, but {failed.source} can't be "
-                f"read: {failed.message} If it is gone for good, take it out of the index with: "
-                f"datasette bear-index --remove {failed.source}"
+                f"anew, for which all of its sources have to be read, but {source} can't be read: "
+                f"{message} If it is gone for good, take it out of the index with: "
+                f"datasette bear-index --remove {source}"
             )
         if connection is None:
             if not snapshots and report.failures:
@@ -323,10 +323,8 @@ def _withdraw(
 
 
 def _write_source(connection: sqlite3.Connection, snapshot: Snapshot, *, state: str) -> None:
-    stored = StoredSource(
-        snapshot.config, state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
-    )
-    rows.write_source(connection, stored, snapshot.source)
+    facts = state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
+    rows.write_source(connection, StoredSource(snapshot.config, *facts), snapshot.source)
 
 
 def _write_notes(

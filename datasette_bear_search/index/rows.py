@@ -175,10 +175,7 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
 
 
 def relate(connection: sqlite3.Connection) -> None:
-    """Point links at the notes that they name, and copies at the note that stands for them.
-
-    Once all notes are stored. Tags that no note has any longer are removed.
-    """
+    """Point links at their notes and copies at their originals, once all notes are stored."""
     connection.execute(
         """
         update links
@@ -272,7 +269,6 @@ def _deduplicate(connection: sqlite3.Connection) -> None:
 
 
 def has_copies(connection: sqlite3.Connection) -> bool:
-    """Return whether any note is a copy of another."""
     sql = "select 1 from notes where copy_of is not null limit 1"
     return connection.execute(sql).fetchone() is not None
 

@@ -6,12 +6,9 @@ the next run makes it anew and keeps these two. To change the schema, also raise
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..sqlite import sqlite3
-
-if TYPE_CHECKING:
-    import sqlite_utils
 
 # Kept in the file's user_version.
 VERSION = 1
@@ -41,7 +38,6 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
-    """Return whether the schema is the one that this version makes."""
     return version_of(connection) == VERSION
 
 
@@ -147,7 +143,7 @@ def drop(connection: sqlite3.Connection) -> None:
             connection.execute(f'drop {kind} "{name}"')
 
 
-def _create_word_indexes(db: sqlite_utils.Database) -> None:
+def _create_word_indexes(db: Any) -> None:
     columns = ["title", "body", "tags", "attachments"]
     listed = ", ".join(columns)
     db.table("notes").enable_fts(columns, tokenize=TOKENIZER)

@@ -61,10 +61,7 @@ def is_binary(connection: sqlite3.Connection) -> bool:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the vec0 table for vectors of the index's model.
-
-    One that exists is replaced if it lacks vectors or is the wrong kind for the library's size.
-    """
+    """Make the vec0 table, also if it lacks vectors or is the wrong kind for the library's size."""
     dimension = _dimension(connection)
     [count] = connection.execute("select count(*) from passages").fetchone()
     was_binary = is_binary(connection)

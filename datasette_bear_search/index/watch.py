@@ -7,12 +7,11 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
 
 from ..embeddings.base import Embedder
 from ..sources import SourceError
@@ -22,9 +21,6 @@ from . import changes, database, indexer, rows
 from .changes import Snapshot
 from .database import SidecarError, explained
 from .rows import StoredSource
-
-if TYPE_CHECKING:
-    import watchfiles
 
 # Seconds between two counts of a source's changes: who writes while searching makes many. The
 # second is for a source of which only reading tells whether it changed.
@@ -66,13 +62,6 @@ def changes_since_indexing(path: str | Path) -> int:
     return counter.total()
 
 
-class _Count(NamedTuple):
-    stored: StoredSource
-    state: str
-    changes: int
-    at: float
-
-
 class _ChangeCounter:
     """Counts the changes in the sources of one index file, one count at a time."""
 
@@ -82,7 +71,8 @@ class _ChangeCounter:
         self._thread: threading.Thread | None = None
         self._next_check = 0.0
         self._total = 0
-        self._counts: dict[str, _Count] = {}
+        # The source, its state, how many notes had changed, and when that was counted.
+        self._counts: dict[str, tuple[StoredSource, str, int, float]] = {}
 
     def total(self) -> int:
         with self._lock:
@@ -114,15 +104,15 @@ class _ChangeCounter:
         state = changes.current_state(source) or ""
         if state and state == stored.state:
             return 0
-        known = self._counts.get(stored.config.name)
-        if known and known.stored == stored:
-            age = time.monotonic() - known.at
+        if known := self._counts.get(stored.config.name):
+            source_then, state_then, count, then = known
             pause = SECONDS_BETWEEN_COUNTS if state else SECONDS_BETWEEN_BLIND_READS
-            if (state and known.state == state) or age < pause:
-                return known.changes
+            is_fresh = (state and state == state_then) or time.monotonic() - then < pause
+            if is_fresh and source_then == stored:
+                return count
         with closing(database.connect(self._path)) as connection:
             count = changes.count_changes(connection, stored)
-        self._counts[stored.config.name] = _Count(stored, state, count, time.monotonic())
+        self._counts[stored.config.name] = stored, state, count, time.monotonic()
         return count
 
 
@@ -192,11 +182,10 @@ class Watcher:
         """Watch until Ctrl-C or the system's request to end."""
         threads = [
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
-            for config in self._configs.values()
-            if (where := place(config))
+            for where in filter(None, map(place, self._configs.values()))
         ]
         with _ending_on_signals(self._end):
-            try:
+            with suppress(KeyboardInterrupt):
                 for thread in threads:
                     thread.start()
                 if self._embedder is not None:
@@ -206,8 +195,6 @@ class Watcher:
                 while not self._is_ending:
                     self._wait()
                     self._update_due()
-            except KeyboardInterrupt:
-                pass
             self.stop()
             for thread in threads:
                 thread.join(timeout=2)
@@ -309,14 +296,11 @@ class Watcher:
                         break  # another drive is mounted there, and the system hears the old one
             # A folder that vanished, or more files than the system watches.
             except Exception as error:
-                self._failed(
-                    subject,
-                    f"{where.folder} can't be watched now ({error}). It is tried again; if it "
-                    "stays so, use --poll.",
-                )
+                advice = "It is tried again; if it stays so, use --poll."
+                self._failed(subject, f"{where.folder} can't be watched now ({error}). {advice}")
                 self._stop.wait(SECONDS_BETWEEN_TRIES)
 
-    def _file_changes(self, where: Place) -> Iterator[set[tuple[watchfiles.Change, str]]]:
+    def _file_changes(self, where: Place) -> Iterable[Collection[object]]:
         """Yield what changed in a place, an empty set after each second without a change."""
         import watchfiles
 
@@ -338,10 +322,8 @@ class Watcher:
 
 @contextmanager
 def _ending_on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call ``end`` on Ctrl-C, and when launchd or systemd ask to end; then interrupt what runs.
-
-    To interrupt is not enough: Python ignores whatever is raised while it cleans up an object.
-    """
+    """Call ``end`` on Ctrl-C, and when launchd or systemd ask to end; then interrupt what runs."""
+    # To interrupt is not enough: Python ignores whatever is raised while it cleans up an object.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -68,10 +68,9 @@ def read_ranking(parameters: Parameters) -> Ranking:
     if sort not in SORTS:
         raise InvalidParameter(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
     rerank = _first(parameters, "rerank") or None
-    if rerank and rerank not in rerankers.names():
-        raise InvalidParameter(
-            f"rerank must be one of {', '.join(rerankers.names())}, not {rerank!r}"
-        )
+    if rerank and rerank not in (choices := rerankers.reranker_factories()):
+        known = ", ".join(sorted(choices))
+        raise InvalidParameter(f"rerank must be one of {known}, not {rerank!r}")
     return Ranking(
         rerank=rerank,
         balance=_read_fraction(parameters, "balance", 0.0, 1.0),
