@@ -13,6 +13,10 @@ LONGEST_TITLE = 160
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 
 
+class ForeseenError(Exception):
+    """What a person can do something about: the message says what happened and what to do."""
+
+
 @dataclass(frozen=True)
 class Tag:
     """A whole tag such as ``work/projects``, without ``#``, in the case in which it was typed."""

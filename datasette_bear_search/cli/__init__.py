@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 
 import click
 
+from ..notes import ForeseenError
+from ..sqlite import sqlite3
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -91,21 +94,9 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
     """
     try:
         yield
-    except Exception as error:
-        # Imported only when something failed: a search must not wait for what indexes or evaluates.
-        from ..embeddings.base import ModelUnavailable
-        from ..evaluation import EvaluationError
-        from ..index.config import ConfigurationError
-        from ..index.database import SidecarError, explained
-        from ..index.indexer import IndexBusy
-        from ..search.redaction import RedactionMissing
-        from ..sources import SourceError
-        from ..sqlite import sqlite3
+    except (ForeseenError, FileExistsError) as error:
+        raise failure(str(error)) from None
+    except sqlite3.Error as error:
+        from ..index.database import explained
 
-        foreseen = (ConfigurationError, EvaluationError, FileExistsError, IndexBusy)
-        if isinstance(error, sqlite3.Error):
-            raise failure(explained(error)) from None
-        missing = (ModelUnavailable, RedactionMissing, SidecarError, SourceError)
-        if isinstance(error, (*foreseen, *missing)):
-            raise failure(str(error)) from None
-        raise
+        raise failure(explained(error)) from None

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
+from ..notes import ForeseenError
+
 T = TypeVar("T")
 # Seconds until a model that failed to load is tried again: not every search must wait for it.
 RETRY_AFTER = 60.0
@@ -23,8 +25,8 @@ QUERY_CHARACTERS = 2000
 QUERY_CACHE = 1024
 
 
-class ModelUnavailable(Exception):
-    """The model can't answer now. The message says why, and what to do."""
+class ModelUnavailable(ForeseenError):
+    """The model can't answer now."""
 
 
 class Model(ABC):
@@ -46,15 +48,13 @@ class Model(ABC):
         """Load what is slow to load. Any error becomes a ModelUnavailable, which people see."""
 
     def load(self) -> None:
-        """Load the model unless it is loaded; the first caller does it, the others wait.
-
-        :raises ModelUnavailable: also for a while after a failed attempt, without a new one
-        """
+        """Load the model unless it is loaded; the first caller does it, the others wait."""
         if self.ready:
             return
         with self._load_lock:
             if self.ready:
                 return
+            # For a while after a failed attempt without a new one.
             if self.failure and time.monotonic() < self._retry_at:
                 raise ModelUnavailable(self.failure)
             try:
@@ -203,10 +203,7 @@ class Embedder(Model):
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
     def embed_query(self, text: str) -> bytes:
-        """Return the vector of a query's first QUERY_CHARACTERS.
-
-        :raises ModelUnavailable: also if the model makes no usable vector
-        """
+        """Return the vector of a query's first QUERY_CHARACTERS, or raise ModelUnavailable."""
         return self._query_vector(text[:QUERY_CHARACTERS])
 
     def embed_queries(self, texts: Sequence[str]) -> list[bytes | None]:

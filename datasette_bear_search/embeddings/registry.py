@@ -54,10 +54,7 @@ def with_dimensions(model: str, dimensions: int) -> str:
 
 
 def is_here(model: str) -> bool:
-    """Return whether a model can be loaded without the network. Loads nothing and asks nobody.
-
-    :raises ModelUnavailable: if there can't be a model of this name
-    """
+    """Return whether a model is here; asks no network. Raise ModelUnavailable for no name."""
     name, _, factory = _resolve(model)
     if factory:
         return True

@@ -128,7 +128,6 @@ def require_libraries() -> None:
 
 
 def semantic_modes(modes: Sequence[str]) -> list[str]:
-    """Return the modes that search by meaning, and so need vectors."""
     return [mode for mode in modes if engine.is_semantic(parse("warm up", mode))]
 
 

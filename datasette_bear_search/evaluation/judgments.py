@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..notes import ForeseenError
 from ..sqlite import sqlite3
 
 THIS_WAS_IT, NOT_IT = 1, 0  # the grades that a person gives
@@ -12,8 +13,8 @@ THIS_WAS_IT, NOT_IT = 1, 0  # the grades that a person gives
 QUERY_CHARACTERS = 1000
 
 
-class EvaluationError(Exception):
-    """Nothing can be measured; the message says why and what to do."""
+class EvaluationError(ForeseenError):
+    """Nothing can be measured."""
 
 
 @dataclass(frozen=True)

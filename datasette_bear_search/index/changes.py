@@ -46,7 +46,6 @@ class Diff:
 
     @property
     def count(self) -> int:
-        """The number of notes that differ."""
         return len(self.added) + len(self.changed) + len(self.removed)
 
 
@@ -109,10 +108,7 @@ def read_if_changed(
 
 
 def current_state(source: Source) -> str | None:
-    """Return a source's state; None if it fails in a way that only reading it explains.
-
-    :raises SourceError: if the source says itself what is wrong
-    """
+    """Return a source's state; None if it fails in a way that only reading it explains."""
     try:
         return source.state()
     except SourceError:

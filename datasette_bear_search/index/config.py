@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..notes import ForeseenError
 from ..sources import SourceError
 from ..sources.registry import SourceConfig, absolute, get_kind, kind_of, names, new_name
 
@@ -27,7 +28,7 @@ _SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed")
 _NAME = re.compile(r"\w[\w.-]*")  # can be typed after ``source:`` without quotation marks
 
 
-class ConfigurationError(Exception):
+class ConfigurationError(ForeseenError):
     """The configuration can't be used; the message says where, and what would be right."""
 
 
@@ -55,10 +56,9 @@ def default_path() -> Path:
 
 
 def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:
-    """Read a configuration file.
+    """Read a configuration file, or raise ConfigurationError.
 
     :param known: the sources in the index; what the file leaves open stays as it is with these
-    :raises ConfigurationError: if it can't be read, or says something that can't be meant
     """
     settings = _settings(path)
     never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")

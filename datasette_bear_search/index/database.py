@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from ..notes import ForeseenError
 from ..sqlite import sqlite3
 from . import schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
@@ -30,8 +31,8 @@ STALE = "passage_index_stale"
 _CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
 
 
-class SidecarError(Exception):
-    """The index file can't be used; the message says why and what to do."""
+class SidecarError(ForeseenError):
+    """The index file can't be used."""
 
 
 class OtherVersion(SidecarError, sqlite3.DatabaseError):

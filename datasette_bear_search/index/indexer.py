@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..notes import Note
+from ..notes import ForeseenError, Note
 from ..sources import SourceError
 from ..sources.registry import SourceConfig
 from ..sqlite import sqlite3
@@ -60,7 +60,7 @@ UNRELATED_CANDIDATES = 50
 RECALIBRATE_SHARE = 0.05
 
 
-class IndexBusy(Exception):
+class IndexBusy(ForeseenError):
     """Another run is writing this index file."""
 
 
@@ -470,12 +470,8 @@ def _recalibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -
 
 
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
-    """Return the cosine similarity that few unrelated queries reach; None without vectors.
-
-    Measured on the library itself: the larger and more varied it is, the more is near by chance.
-
-    :raises ModelUnavailable: if the model can't be loaded
-    """
+    """Return the cosine similarity that few unrelated queries reach; None without vectors."""
+    # On the library itself: the larger and more varied it is, the more is near by chance.
     stored = vectors.load(connection)
     queries = filter(None, embedder.embed_queries(UNRELATED))
     found = [stored.nearest(connection, query, UNRELATED_CANDIDATES, None) for query in queries]

@@ -76,8 +76,7 @@ def create(connection: sqlite3.Connection) -> None:
             "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int, "body": str,
             "attachments": str,
         },
-        pk="id",
-        foreign_keys=[("source", SOURCES, "name"), ("copy_of", "notes", "id")],
+        pk="id", foreign_keys=[("source", SOURCES, "name"), ("copy_of", "notes", "id")],
     )  # fmt: skip
     notes.create_index(["source", "key"], unique=True)
     notes.create_index(["modified"])
@@ -94,17 +93,13 @@ def create(connection: sqlite3.Connection) -> None:
     tags = db.table("tags").create({"id": int, "name": str, "folded": str}, pk="id")
     tags.create_index(["name"], unique=True)
     tags.create_index(["folded"])
-    note_tags = db.table("note_tags").create(
-        {"note_id": int, "tag_id": int, "pinned": int},
-        pk=("note_id", "tag_id"),
-        foreign_keys=["note_id", "tag_id"],
-    )
+    key = ("note_id", "tag_id")
+    columns = {"note_id": int, "tag_id": int, "pinned": int}
+    note_tags = db.table("note_tags").create(columns, pk=key, foreign_keys=key)
     note_tags.create_index(["tag_id"])
-    links = db.table("links").create(
-        {"id": int, "note_id": int, "target_id": int, "target_key": str, "title": str},
-        pk="id",
-        foreign_keys=[("note_id", "notes", "id"), ("target_id", "notes", "id")],
-    )
+    columns = {"id": int, "note_id": int, "target_id": int, "target_key": str, "title": str}
+    notes_of = [("note_id", "notes", "id"), ("target_id", "notes", "id")]
+    links = db.table("links").create(columns, pk="id", foreign_keys=notes_of)
     links.create_index(["note_id"])
     links.create_index(["target_id"])
     passages = db.table("passages").create(
@@ -112,18 +107,15 @@ def create(connection: sqlite3.Connection) -> None:
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
             "length": int, "content_hash": str, "embedded": int,
         },
-        pk="id",
-        foreign_keys=["note_id"],
+        pk="id", foreign_keys=["note_id"],
     )  # fmt: skip
     passages.create_index(["note_id", "position"])
     db.execute("create index passages_pending on passages (id) where not embedded")
     # The vec0 table is made when the model, and with it the dimension, is known.
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")
-    judgments = db.table(JUDGMENTS).create(
-        # The grade is 1 for "this was it", 0 for "it was not".
-        {"id": int, "query": str, "source": str, "key": str, "grade": int, "judged": str},
-        pk="id",
-    )
+    # The grade is 1 for "this was it", 0 for "it was not".
+    columns = {"id": int, "query": str, "source": str, "key": str, "grade": int, "judged": str}
+    judgments = db.table(JUDGMENTS).create(columns, pk="id")
     judgments.create_index(["query", "source", "key"], unique=True)
 
 
@@ -158,9 +150,7 @@ def _create_word_indexes(db: Any) -> None:
     )
     db.execute(f"create virtual table {STEM_VOCABULARY} using fts5vocab(notes_fts, row)")
     db.execute(f"create virtual table {WORD_VOCABULARY} using fts5vocab({WORDS}, row)")
-    old, new = (
-        ", ".join(f"{row}.{column}" for column in ["id", *columns]) for row in ("old", "new")
-    )
+    old, new = (", ".join(f"{row}.{name}" for name in ["id", *columns]) for row in ("old", "new"))
     delete, insert = "", ""
     for index in ("notes_fts", WORDS):
         delete += f"insert into {index} ({index}, rowid, {listed}) values ('delete', {old}); "

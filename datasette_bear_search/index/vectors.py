@@ -56,7 +56,6 @@ CHANGED = "passage_index_changed"
 
 
 def is_binary(connection: sqlite3.Connection) -> bool:
-    """Return whether the vec0 table holds bits instead of float32 vectors."""
     return get_meta(connection, BINARY) is not None
 
 
@@ -96,7 +95,6 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
 
 
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
-    """Remove the vectors of passages; some may have none."""
     rows = [(passage_id,) for passage_id in passage_ids]
     removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
     if removed <= 0:

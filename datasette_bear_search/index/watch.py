@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from ..embeddings.base import Embedder
+from ..notes import ForeseenError
 from ..sources import SourceError
 from ..sources.registry import SourceConfig, open_source
 from ..sqlite import sqlite3
@@ -235,7 +236,7 @@ class Watcher:
             del self._due[name]
         try:
             failed = self._update(due)
-        except (indexer.IndexBusy, SidecarError, OSError, sqlite3.Error) as error:
+        except (ForeseenError, OSError, sqlite3.Error) as error:
             self._failed("", explained(error) if isinstance(error, sqlite3.Error) else str(error))
             failed = due
         self._plan(failed, time.monotonic() + SECONDS_BETWEEN_TRIES)

@@ -17,6 +17,7 @@ from math import log2
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
+from ..notes import ForeseenError
 from .sql import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ NAMES = (
 _IN_NAMES = ("pass", "pw", "kennwort", "contrase", "senha", "key", "secret", "token")
 
 
-class RedactionMissing(Exception):
-    """The detectors aren't installed; the message says what to do."""
+class RedactionMissing(ForeseenError):
+    """The detectors aren't installed."""
 
     def __init__(self) -> None:
         super().__init__(f"Masking secrets needs further packages. Install them with: {INSTALL}")

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from ..notes import Note
+from ..notes import ForeseenError, Note
 
 T = TypeVar("T")
 
 
-class SourceError(Exception):
+class SourceError(ForeseenError):
     """A source cannot be read. The message is for a person: what happened and what to do."""
 
 
