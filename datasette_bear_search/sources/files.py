@@ -92,7 +92,13 @@ class FileSource:
         self.skipped: list[str] = []
 
     def state(self) -> str:
-        return state(self.path)
+        if not os.path.isdir(self.path):
+            return file_state(self.path)
+        try:
+            folder = Folder(self.path)
+        except SourceError:
+            return "none"
+        return digest((folder.closed, [file[:3] for file in folder.files.values()]))
 
 
 # --- Folders, and zip archives as if they were one
@@ -358,17 +364,6 @@ class Zip(Archive):
 
 
 # --- States, names and errors
-
-
-def state(path: Path) -> str:
-    """Return a token that changes when the file, or anything in the folder, may have changed."""
-    if not os.path.isdir(path):
-        return file_state(path)
-    try:
-        folder = Folder(path)
-    except SourceError:
-        return "none"
-    return digest((folder.closed, [file[:3] for file in folder.files.values()]))
 
 
 def file_state(path: str | os.PathLike[str]) -> str:

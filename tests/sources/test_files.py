@@ -61,15 +61,15 @@ def test_a_stamp_changes_with_the_content(path: Path, tmp_path: Path) -> None:
 
 
 def test_the_state_changes_when_anything_in_it_does(path: Path) -> None:
-    before = files.state(path)
-    assert files.state(path) == before
+    before = files.FileSource(path).state()
+    assert files.FileSource(path).state() == before
     make = folder_of if path.is_dir() else zip_of
     make(path, {**FILES, "folder/below/new.txt": "new"})
-    assert files.state(path) != before
+    assert files.FileSource(path).state() != before
 
 
 def test_what_is_not_there_has_a_state(tmp_path: Path) -> None:
-    assert files.state(tmp_path / "nothing") == "none"
+    assert files.FileSource(tmp_path / "nothing").state() == "none"
 
 
 @pytest.mark.parametrize("make", [zip_of, folder_of])

@@ -98,6 +98,7 @@ def test_only_key_title_and_body_are_needed_and_in_any_case(path: Path) -> None:
         (1.5, "1.5"),
         (" a ", "a"),
         (b"blob", "blob"),
+        (b"\0\1", "0001"),
         (b"\xff\x00", "ff00"),
         (-(2**63), "-9223372036854775808"),
     ],

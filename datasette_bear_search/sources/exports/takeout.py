@@ -197,9 +197,17 @@ def _moment(microseconds: Any) -> str | None:
 
 def _document(key: str, item: _Item) -> Note:
     file = item.file
-    body, has_hidden_image = _document_body(item.archive, file)
+    hides_image = False  # one that Markdown doesn't show
+    if file.suffix == ".docx":
+        body, hides_image = word_to_markdown(item.archive.read(file.key))
+    else:
+        body = decode(item.archive.read(file.key, largest=LARGEST_NOTE))
+        if file.suffix in (".html", ".htm"):
+            body, hides_image = html_to_markdown(body), "<img" in body
+        elif file.suffix == ".txt":
+            body = as_markdown(body)
     metadata = extract_metadata(body)
-    metadata = metadata._replace(has_image=metadata.has_image or has_hidden_image)
+    metadata = metadata._replace(has_image=metadata.has_image or hides_image)
     info = {}
     if item.info:
         with suppress(Unreadable):
@@ -214,13 +222,3 @@ def _document(key: str, item: _Item) -> Note:
         stamp=item.stamp,
         **metadata.note_fields(),
     )
-
-
-def _document_body(archive: Archive, file: File) -> tuple[str, bool]:
-    """Return a document as Markdown, and whether it has images that Markdown doesn't show."""
-    if file.suffix == ".docx":
-        return word_to_markdown(archive.read(file.key))
-    text = decode(archive.read(file.key, largest=LARGEST_NOTE))
-    if file.suffix in (".html", ".htm"):
-        return html_to_markdown(text), "<img" in text
-    return (as_markdown(text) if file.suffix == ".txt" else text), False

@@ -219,8 +219,7 @@ class LinkResolver:
 
     def __init__(self, names: Mapping[str, str], *, whole: bool = False) -> None:
         """
-        :param names: by key, what links call a note: its path without suffix, such as
-            ``garden/Tomatoes``
+        :param names: by key, what links call a note: its path without suffix, ``garden/Tomatoes``
         :param whole: whether links have the whole name, and never only the end of it
         """
         self._whole = whole

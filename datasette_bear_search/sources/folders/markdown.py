@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -74,7 +74,11 @@ class MarkdownFolder(NoteFolder):
         if file.suffix not in MARKDOWN:
             return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
         properties, below, problem = front_matter.split(text)
-        title, body = _title(properties, below, file.name)
+        heading, body = leading_heading(below)
+        title = front_matter.first(properties, front_matter.TITLES) or heading
+        if not heading or heading.casefold() != title.casefold():
+            body = below
+        title = title or first_heading(below) or file.name
         created = front_matter.date(properties, front_matter.CREATED) or file.day
         return self._with_properties(properties, problem, title, body, created)
 
@@ -83,11 +87,3 @@ class MarkdownFolder(NoteFolder):
             return None
         absolute = quote(os.fsencode(os.path.abspath(file.path).replace(os.sep, "/")))
         return self.url.replace("{path}", quote(file.key)).replace("{absolute}", absolute)
-
-
-def _title(properties: Mapping[str, Any], text: str, file_name: str) -> tuple[str, str]:
-    heading, below = leading_heading(text)
-    title = front_matter.first(properties, front_matter.TITLES)
-    if title:
-        return title, below if heading.casefold() == title.casefold() else text
-    return (heading, below) if heading else (first_heading(text) or file_name, text)
