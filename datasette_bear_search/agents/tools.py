@@ -75,7 +75,8 @@ def _read_number(name: str, schema: Mapping[str, Any], value: Any) -> int:
     is_whole = isinstance(value, float) and value.is_integer()
     text = str(int(value) if is_whole else value).strip()
     lowest, highest = schema.get("minimum", 0), schema.get("maximum", 10**18)
-    if text.isascii() and text.isdigit() and lowest <= int(text[:19]) <= highest:
+    is_number = text.isascii() and text.isdigit() and len(text) <= 18
+    if is_number and lowest <= int(text) <= highest:
         return int(text)
     if "minimum" in schema:
         raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
