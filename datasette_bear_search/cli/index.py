@@ -34,8 +34,6 @@ STOPPED = (
 
 @dataclass(frozen=True)
 class Options:
-    """The options of ``bear-index``."""
-
     paths: tuple[str, ...] = ()
     sidecar_path: Path | None = None
     config_path: Path | None = None

@@ -256,8 +256,6 @@ def similar_notes(
 ) -> Rows:
     """Return the notes most like the one with that id, as the page of similar notes has them."""
     known_id = read_note_id(str(note_id).strip())
-    if known_id is None:
-        return []
     found = similar.find_similar(connection, known_id, size=_read_size(size))
     if found is None:
         return []

@@ -51,9 +51,9 @@ def read_query(parameters: Parameters) -> Query:
     return parse(_first(parameters, "q"), mode, read_filters(parameters))
 
 
-def read_note_id(text: str) -> int | None:
-    """Return the id of a note; None for what can't be one: no number, or too large for SQLite."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+def read_note_id(text: str) -> int:
+    """Return the id of a note; 0, which none has, for no number and one too large for SQLite."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
 
 
 def read_ranking(parameters: Parameters) -> Ranking:

@@ -28,8 +28,6 @@ BEFORE_MARK = 160
 
 @dataclass(frozen=True)
 class ShownPassage:
-    """A passage of a note, for people."""
-
     text: Markup
     heading: str | None
     url: str  # the note's page at this passage

@@ -58,7 +58,6 @@ def routes() -> list[tuple[str, Any]]:
 
 
 async def start(datasette: Datasette) -> None:
-    """Set up what a Datasette needs once."""
     await site.start(datasette)
     await store_metadata(datasette)
 

@@ -179,8 +179,6 @@ class FacetValue:
 
 @dataclass(frozen=True)
 class FacetGroup:
-    """One facet."""
-
     name: str
     title: str
     choices: tuple[FacetValue, ...]
@@ -255,8 +253,6 @@ MIN_HEIGHT = 2
 
 @dataclass(frozen=True)
 class Bar:
-    """The notes of one month or year."""
-
     name: str  # May 2024
     notes: int
     url: str

@@ -59,14 +59,13 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
     note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
 
-    def read(connection: sqlite3.Connection) -> tuple[NoteDetail, frozenset[str]] | None:
-        found = None if note_id is None else notes.read_note(connection, note_id)
-        return (found, notes.matched_words(connection, found.id, query)) if found else None
+    def read(connection: sqlite3.Connection) -> tuple[NoteDetail, frozenset[str]]:
+        found = notes.read_note(connection, note_id)
+        if found is None:
+            raise PageError(NO_SUCH_NOTE, 404)
+        return found, notes.matched_words(connection, found.id, query)
 
-    found = await site.read_index(database, read, too_slow=TOO_SLOW)
-    if found is None:
-        raise PageError(NO_SUCH_NOTE, 404)
-    whole, words = found
+    whole, words = await site.read_index(database, read, too_slow=TOO_SLOW)
     if site.redacts(datasette):
         whole = await asyncio.to_thread(redaction.masked_record, whole)
     if is_json:
@@ -179,18 +178,15 @@ async def similar_notes(
     """Respond with the notes most like the note whose id is in the path, each with its reasons."""
     note_id = read_note_id(request.url_vars["id"])
     size = read_number("_size", request.args.get("_size"), similar.SIZE, 1, MAX_SIMILAR)
+    is_masked = site.redacts(datasette)
 
-    def read(connection: sqlite3.Connection) -> SimilarNotes | None:
-        if note_id is None:
-            return None
+    def read(connection: sqlite3.Connection) -> SimilarNotes:
         compared = similar.find_similar(connection, note_id, size=size)
-        if compared and site.redacts(datasette):
-            return redaction.masked_similar(connection, compared)
-        return compared
+        if compared is None:
+            raise PageError(NO_SUCH_NOTE, 404)
+        return redaction.masked_similar(connection, compared) if is_masked else compared
 
     found = await site.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
-    if found is None:
-        raise PageError(NO_SUCH_NOTE, 404)
     if is_json:
         return site.json_response(datasette, found.to_json())
     json_url = datasette.urls.path(f"{SIMILAR_PATH}/{found.id}.json")

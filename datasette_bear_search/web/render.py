@@ -46,8 +46,6 @@ PASSAGE_ANCHOR = "passage"
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading in a note's outline."""
-
     level: int  # 1 to 6, as written
     text: str
     line: int  # of the body, the first is 1
@@ -65,8 +63,6 @@ class References:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A note as HTML."""
-
     html: str  # safe to put into a page as it is
     outline: tuple[Heading, ...]
     has_passage: bool  # whether an element has the id PASSAGE_ANCHOR

@@ -102,8 +102,6 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Select:
-    """A form's list to choose from."""
-
     name: str
     label: str
     chosen: str
