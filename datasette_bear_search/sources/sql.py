@@ -85,9 +85,8 @@ class SQLQuery(FileSource):
             value = options[option]
             checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
         is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
-        checked_option(
-            "time_limit", time_limit, is_number and time_limit > 0, "a number of seconds"
-        )
+        is_valid = is_number and time_limit > 0
+        checked_option("time_limit", time_limit, is_valid, "a number of seconds")
         self.sql, self.format, self.timezone = sql, format, timezone
         self.epoch, self.time_limit = EPOCHS[epoch], time_limit
 

@@ -62,9 +62,8 @@ class NoteFolder(FileSource, Incremental):
         """
         super().__init__(location, name)
         self.root = os.path.realpath(self.path)
-        self.encoding = checked_option(
-            "encoding", encoding, is_encoding(encoding), "the name of a text encoding, e.g. cp1250"
-        )
+        wanted = "the name of a text encoding, such as cp1250"
+        self.encoding = checked_option("encoding", encoding, is_encoding(encoding), wanted)
         for option, flag in (("inline_tags", inline_tags), ("folder_tags", folder_tags)):
             checked_option(option, flag, isinstance(flag, bool), "true or false")
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
@@ -84,8 +83,8 @@ class NoteFolder(FileSource, Incremental):
             folder = self._list(include_trashed=True)
         except SourceError:
             return "none"
-        files = [(file.key, file.stamp) for file in folder.files.values()]
-        return digest((self._settings(), files))
+        stamps = [file.stamp for file in folder.files.values()]
+        return digest((self._settings(), [*folder.files], stamps))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
