@@ -69,7 +69,6 @@ def blanked(text: str) -> str:
 
 
 def blanked_inside(text: str) -> str:
-    """Return a part of a line with its markup blanked."""
     if not _MARKUP.search(text):
         return text
     text = _BRACKETS.sub(_blank, text)

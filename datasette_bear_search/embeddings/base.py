@@ -54,7 +54,7 @@ class Model(ABC):
         with self._load_lock:
             if self.ready:
                 return
-            # For a while after a failed attempt without a new one.
+            # Whoever comes next needn't wait for another attempt.
             if self.failure and time.monotonic() < self._retry_at:
                 raise ModelUnavailable(self.failure)
             try:

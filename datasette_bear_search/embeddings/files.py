@@ -42,13 +42,11 @@ def model_folder(name: str) -> Path | None:
 
 
 def local_folder(name: str) -> Path | None:
-    """Return the folder of this path, if there is one."""
     folder = Path(name).expanduser()
     return folder.resolve() if folder.is_dir() else None
 
 
 def bundled_folder() -> Path | None:
-    """Return the model in the package that ships one, if that is installed."""
     package = find_spec(BUNDLED_PACKAGE)
     return Path(package.origin).parent / "model" if package and package.origin else None
 

@@ -62,7 +62,6 @@ def is_installed() -> bool:
 
 
 def cache_folder() -> Path:
-    """Return the folder that holds the exports."""
     from platformdirs import user_cache_path
 
     return user_cache_path("datasette-bear-search", appauthor=False) / "models"
@@ -116,7 +115,6 @@ class OnnxModel:
         self._session = _session(folder / GRAPH) if self.has_graph else None
 
     def encode(self, texts: Sequence[str], *, is_query: bool) -> Any:
-        """Return texts x dimension numbers, float32, of any length."""
         import numpy
 
         prompt = self._prompts["query" if is_query else "document"]

@@ -54,7 +54,7 @@ def with_dimensions(model: str, dimensions: int) -> str:
 
 
 def is_here(model: str) -> bool:
-    """Return whether a model is here; asks no network. Raise ModelUnavailable for no name."""
+    """Return whether a model is on this machine, or raise ModelUnavailable for no model's name."""
     name, _, factory = _resolve(model)
     if factory:
         return True

@@ -289,13 +289,12 @@ def _p_value(differences: list[float]) -> float:
     Smucker, Allan and Carterette, "A comparison of statistical significance tests for information
     retrieval evaluation", CIKM 2007.
     """
-    import numpy
     from scipy.stats import permutation_test
 
     if len(differences) < 2:
         return 1.0
     test = permutation_test(
-        (differences, numpy.zeros_like(differences)),
+        (differences, [0.0] * len(differences)),
         lambda one, other, axis: (one - other).mean(axis=axis),
         permutation_type="samples",
         vectorized=True,
@@ -307,11 +306,9 @@ def _p_value(differences: list[float]) -> float:
 
 
 def _means(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
+    values = (*METRICS, MILLISECONDS)
     return {
-        mode: {
-            value: fmean(evaluation.mean(mode, value) for evaluation in evaluations)
-            for value in (*METRICS, MILLISECONDS)
-        }
+        mode: {value: fmean(each.mean(mode, value) for each in evaluations) for value in values}
         for mode in evaluations[0].modes
     }
 

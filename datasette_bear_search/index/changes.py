@@ -31,7 +31,6 @@ class Snapshot:
 
     @property
     def count(self) -> int:
-        """The number of notes in the source."""
         return len(self.notes) + len(self.unchanged) + len(self.restamped)
 
 
@@ -118,7 +117,6 @@ def current_state(source: Source) -> str | None:
 
 
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
-    """Return what writing a snapshot into the index file would change."""
     stored = rows.stored_notes(connection, snapshot.config.name)
     for key in snapshot.unchanged:
         del stored[key]

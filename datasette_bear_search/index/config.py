@@ -49,7 +49,6 @@ def find_configuration(given: Path | None) -> Path | None:
 
 
 def default_path() -> Path:
-    """Return where the configuration file is unless something else is said."""
     from platformdirs import user_config_path
 
     return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
