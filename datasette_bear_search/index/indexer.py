@@ -164,11 +164,8 @@ def update(
             snapshots = []
         elif rebuild:
             database.reset(connection)
-        _write_text(connection, snapshots, list(remove), tidy, report)
-        hooks.on_text(report)
-        if embedder is not None:
-            _write_vectors(connection, embedder, report, hooks, verify_model)
-        _finish(connection, path, report)
+        run = _Run(connection, embedder, report, hooks)
+        run.write(path, snapshots, list(remove), tidy=tidy, verify_model=verify_model)
     return report
 
 
@@ -180,10 +177,7 @@ def index(
     with _only_run(path), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
             database.reset(connection)
-        _write_text(connection, snapshots, [], True, report)
-        if embedder is not None:
-            _write_vectors(connection, embedder, report, hooks)
-        _finish(connection, path, report)
+        _Run(connection, embedder, report, hooks).write(path, snapshots)
     return report
 
 
@@ -243,107 +237,204 @@ def _read_all(
     return snapshots
 
 
-def _finish(connection: sqlite3.Connection, path: Path, report: Report) -> None:
-    with transaction(connection):
-        set_meta(connection, indexed=_now())
-    report.notes = database.count_notes(connection)
-    report.pending = database.read_state(connection).pending
-    report.size = path.stat().st_size
-
-
 def _now() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# --- text
+@dataclass
+class _Run:
+    """What a run writes into an index file."""
 
+    connection: sqlite3.Connection
+    embedder: Embedder | None
+    report: Report
+    hooks: Hooks
 
-def _write_text(
-    connection: sqlite3.Connection,
-    snapshots: Sequence[Snapshot],
-    remove: Sequence[str],
-    tidy: bool,
-    report: Report,
-) -> None:
-    started = time.perf_counter()
-    diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
-    has_withdrawn = _withdraw(connection, diffs, remove, report)
-    max_tokens = rows.max_tokens(connection)
-    for snapshot, change in diffs:
-        _write_notes(connection, snapshot.config.name, change, max_tokens)
-        report.added += len(change.added)
-        report.changed += len(change.changed)
-    with transaction(connection):
-        if get_meta(connection, "links_to_resolve"):
-            rows.relate(connection)
-            connection.execute("delete from meta where key = 'links_to_resolve'")
-        if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
-            # FTS5 only marks words as deleted. Merging all segments writes the index without them,
-            # and secure_delete overwrites the old pages.
-            for table in ("notes_fts", schema.WORDS):
-                connection.execute(f"insert into {table} ({table}) values ('optimize')")
-            connection.execute("delete from meta where key = 'old_text_in_fts'")
-        for snapshot, change in diffs:
-            rows.set_stamps(connection, change.restamped)
-            _write_source(connection, snapshot, state=snapshot.state)
-    report.pending = database.read_state(connection).pending
-    report.text_seconds = time.perf_counter() - started
+    def write(
+        self,
+        path: Path,
+        snapshots: Sequence[Snapshot],
+        remove: Sequence[str] = (),
+        *,
+        tidy: bool = True,
+        verify_model: bool = False,
+    ) -> None:
+        connection, embedder, report = self.connection, self.embedder, self.report
+        self._write_text(snapshots, remove, tidy)
+        self.hooks.on_text(report)
+        started = time.perf_counter()
+        try:
+            if embedder is not None:
+                self._write_vectors(embedder, verify_model)
+        except ModelUnavailable as error:
+            state = database.read_state(connection)
+            consequence = "what is new is found by its words only"
+            if not state.has_vectors:
+                consequence = "notes are found by their words only"
+            elif embedder is not None and state.model != embedder.name:
+                consequence = f"the index keeps the model {state.model}"
+            report.model_failure = f"{error} Until then, {consequence}."
+            report.notices.append(report.model_failure)
+        report.embed_seconds = time.perf_counter() - started
+        set_meta(connection, indexed=_now())
+        report.notes = database.count_notes(connection)
+        report.pending = database.read_state(connection).pending
+        report.size = path.stat().st_size
 
-
-def _withdraw(
-    connection: sqlite3.Connection,
-    diffs: Sequence[tuple[Snapshot, Diff]],
-    remove: Sequence[str],
-    report: Report,
-) -> bool:
-    """Take out text that was deleted or encrypted, before anything else; return whether any was."""
-    with transaction(connection):
-        rows.update_passages(connection)
-        gone = rows.remove_sources(connection, remove)
-        for _, change in diffs:
-            rows.remove(connection, change.removed)
-            gone += len(change.removed)
+    def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str], tidy: bool) -> None:
+        connection, report = self.connection, self.report
+        started = time.perf_counter()
+        diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
+        has_withdrawn = self._withdraw(diffs, remove)
         max_tokens = rows.max_tokens(connection)
-        encrypted = 0
         for snapshot, change in diffs:
-            for note_id, note in change.changed:
-                if note.encrypted:
-                    new = rows.note_rows(snapshot.config.name, note, max_tokens)
-                    rows.update(connection, note_id, new)
-                    encrypted += 1
-            # Without its state: a run that dies before the notes are written reads it again.
-            _write_source(connection, snapshot, state="")
-        # Kept in the file, because the run after one that dies may find nothing else to do.
-        if gone or any(change.changed for _, change in diffs):
-            set_meta(connection, old_text_in_fts="yes")
-        if gone or remove or any(change.count for _, change in diffs):
-            set_meta(connection, links_to_resolve="yes")
-    report.removed += gone
-    return gone + encrypted > 0
+            self._write_notes(snapshot.config.name, change, max_tokens)
+            report.added += len(change.added)
+            report.changed += len(change.changed)
+        with transaction(connection):
+            if get_meta(connection, "links_to_resolve"):
+                rows.relate(connection)
+                connection.execute("delete from meta where key = 'links_to_resolve'")
+            if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
+                # FTS5 only marks words as deleted. Merging all segments writes the index without
+                # them, and secure_delete overwrites the old pages.
+                for table in ("notes_fts", schema.WORDS):
+                    connection.execute(f"insert into {table} ({table}) values ('optimize')")
+                connection.execute("delete from meta where key = 'old_text_in_fts'")
+            for snapshot, change in diffs:
+                rows.set_stamps(connection, change.restamped)
+                self._write_source(snapshot, state=snapshot.state)
+        report.pending = database.read_state(connection).pending
+        report.text_seconds = time.perf_counter() - started
 
-
-def _write_source(connection: sqlite3.Connection, snapshot: Snapshot, *, state: str) -> None:
-    facts = state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
-    rows.write_source(connection, StoredSource(snapshot.config, *facts), snapshot.source)
-
-
-def _write_notes(
-    connection: sqlite3.Connection, source_name: str, change: Diff, max_tokens: int
-) -> None:
-    added = ((None, note) for note in change.added)
-    # Encrypted ones are written already.
-    changed = (pair for pair in change.changed if not pair[1].encrypted)
-    batches = _note_batches(source_name, chain(added, changed), max_tokens)
-    # While a batch is being written, a thread makes the next.
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        coming = thread.submit(next, batches, None)
-        while batch := coming.result():
-            coming = thread.submit(next, batches, None)
-            with transaction(connection):
-                rows.insert(connection, [new for note_id, new in batch if note_id is None])
-                for note_id, new in batch:
-                    if note_id is not None:
+    def _withdraw(self, diffs: Sequence[tuple[Snapshot, Diff]], remove: Sequence[str]) -> bool:
+        """Take out text that was deleted or encrypted, first of all; return whether any was."""
+        connection = self.connection
+        with transaction(connection):
+            rows.update_passages(connection)
+            gone = rows.remove_sources(connection, remove)
+            for _, change in diffs:
+                rows.remove(connection, change.removed)
+                gone += len(change.removed)
+            max_tokens = rows.max_tokens(connection)
+            encrypted = 0
+            for snapshot, change in diffs:
+                for note_id, note in change.changed:
+                    if note.encrypted:
+                        new = rows.note_rows(snapshot.config.name, note, max_tokens)
                         rows.update(connection, note_id, new)
+                        encrypted += 1
+                # Without its state: a run that dies before the notes are written reads it again.
+                self._write_source(snapshot, state="")
+            # Kept in the file, because the run after one that dies may find nothing else to do.
+            if gone or any(change.changed for _, change in diffs):
+                set_meta(connection, old_text_in_fts="yes")
+            if gone or remove or any(change.count for _, change in diffs):
+                set_meta(connection, links_to_resolve="yes")
+        self.report.removed += gone
+        return gone + encrypted > 0
+
+    def _write_source(self, snapshot: Snapshot, *, state: str) -> None:
+        facts = state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
+        rows.write_source(self.connection, StoredSource(snapshot.config, *facts), snapshot.source)
+
+    def _write_notes(self, source_name: str, change: Diff, max_tokens: int) -> None:
+        connection = self.connection
+        added = ((None, note) for note in change.added)
+        # Encrypted ones are written already.
+        changed = (pair for pair in change.changed if not pair[1].encrypted)
+        batches = _note_batches(source_name, chain(added, changed), max_tokens)
+        # While a batch is being written, a thread makes the next.
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            coming = thread.submit(next, batches, None)
+            while batch := coming.result():
+                coming = thread.submit(next, batches, None)
+                with transaction(connection):
+                    rows.insert(connection, [new for note_id, new in batch if note_id is None])
+                    for note_id, new in batch:
+                        if note_id is not None:
+                            rows.update(connection, note_id, new)
+
+    def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
+        """Make the vectors that are missing, or all if the stored ones are another model's."""
+        connection, report = self.connection, self.report
+        has_extension = database.has_vector_extension(connection)
+        state = database.read_state(connection)
+        if not state.pending and state.model == embedder.name and not verify_model:
+            # Nothing to do, which one knows without the model. But the vec0 table may be stale.
+            if has_extension and state.has_vectors:
+                with transaction(connection):
+                    vectors.prepare(connection)
+            return
+        if not has_extension:
+            report.notices.append(
+                "This Python can't load sqlite-vec, so notes are found by their words only. "
+                "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite "
+                "extensions."
+            )
+            return
+        embedder.load()
+        with transaction(connection):
+            if state.fingerprint != embedder.fingerprint:
+                vectors.drop(connection)
+                set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
+                set_meta(connection, dimension=embedder.dimension)
+            rows.update_passages(connection, embedder.max_tokens)
+            # After it, when it is known how many passages there are.
+            vectors.prepare(connection)
+        done, total = 0, database.read_state(connection).pending
+        if total:
+            self.hooks.on_embedded(done, total)
+        embedder.prepare_for_batch(total)
+        for batch in self._pending_passages(embedder):
+            made = embedder.embed_documents([text for _, text in batch])
+            pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
+            with transaction(connection):
+                vectors.add(connection, pairs)
+            report.embedded += len(pairs)
+            report.refused += len(batch) - len(pairs)
+            done += len(batch)
+            self.hooks.on_embedded(done, total)
+        self._recalibrate(embedder, report.embedded)
+        if report.refused:
+            report.notices.append(
+                f"The model gave no usable vector for {report.refused} passages. They are found by "
+                "their words only."
+            )
+
+    def _pending_passages(self, embedder: Embedder) -> Iterator[Sequence[tuple[int, str]]]:
+        """Yield batches of (passage id, text to embed), within a window by length."""
+        connection = self.connection
+        sql = """
+        select id, note_id, position from passages where not embedded and id > ? order by id limit ?
+        """
+        max_tokens = rows.max_tokens(connection)
+        last = 0
+        while window := connection.execute(sql, [last, PASSAGES_PER_WINDOW]).fetchall():
+            last = window[-1][0]
+            wanted = {(note_id, position): passage_id for passage_id, note_id, position in window}
+            texts = []
+            for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
+                [note] = connection.execute("select title, body from notes where id = ?", [note_id])
+                for passage in passages(*note, max_tokens=max_tokens):
+                    if passage_id := wanted.get((note_id, passage.position)):
+                        texts.append((passage_id, passage.text))
+            # In tokens: by letters, half as many tokens again would be padding.
+            lengths = embedder.lengths([text for _, text in texts])
+            texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
+            for start in range(0, len(texts), PASSAGES_PER_COMMIT):
+                yield texts[start : start + PASSAGES_PER_COMMIT]
+
+    def _recalibrate(self, embedder: Embedder, new: int) -> None:
+        """Measure the similarity threshold again if enough passages are new."""
+        connection = self.connection
+        new += int(get_meta(connection, "uncalibrated") or 0)
+        [count] = connection.execute("select count(*) from passages").fetchone()
+        if new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None:
+            threshold = similarity_threshold(connection, embedder)
+            set_meta(connection, floor=None if threshold is None else str(round(threshold, 4)))
+            new = 0
+        set_meta(connection, uncalibrated=new)
 
 
 def _note_batches(
@@ -358,115 +449,6 @@ def _note_batches(
             yield batch
             batch, characters = [], 0
     yield batch
-
-
-# --- vectors
-
-
-def _write_vectors(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    report: Report,
-    hooks: Hooks,
-    verify_model: bool = False,
-) -> None:
-    started = time.perf_counter()
-    try:
-        _embed_pending(connection, embedder, report, hooks, verify_model)
-    except ModelUnavailable as error:
-        state = database.read_state(connection)
-        consequence = "what is new is found by its words only"
-        if not state.has_vectors:
-            consequence = "notes are found by their words only"
-        elif state.model != embedder.name:
-            consequence = f"the index keeps the model {state.model}"
-        report.model_failure = f"{error} Until then, {consequence}."
-        report.notices.append(report.model_failure)
-    report.embed_seconds = time.perf_counter() - started
-
-
-def _embed_pending(
-    connection: sqlite3.Connection, embedder: Embedder, report: Report, hooks: Hooks, verify: bool
-) -> None:
-    """Make the vectors that are missing, or all if the stored ones are another model's."""
-    has_extension = database.has_vector_extension(connection)
-    state = database.read_state(connection)
-    if not state.pending and state.model == embedder.name and not verify:
-        # Nothing to do, and no need to load a model to know it. But the vec0 table may be stale.
-        if has_extension and state.has_vectors:
-            with transaction(connection):
-                vectors.prepare(connection)
-        return
-    if not has_extension:
-        report.notices.append(
-            "This Python can't load sqlite-vec, so notes are found by their words only. Install "
-            "pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite extensions."
-        )
-        return
-    embedder.load()
-    with transaction(connection):
-        if state.fingerprint != embedder.fingerprint:
-            vectors.drop(connection)
-            set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
-            set_meta(connection, dimension=embedder.dimension)
-        rows.update_passages(connection, embedder.max_tokens)
-        # After it, when it is known how many passages there are.
-        vectors.prepare(connection)
-    done, total = 0, database.read_state(connection).pending
-    if total:
-        hooks.on_embedded(done, total)
-    embedder.prepare_for_batch(total)
-    for batch in _pending_passages(connection, embedder):
-        made = embedder.embed_documents([text for _, text in batch])
-        pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
-        with transaction(connection):
-            vectors.add(connection, pairs)
-        report.embedded += len(pairs)
-        report.refused += len(batch) - len(pairs)
-        done += len(batch)
-        hooks.on_embedded(done, total)
-    _recalibrate(connection, embedder, report.embedded)
-    if report.refused:
-        report.notices.append(
-            f"The model gave no usable vector for {report.refused} passages. They are found by "
-            "their words only."
-        )
-
-
-def _pending_passages(
-    connection: sqlite3.Connection, embedder: Embedder
-) -> Iterator[Sequence[tuple[int, str]]]:
-    """Yield batches of (passage id, text to embed), within a window by length."""
-    sql = """
-    select id, note_id, position from passages where not embedded and id > ? order by id limit ?
-    """
-    max_tokens = rows.max_tokens(connection)
-    last = 0
-    while window := connection.execute(sql, [last, PASSAGES_PER_WINDOW]).fetchall():
-        last = window[-1][0]
-        wanted = {(note_id, position): passage_id for passage_id, note_id, position in window}
-        texts = []
-        for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
-            [note] = connection.execute("select title, body from notes where id = ?", [note_id])
-            for passage in passages(*note, max_tokens=max_tokens):
-                if passage_id := wanted.get((note_id, passage.position)):
-                    texts.append((passage_id, passage.text))
-        # In tokens: by letters, half as many tokens again would be padding.
-        lengths = embedder.lengths([text for _, text in texts])
-        texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
-        for start in range(0, len(texts), PASSAGES_PER_COMMIT):
-            yield texts[start : start + PASSAGES_PER_COMMIT]
-
-
-def _recalibrate(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
-    """Measure the similarity threshold again if enough passages are new."""
-    new += int(get_meta(connection, "uncalibrated") or 0)
-    [count] = connection.execute("select count(*) from passages").fetchone()
-    if new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None:
-        threshold = similarity_threshold(connection, embedder)
-        set_meta(connection, floor=None if threshold is None else str(round(threshold, 4)))
-        new = 0
-    set_meta(connection, uncalibrated=new)
 
 
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:

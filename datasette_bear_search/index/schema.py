@@ -94,7 +94,7 @@ def create(connection: sqlite3.Connection) -> None:
     tags.create_index(["name"], unique=True)
     tags.create_index(["folded"])
     key = ("note_id", "tag_id")
-    columns = {"note_id": int, "tag_id": int, "pinned": int}
+    columns: dict[str, type] = {"note_id": int, "tag_id": int, "pinned": int}
     note_tags = db.table("note_tags").create(columns, pk=key, foreign_keys=key)
     note_tags.create_index(["tag_id"])
     columns = {"id": int, "note_id": int, "target_id": int, "target_key": str, "title": str}

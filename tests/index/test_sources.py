@@ -323,7 +323,9 @@ def test_a_run_that_died_before_the_notes_were_written_is_done_again(
 
     path = journal("one", note("Monday"))
     with monkeypatch.context() as patch:
-        patch.setattr(indexer, "_write_notes", lambda *arguments: exec("raise KeyboardInterrupt"))
+        patch.setattr(
+            indexer._Run, "_write_notes", lambda *arguments: exec("raise KeyboardInterrupt")
+        )
         arguments = ["bear-index", str(path), "--sidecar", str(sidecar_path)]
         assert CliRunner().invoke(cli, arguments).exit_code == 1
     assert titles(sidecar_path) == []

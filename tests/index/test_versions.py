@@ -140,7 +140,7 @@ def test_a_run_that_dies_while_making_it_anew_loses_nothing(older, monkeypatch, 
 
     with monkeypatch.context() as patched:
         if moment == "before the text":
-            patched.setattr(indexer, "_write_text", dies)
+            patched.setattr(indexer._Run, "_write_text", dies)
         else:
             patched.setattr(schema, "create", dies)
         run("bear-index", "--sidecar", older)
