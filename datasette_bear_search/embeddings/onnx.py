@@ -112,7 +112,16 @@ class OnnxModel:
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._session = _session(folder / GRAPH) if self.has_graph else None
+        self._session: Any = None
+        if self.has_graph:
+            from onnxruntime import InferenceSession, SessionOptions
+
+            options = SessionOptions()
+            # Threads that wait for the next query awake would keep a server's cores busy.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+            options.log_severity_level = 3  # errors
+            graph, providers = str(folder / GRAPH), ["CPUExecutionProvider"]
+            self._session = InferenceSession(graph, options, providers=providers)
 
     def encode(self, texts: Sequence[str], *, is_query: bool) -> Any:
         import numpy
@@ -238,16 +247,6 @@ def cosines(one: Any, other: Any) -> Any:
     """Return the cosine similarity of each row to that of another array; none may be zero."""
     squares = (one * one).sum(axis=1) * (other * other).sum(axis=1)
     return (one * other).sum(axis=1) / squares**0.5
-
-
-def _session(graph: Path) -> Any:
-    from onnxruntime import InferenceSession, SessionOptions
-
-    options = SessionOptions()
-    # Threads that wait for the next query awake would keep a server's cores busy.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3  # errors
-    return InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
 
 
 def _digest(facts: Any) -> str:

@@ -66,10 +66,13 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
         room = max_tokens - SPECIAL_TOKENS - tokens
         pieces = chain.from_iterable(_cut(block, room, _PLACES[block.kind]) for block in blocks)
         for group in _grouped(pieces, room):
-            first, end = _trimmed(body, start, group[-1].end)
+            end = group[-1].end
+            # Nothing is left of blanks alone, such as the control characters of a broken export.
+            stripped = body[start:end].lstrip()
+            first = end - len(stripped) if stripped else start
             text = "\n".join(filter(None, [prefix, *[piece.text for piece in group]]))
-            found.append(Passage(len(found), headings, first, end, text))
-            start = group[-1].end
+            found.append(Passage(len(found), headings, first, first + len(stripped.rstrip()), text))
+            start = end
     if not found and title:
         found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
     return found
@@ -278,10 +281,3 @@ def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:
     if words < TAIL_WORDS and sum(piece.tokens for piece in last_two) <= room:
         groups[-2:] = [last_two]
     return groups
-
-
-def _trimmed(body: str, start: int, end: int) -> tuple[int, int]:
-    text = body[start:end]
-    if text.isspace():  # such as the control characters of a broken export, a line of them
-        return start, start
-    return start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())

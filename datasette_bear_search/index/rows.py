@@ -261,7 +261,16 @@ order by notes.url is null, notes.modified desc, sources.rowid, notes.id
 def _deduplicate(connection: sqlite3.Connection) -> None:
     stored = dict(connection.execute("select id, copy_of from notes where copy_of is not null"))
     [sources] = connection.execute("select count(*) from sources").fetchone()
-    wanted = _copies(connection) if sources > 1 else {}
+    best: dict[str, tuple[int, str]] = {}  # id in the app, or hash of the text → note, source
+    wanted: dict[int, int] = {}  # copy → the note that stands for it, of another source
+    for note_id, source, *ids in connection.execute(_SHARED) if sources > 1 else ():
+        identities = list(filter(None, ids))
+        known = (best[identity] for identity in identities if identity in best)
+        original, original_source = next(known, (note_id, source))
+        if original_source != source:
+            wanted[note_id] = original
+        for identity in identities:
+            best.setdefault(identity, (original, original_source))
     for note_id in stored.keys() | wanted.keys():
         if stored.get(note_id) != wanted.get(note_id):
             sql = "update notes set copy_of = ? where id = ?"
@@ -271,21 +280,6 @@ def _deduplicate(connection: sqlite3.Connection) -> None:
 def has_copies(connection: sqlite3.Connection) -> bool:
     sql = "select 1 from notes where copy_of is not null limit 1"
     return connection.execute(sql).fetchone() is not None
-
-
-def _copies(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return copy → the note that stands for it. Notes of one source are never copies."""
-    best: dict[str, tuple[int, str]] = {}  # id in the app, or hash of the text → note, source
-    copies = {}
-    for note_id, source, *ids in connection.execute(_SHARED):
-        identities = list(filter(None, ids))
-        known = (best[identity] for identity in identities if identity in best)
-        original, original_source = next(known, (note_id, source))
-        if original_source != source:
-            copies[note_id] = original
-        for identity in identities:
-            best.setdefault(identity, (original, original_source))
-    return copies
 
 
 # --- passages
