@@ -15,6 +15,16 @@ PYSQLITE3 = (
     ' or (platform_system == "Windows" and platform_machine == "AMD64"))'
 )
 
+# An index or a model that comes from somebody else must not run their code: before these versions,
+# sentence-transformers imports Python of a model's folder (#3801), transformers that of a model's
+# settings (CVE-2026-4372), and torch that of pickled weights (CVE-2025-32434). For Intel Macs there
+# is no such torch.
+MODELS = [
+    "sentence-transformers>=6",
+    "transformers>=5.3",
+    'torch>=2.6; platform_system != "Darwin" or platform_machine == "arm64"',
+]
+
 # Links between files lead somewhere on GitHub only; the package's page shows the same text.
 README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
@@ -79,7 +89,7 @@ setup(
         "charset-normalizer>=3",
         "datasette>=0.65",
         "filelock",
-        "mammoth>=1.8",
+        "mammoth>=1.11",
         "markdown-it-py[linkify]>=3",
         "markdownify>=1",
         "mdit-py-plugins>=0.4",
@@ -91,7 +101,7 @@ setup(
         "python-dateutil",
         "pyyaml",
         "rapidfuzz",
-        "sentence-transformers>=3",
+        *MODELS,
         "sqlite-utils>=4",
         "sqlite-vec>=0.1.9",
         "tabulate",

@@ -3,6 +3,7 @@
 # Every datasette command imports this module, and most need nothing of it: hooks import lazily.
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from .embeddings.rerankers import RerankerFactory
     from .sqlite import sqlite3
+
+# Before anything imports them, in each process of ours: onnxruntime tells Microsoft of the machine
+# as soon as it is imported, and the client of the Hugging Face hub says more than a download needs.
+os.environ.update(ORT_DISABLE_TELEMETRY="1", HF_HUB_DISABLE_TELEMETRY="1")
 
 Actor = dict[str, Any] | None
 

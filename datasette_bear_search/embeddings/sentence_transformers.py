@@ -141,6 +141,12 @@ class SentenceTransformerEmbedder(Embedder):
         if folder:
             with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
+        elif not self.may_download:
+            raise ModelUnavailable(
+                f"The model {self.name} isn't on this machine, and an index may name any model. If "
+                "you know it and trust its makers, download it from the Hugging Face hub with: "
+                f"datasette bear-index --model {self.name}"
+            )
         else:
             files.check_hub(self._source)
             model = SentenceTransformer(self._source)  # shows how the download goes
@@ -186,7 +192,7 @@ def _token_ids(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[lis
 
 
 def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
-    # Before sentence-transformers 5 there is only ``encode``.
+    # Not every model has one for each.
     encode = getattr(model, "encode_query" if is_query else "encode_document", model.encode)
     return encode(
         texts,
@@ -199,7 +205,7 @@ def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
 
 
 def _prompt(model: Any, is_query: bool) -> str:
-    # What comes before a text, as sentence-transformers 5 chooses it.
+    # What comes before a text, as sentence-transformers chooses it.
     prompts = model.prompts
     names = ["query"] if is_query else ["document", "passage", "corpus"]
     if own := [prompts[name] for name in names if name in prompts]:

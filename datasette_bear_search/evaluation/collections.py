@@ -111,6 +111,7 @@ def index_collection(
     :raises EvaluationError: if it needs vectors and they can't be made
     """
     embedder = registry.get_embedder(model)
+    embedder.may_download = True
     # Each model has its own, so that comparing two doesn't embed everything again and again.
     names = f"{collection.folder.resolve()}\n{embedder.name}"
     digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()

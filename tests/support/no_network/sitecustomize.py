@@ -41,4 +41,8 @@ def _only_this_machine(event: str, arguments: tuple) -> None:
     raise ConnectionError(f"nothing may be sent anywhere, but for {where} there was {event}")
 
 
+# As if it weren't installed: neither imported nor found.
+if missing := os.environ.get("BEAR_TEST_MISSING"):
+    sys.modules[missing] = None  # type: ignore[assignment]
+
 sys.addaudithook(_only_this_machine)
