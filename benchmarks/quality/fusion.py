@@ -28,7 +28,6 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.evaluation.collections import read_collection
 from datasette_bear_search.evaluation.judgments import JudgedQuery
 from datasette_bear_search.index import database
-from datasette_bear_search.index.schema import PASSAGE_INDEX
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.functions import open_sidecar
@@ -131,13 +130,12 @@ def plain_rrf(connection: sqlite3.Connection, text: str, vector: bytes) -> list[
         [match, DEPTH],
     ).fetchall()
     meaning = connection.execute(
-        f"""
-        select passages.note_id
-        from {PASSAGE_INDEX}
-        join passages on passages.id = {PASSAGE_INDEX}.rowid
-        where embedding match ? and k = ?
-        group by passages.note_id
-        order by min(distance)
+        """
+        select note_id
+        from json_each(nearest_passages(?, ?)) as near
+        join passages on passages.id = near.key
+        group by note_id
+        order by max(near.value) desc
         limit ?
         """,
         [vector, PASSAGES, DEPTH],

@@ -30,15 +30,15 @@ from benchmarks.lib.measuring import publish, short, summary, table, timed
 from benchmarks.speed.floor import ROWS, Floor
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder
-from datasette_bear_search.index import indexer, vectors
+from datasette_bear_search.index import indexer
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import Plan, plan
+from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.query_functions import remember
 from datasette_bear_search.search.request import SearchRequest
-from datasette_bear_search.search.results import prefetch
-from datasette_bear_search.search.sql import SNIPPETS, search_statement
+from datasette_bear_search.search.sql import search_statement
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
 
@@ -100,11 +100,6 @@ def _ask(
     times = {}
     times["vector"], vector = timed(lambda: embedder.embed_query(query.meaning))
 
-    def planned() -> Plan:
-        planned = plan(connection, parse(text))
-        prefetch(connection, planned, embedder)
-        return planned
-
     def whole() -> None:
         pipeline = Pipeline(SearchRequest(parse(text)))
         pipeline.plan(connection)
@@ -112,12 +107,13 @@ def _ask(
         pipeline.retrieve(connection)
 
     def ranking() -> None:
-        run = search_statement(planned(), ("keyword", "semantic"))
-        parts, _, _ = run.sql.partition(f",{SNIPPETS}")
+        planned = plan(connection, parse(text))
+        remember(connection, planned)
+        run = search_statement(planned, ("keyword", "semantic"))
+        parts, _, _ = run.sql.partition(",\nsnippets as ")
         connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()
 
     for name, way in (("ranking", ranking), ("whole", whole)):
-        vectors.load(connection).cache.clear()
         times[name], _ = timed(way)
     times["FTS5"], _ = timed(lambda: floor.fts5(all_words))
     times["vec0"], _ = timed(lambda: floor.vec0(vector, ROWS))

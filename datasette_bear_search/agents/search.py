@@ -59,11 +59,8 @@ def search_notes(
         request = read_request(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
         raise ToolError(f"{error}.") from None
-    typed, visible = request.query, library.visible
-    typed = replace(
-        typed, filters=typed.filters & visible, filters_beside=typed.filters_beside & visible
-    )
-    request = replace(request, query=typed)
+    beside = request.query.filters_beside & library.visible
+    request = replace(request, query=replace(request.query, filters_beside=beside))
     options: dict[str, Any] = {"time_limit_ms": library.time_limit_ms, "redact": library.redact}
     with library.open() as connection:
         response = engine.search(connection, request, **options)

@@ -374,6 +374,12 @@ class _Run:
             )
             return
         embedder.load()
+        if embedder.dimension % 8:
+            # Of the signs of vectors, the index keeps eight in a byte.
+            raise ModelUnavailable(
+                f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
+                f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
+            )
         with transaction(connection):
             if state.fingerprint != embedder.fingerprint:
                 vectors.drop(connection)
@@ -454,9 +460,8 @@ def _note_batches(
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
     """Return the cosine similarity that few unrelated queries reach; None without vectors."""
     # On the library itself: the larger and more varied it is, the more is near by chance.
-    stored = vectors.load(connection)
     queries = filter(None, embedder.embed_queries(UNRELATED))
-    found = [stored.nearest(connection, query, UNRELATED_CANDIDATES, None) for query in queries]
+    found = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
     nearest = [similarity for [(_, similarity), *_] in filter(None, found)]
     if len(nearest) < 2:
         return None

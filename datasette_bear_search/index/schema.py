@@ -11,7 +11,7 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Kept in the file's user_version.
-VERSION = 1
+VERSION = 2
 # Kept in the file's header: this is how the plugin knows an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections; café is found by cafe.

@@ -216,9 +216,6 @@ class Filters:
     required: str | None = None  # FTS5 expression that a result must match …
     required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
     without: tuple[Filters, ...] = ()  # no result fulfils any of these
-    # Leave out copies of a note in a second source. That is no demand, and one for a source
-    # overrides it.
-    deduplicated: bool = False
 
     def __bool__(self) -> bool:
         return bool(
@@ -241,7 +238,6 @@ class Filters:
             required_in_title=unique(self.required_in_title + other.required_in_title),
             without=self.without
             + tuple(filters for filters in other.without if filters not in self.without),
-            deduplicated=self.deduplicated or other.deduplicated,
         )
 
     def for_programs(self) -> dict[str, Any]:
@@ -288,11 +284,10 @@ class Filters:
         for filters in self.without:
             # Not "not": of a note without a date, nothing is known, and so it isn't excluded.
             yield f"({' and '.join(filters._conditions(bind))}) is not true"
-        if self.deduplicated and not self._names_source():
-            yield "id not in (select id from notes where copy_of is not null)"
 
-    def _names_source(self) -> bool:
-        return "source" in self.values or any(filters._names_source() for filters in self.without)
+    def names_source(self) -> bool:
+        """Return whether a source is demanded or excluded: then its copies of notes count."""
+        return "source" in self.values or any(filters.names_source() for filters in self.without)
 
 
 _JSON_NAMES = {"tag": "tags", "source": "sources"}  # programs know them by these

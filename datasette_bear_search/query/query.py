@@ -42,10 +42,15 @@ class Query:
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
     exact: str | None = None  # for what comes first, if it has the exact_substrings, too
     mode: str = "auto"
-    filters: Filters = field(default_factory=Filters)  # those of the text and those beside it
+    typed_filters: Filters = field(default_factory=Filters)  # those in the text
     notices: tuple[str, ...] = ()
     understood: tuple[Clause, ...] = ()
-    filters_beside: Filters = field(default_factory=Filters)  # those that aren't in the text
+    filters_beside: Filters = field(default_factory=Filters)
+
+    @property
+    def filters(self) -> Filters:
+        """What every result must fulfil."""
+        return self.filters_beside & self.typed_filters
 
     @property
     def substrings(self) -> tuple[str, ...]:
@@ -109,7 +114,7 @@ def parse(
         is_boolean=bool(boolean and boolean.match),
         in_title=reading.in_title,
         match=boolean.match if boolean else None,
-        filters=(filters or Filters()) & reading.filters,
+        typed_filters=reading.filters,
         notices=(*notices, *reading.notices),
         understood=tuple(sorted(understood, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
@@ -120,8 +125,7 @@ def parse(
 def literal(query: Query) -> Query:
     """Return the same search with its whole text as words, whatever looks like syntax in it."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
-    beside = query.filters_beside
-    plain = Query(query.text, mode=query.mode, filters=beside, filters_beside=beside)
+    plain = Query(query.text, mode=query.mode, filters_beside=query.filters_beside)
     terms = [Token("word", word, 0, 0) for word in words[:MAX_WORDS]]
     return _with_expressions(_with_terms(plain, terms))
 
@@ -232,13 +236,13 @@ def _with_expressions(query: Query) -> Query:
     if query.in_title and match:
         required = f"{{title}} : ({match})"
     filters = replace(
-        query.filters,
+        query.typed_filters,
         excluded=query.excluded,
         required=required,
         # Parts of words, too, as everywhere; but those know no AND and OR.
         required_in_title=query.substrings if query.in_title and not query.is_boolean else (),
     )
-    return replace(query, match=match, exact=exact, filters=filters)
+    return replace(query, match=match, exact=exact, typed_filters=filters)
 
 
 def _match(query: Query) -> str | None:

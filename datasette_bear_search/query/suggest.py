@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
@@ -199,8 +199,9 @@ def _dates(
             demanded = read_operator(typed.name, lead + date, now)
         except ValueError:
             continue  # a range that would end before it begins
-        conditions, parameters = replace(demanded, deduplicated=True).conditions()
-        sql = f"select count(*) from notes where {' and '.join(conditions)}"
+        conditions, parameters = demanded.conditions()
+        demands = " and ".join([*conditions, "copy_of is null"])
+        sql = f"select count(*) from notes where {demands}"
         [notes] = connection.execute(sql, parameters).fetchone()
         if notes:
             yield lead + date, notes

@@ -20,7 +20,7 @@ from ..sqlite import sqlite3, time_limit
 from . import planner, redaction, rerank
 from .planner import Plan
 from .request import SearchRequest
-from .results import Results, prefetch, retrieve
+from .results import Results, retrieve
 from .snippets import mark_sentences
 
 WORDS_ONLY = "Notes are found by their words only."
@@ -139,8 +139,6 @@ class Pipeline:
         size, offset = request.size, request.offset
         if self._reranker:
             size, offset = rerank.first_stage(size, offset)
-        if self.embedder:
-            prefetch(connection, self.planned, self.embedder)
         started = time.perf_counter()
         try:
             with time_limit(connection, limit_ms):

@@ -14,7 +14,8 @@ from ..notes import fold_tag
 from ..query.filters import FILTERS
 from ..sqlite import execute, sqlite3
 from .planner import Plan
-from .sql import IS_CLOSE, NEAREST_PASSAGES, matches_statement
+from .query_functions import remember
+from .sql import NEAREST_PASSAGES, is_close, matches_statement
 
 # States worth a line: a parameter of the page, its value, and its condition.
 KINDS = (
@@ -63,11 +64,11 @@ class Facets:
 def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[str]) -> Facets:
     """Count what the notes have that a search finds with these retrievers."""
     # A search for a source shows its copies of other sources' notes, too, so they count there.
-    filters = planned.query.filters
-    with_copies = replace(filters, deduplicated=False)
-    has_copies = with_copies.conditions() != filters.conditions()
-    planned = replace(planned, query=replace(planned.query, filters=with_copies))
-    select = _SELECT + (_CLOSE if "semantic" in retrievers else "")
+    names_source = planned.query.filters.names_source()
+    has_copies = planned.has_copies and not names_source
+    planned = replace(planned, has_copies=False)
+    remember(connection, planned)
+    select = _SELECT + (_CLOSE.format(is_close(planned)) if "semantic" in retrievers else "")
     statement = matches_statement(planned, retrievers, _counted(has_copies) + select)
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
@@ -204,8 +205,8 @@ where not is_copy"""
     for name, value, _ in KINDS
 )
 
-_CLOSE = f"""
+_CLOSE = """
 union all
 select 'close', '', '', count(*)
 from nearest
-where {IS_CLOSE}"""
+where {}"""

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -15,130 +14,14 @@ from ..embeddings.registry import get_embedder
 from ..index import database, vectors
 from ..query.query import parse
 from ..sqlite import sqlite3
-from . import redaction, similar
+from . import query_functions, redaction, similar
 from .engine import Pipeline
 from .planner import Plan
 from .request import MAX_SIZE, SearchRequest, read_note_id
 from .results import PAGE_SIZE, Hit
+from .scoring import decay, rrf, rrf_weighted
 from .snippets import shown_text, unmarked
 from .sql import ELLIPSIS, SNIPPET_TOKENS
-
-# Reciprocal Rank Fusion's constant (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
-# outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009).
-RRF_K = 60
-
-# Score regularization: neighbors whose scores count for a row, and the most rows compared.
-NEIGHBORS = 5
-MAX_COMPARED = 1000
-
-
-def rrf(*ranks: Any) -> float | None:
-    """Return the sum of 1/(60 + rank) over 1-based ranks that aren't NULL; NULL if all are."""
-    return rrf_weighted(RRF_K, *(argument for rank in ranks for argument in (1, rank)))
-
-
-def rrf_weighted(k: Any = RRF_K, *weights_and_ranks: Any) -> float | None:
-    """Return the sum of weight/(k + rank) over pairs of weight and rank; NULL pairs don't count.
-
-    What isn't a number, and a rank below 1, counts as NULL: a function must not end the query.
-    """
-    constant = _number(k)
-    if constant is None:
-        return None
-    total = None
-    for weight, rank in zip(weights_and_ranks[::2], weights_and_ranks[1::2]):
-        weight, rank = _number(weight), _number(rank)
-        if weight is not None and rank is not None and rank >= 1 and constant + rank > 0:
-            total = (total or 0.0) + weight / (constant + rank)
-    return total
-
-
-def decay(timestamp: Any, half_life_days: Any) -> float | None:
-    """Return 0.5 ^ (age / half-life), 1 for now or later; NULL if an argument makes no sense.
-
-    :param timestamp: ISO 8601; without a time zone it is UTC
-    """
-    half_life = _number(half_life_days)
-    if half_life is None or half_life <= 0 or not isinstance(timestamp, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(timestamp.strip().replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    age = (datetime.now(timezone.utc) - moment).total_seconds() / 86400
-    return float(0.5 ** (max(age, 0.0) / half_life))
-
-
-class MeanVector:
-    """Aggregate: the weighted mean of float32 BLOBs of one length, NULLs apart; NULL of none."""
-
-    def __init__(self) -> None:
-        self._vectors: list[bytes] = []
-        self._weights: list[float] = []
-
-    def step(self, vector: Any, weight: Any) -> None:
-        number = _number(weight)
-        if isinstance(vector, bytes) and number is not None:
-            self._vectors.append(vector)
-            self._weights.append(number)
-
-    def finalize(self) -> bytes | None:
-        if len(set(map(len, self._vectors))) != 1 or not sum(self._weights):
-            return None
-        import numpy
-
-        rows = numpy.frombuffer(b"".join(self._vectors), "<f4").reshape(len(self._vectors), -1)
-        weights = numpy.array(self._weights)
-        return bytes((weights @ rows / weights.sum()).astype("<f4").tobytes())
-
-
-class NeighborScores:
-    """Aggregate: each row's mean score of the NEIGHBORS others most like it, as JSON by row id.
-
-    Neighbors count by their squared cosine similarity if that is above 0. Rows without a vector or
-    a score don't count. NULL for more than MAX_COMPARED rows, or vectors that can't be compared.
-    Local score regularization: Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005.
-    """
-
-    def __init__(self) -> None:
-        self._ids: list[Any] = []
-        self._vectors: list[bytes] = []
-        self._scores: list[float] = []
-
-    def step(self, row_id: Any, vector: Any, score: Any) -> None:
-        number = _number(score)
-        if isinstance(vector, bytes) and number is not None and len(self._ids) <= MAX_COMPARED:
-            self._ids.append(row_id)
-            self._vectors.append(vector)
-            self._scores.append(number)
-
-    def finalize(self) -> str | None:
-        rows = len(self._ids)
-        sizes = set(map(len, self._vectors))
-        if not 1 < rows <= MAX_COMPARED or len(sizes) > 1 or sizes.pop() % 4:
-            return None
-        import numpy
-
-        vectors = numpy.frombuffer(b"".join(self._vectors), "<f4").reshape(rows, -1)
-        lengths = numpy.linalg.norm(vectors, axis=1)
-        # Not by @, whose threads take longer to wake up than this takes.
-        cosines = numpy.einsum("in,jn->ij", vectors, vectors) / numpy.maximum(
-            numpy.outer(lengths, lengths), 1e-12
-        )
-        numpy.fill_diagonal(cosines, 0)
-        cosines = numpy.clip(cosines, 0, None)
-        nearest = numpy.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBORS]
-        weights = numpy.take_along_axis(cosines, nearest, axis=1) ** 2
-        totals = weights.sum(axis=1)
-        sums = (weights * numpy.array(self._scores)[nearest]).sum(axis=1)
-        means = {
-            str(row_id): float(sum_of / total)
-            for row_id, sum_of, total in zip(self._ids, sums, totals)
-            if total > 0
-        }
-        return json.dumps(means)
 
 
 @contextmanager
@@ -180,8 +63,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
             return None
 
     vectors.register(connection)
-    connection.create_aggregate("mean_vector", 2, MeanVector)
-    connection.create_aggregate("scores_around", 3, NeighborScores)
+    query_functions.register(connection)
     # Deterministic, or SQLite would call it once a row.
     connection.create_function("embed", 1, embed, deterministic=True)
 
@@ -204,14 +86,6 @@ def _is_over_time(connection: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError:
         return True
     return False
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if number == number else None
 
 
 # --- bear_search() and bear_similar(): what the pages find, as JSON for json_each()

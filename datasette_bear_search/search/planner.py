@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 
-from ..index import database
+from ..index import database, vectors
 from ..index.rows import has_copies
-from ..query import fts5
 from ..query.query import Query, completed, literal, relaxed, rewritten
 from ..sqlite import sqlite3
 from . import spelling
@@ -50,22 +49,13 @@ BALANCES = {
 # A sentence in which an identifier is named is a sentence all the same.
 MAX_KEYWORDS = 2
 
+# The best of poor matches isn't a good one: BM25 is divided by at least this share of what all the
+# words could have. Without it, a note that has one word of a question comes first.
+BM25_NORMALIZER = 0.7
+
 # The most that FTS5's BM25 (k1 = 1.2) gives for a word, as a multiple of its inverse document
 # frequency.
 BM25_K1_PLUS_1 = 2.2
-
-# Candidate pruning: FTS5 tells in a few milliseconds which of 100,000 notes have a word, and needs
-# ten times as long for their BM25. With more hits than this (each word's notes added up), only
-# notes that have a rare word or several of the others are ranked: a note with one common word isn't
-# among the first hundred where hundreds have more. On 100,000 notes and seven kinds of queries it
-# saves 17 % of a search's time at the median, 40 % at the 95th percentile.
-PRUNE_FROM = 10_000
-# Words are rare as long as so many notes have them together.
-RARE_HITS = 3000
-# How many words a note must have: as few as leave at most the second number, or else the first.
-MIN_PRUNED, MAX_PRUNED = 500, 6000
-# The FTS5 expression grows with the number of words. The most common ones say least.
-MAX_COMMON_WORDS = 6
 
 # Thai, Lao, Burmese, Khmer, Japanese, Chinese: FTS5 takes what is between two marks for one word.
 _UNSPACED = re.compile(
@@ -81,12 +71,14 @@ class Plan:
     query: Query
     shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone
-    # BM25 of a note that has all of the words, again and again; 0 if that isn't known.
-    max_bm25: float = 0.0
-    # FTS5 expression for the notes that are ranked by their words; None: all that have one.
-    pruned_match: str | None = None
+    # BM25 is divided by the best one, but by at least this; 0 where that isn't known.
+    bm25_normalizer: float = 0.0
+    has_matches: bool = True  # whether the word index has a note with one of the words
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
     threshold: float | None = None  # cosine below which nothing is really close in meaning
+    reading: str = ""  # how the text was read: "like" as it is written, "uncorrected", or as usual
+    has_copies: bool = False  # whether some notes are copies of others
+    has_vec0: bool = True  # whether sqlite-vec looks for the nearest passages
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
     notices: tuple[str, ...] = ()
 
@@ -116,33 +108,34 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             found = _replacements(connection, query, correct, counts, notes)
             query, replacements = _fitted(connection, query, found), found
-    demands = query.is_boolean or query.phrases
-    if demands and query.mode != "like" and not _matches(connection, query):
+    has_matches = query.mode != "like" and _matches(connection, query)
+    if (query.is_boolean or query.phrases) and query.mode != "like" and not has_matches:
         demanded = "fits what AND, OR and NOT ask for"
         if not query.is_boolean:
             demanded = "contains this exact phrase"
         notices.append(f"No note {demanded}, so the words were searched for separately.")
         query = relaxed(query)
-    if has_copies(connection):
-        query = replace(query, filters=replace(query.filters, deduplicated=True))
-    max_bm25, pruned_match = 0.0, None
-    with suppress(sqlite3.DatabaseError):
-        max_bm25 = 0.0 if query.is_boolean else _max_bm25(query, counts, notes)
-        pruned_match = _pruned_match(connection, query, counts, notes)
+        has_matches = _matches(connection, query)
+    normalizer = 0.0
+    if has_matches and not query.is_boolean:
+        with suppress(sqlite3.DatabaseError):
+            normalizer = BM25_NORMALIZER * _max_bm25(query, counts, notes)
     threshold = database.get_meta(connection, "floor")
+    corrections = tuple(
+        (word, other) for word, other in replacements.items() if other and not other.endswith("*")
+    )
     return Plan(
         query,
+        reading="like" if query.mode == "like" else "" if correct else "uncorrected",
         anywhere=tuple(word for word in query.words if _UNSPACED.search(word)),
         shape=shape,
         balance=BALANCES[shape] if balance is None else balance,
-        max_bm25=max_bm25,
-        pruned_match=pruned_match,
+        bm25_normalizer=normalizer,
+        has_matches=has_matches,
         threshold=float(threshold) if threshold else None,
-        corrections=tuple(
-            (word, other)
-            for word, other in replacements.items()
-            if other and not other.endswith("*")
-        ),
+        has_copies=has_copies(connection),
+        has_vec0=vectors.has_vec0(connection),
+        corrections=corrections,
         notices=tuple(notices),
     )
 
@@ -167,9 +160,8 @@ def _shape(query: Query) -> str:
 
 def _matches(connection: sqlite3.Connection, query: Query) -> bool:
     try:
-        [found] = connection.execute(
-            "select exists (select 1 from notes_fts where notes_fts match ?)", [query.match]
-        ).fetchone()
+        sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+        [found] = connection.execute(sql, [query.match]).fetchone()
     except sqlite3.DatabaseError:
         return True  # the statement itself will find out, and knows what to do
     return bool(found)
@@ -245,56 +237,3 @@ def _max_bm25(query: Query, counts: _Counts, notes: int) -> float:
             idf = math.log((max(notes - having, 0) + 0.5) / (having + 0.5))
             highest += BM25_K1_PLUS_1 * max(idf, 1e-6)
     return highest
-
-
-# --- Candidate pruning
-
-
-def _pruned_match(
-    connection: sqlite3.Connection, query: Query, counts: _Counts, notes: int
-) -> str | None:
-    """Return the FTS5 expression for the notes that are worth ranking; None for all.
-
-    Only for queries that are nothing but words: filters leave few notes to rank, anyway.
-    """
-    others = query.phrases or query.identifiers or query.prefixes or query.filters
-    if query.is_boolean or others or any(map(_UNSPACED.search, query.words)):
-        return None
-    hits: dict[str, int] = {}  # by words that differ in their stems
-    for stem, word in {tuple(counts(word)): word for word in query.words}.items():
-        if len(stem) != 1:
-            return None
-        hits[fts5.quoted(word)] = counts(word)[stem[0]]
-    if sum(hits.values()) <= PRUNE_FROM:
-        return None
-    if min(hits.values()) * 2 >= notes:
-        # BM25 gives no weight to a word in half of the notes, but in a title it may mean something.
-        matches = [f"{{title}} : ({fts5.any_of(hits)})"]
-    else:
-        rare: list[str] = []
-        common = sorted(hits, key=lambda word: hits[word])
-        while common and sum(hits[word] for word in [*rare, common[0]]) <= RARE_HITS:
-            rare.append(common.pop(0))
-        common = common[:MAX_COMMON_WORDS]
-        counts_of_words = range(2, len(common) + 1)
-        matches = [fts5.any_of([*rare, _with_at_least(n, common)]) or "" for n in counts_of_words]
-    pruned = None
-    for match in matches:
-        sql = "select count(*) from (select 1 from notes_fts where notes_fts match ? limit ?)"
-        [found] = connection.execute(sql, [match, MAX_PRUNED + 1]).fetchone()
-        if found >= MIN_PRUNED:
-            pruned = match
-        if found <= MAX_PRUNED:
-            break
-    return pruned
-
-
-def _with_at_least(count: int, words: Sequence[str]) -> str:
-    """Return the FTS5 expression for notes that have so many of the words."""
-    if count == 1:
-        return f"({fts5.any_of(words)})"
-    if count == len(words):
-        return f"({' AND '.join(words)})"
-    first, *others = words
-    with_first = f"({first} AND {_with_at_least(count - 1, others)})"
-    return f"({with_first} OR {_with_at_least(count, others)})"

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from ..embeddings.base import Embedder
-from ..index import vectors
 from ..query.query import Query
 from ..sqlite import execute, sqlite3
 from .planner import Plan
+from .query_functions import remember
+from .scoring import rrf
 from .sql import (
     DEFAULT_RANKING,
+    ELLIPSIS,
     END_MARK,
     MARK,
-    NEAREST_PASSAGES,
     SNIPPET_TOKENS,
     Ranking,
     Statement,
@@ -78,7 +78,7 @@ class Hit(ListedNote):
     semantic_rank: int | None
     similarity: float | None  # cosine of the query and the passage, -1 to 1
     score: float | None  # what the order follows: blend or rrf, times the weight of recency
-    blend: float | None
+    blend: float | None  # of words and meaning, before feedback and regularization
     rrf: float | None
     is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
     # It has the words or is close in meaning; else it is one of the nearest, however far.
@@ -128,19 +128,6 @@ class Results:
         return self.plan.query
 
 
-def prefetch(connection: sqlite3.Connection, planned: Plan, embedder: Embedder) -> None:
-    """Load the vectors, and begin to look for the nearest passages beside the statement.
-
-    Called before the statement's time is limited: loading isn't part of it.
-
-    :param embedder: one that has the query's vector already
-    :raises sqlite3.DatabaseError: if the sidecar is damaged
-    """
-    index = vectors.load(connection, is_filtered=bool(planned.query.filters))
-    if not planned.query.filters:
-        index.prefetch(embedder.embed_query(planned.query.meaning), NEAREST_PASSAGES)
-
-
 def retrieve(
     connection: sqlite3.Connection,
     planned: Plan,
@@ -162,6 +149,7 @@ def retrieve(
     if query.text and not query.substrings and not query.filters:
         notices.append("Nothing to search for: type at least one word.")
     else:
+        remember(connection, planned)
         statement = search_statement(planned, retrievers, ranking, size, offset)
         try:
             rows = fetch_rows(connection, statement)
@@ -170,19 +158,28 @@ def retrieve(
                 raise
             # FTS5 could not answer, whatever its reason. Substrings always can.
             retrievers = ("like", *retrievers[1:])
+            planned = replace(planned, reading="like", has_matches=False, bm25_normalizer=0.0)
+            remember(connection, planned)
             statement = search_statement(planned, retrievers, ranking, size, offset)
             rows = fetch_rows(connection, statement)
             notices.append("The word index failed; these notes contain the text exactly as typed.")
-    if "keyword" in retrievers and any(row["found_by"] == "like" for row in rows):
+    has_words = any(row["bm25"] for row in rows)
+    if has_words and "keyword" in retrievers and not (planned.has_matches or planned.anywhere):
         notices.append("No exact matches. These notes contain the words inside longer words.")
     if _nothing_is_close(planned, rows):
-        some = " These contain some of the words." if any(row["found_by"] for row in rows) else ""
+        some = " These contain some of the words." if has_words else ""
         notices.append(f"No note closely matches this.{some}")
-    total = rows[0]["total"] if rows else 0
+    counts = rows
+    if statement and not rows and offset:
+        # Past the end there is no row that says how many there are.
+        counts = fetch_rows(
+            connection, search_statement(planned, retrievers, ranking, size=1, offset=0)
+        )
+    total = counts[0]["total"] if counts else 0
     return Results(
-        hits=tuple(_hit(row) for row in rows),
+        hits=_hits(connection, rows),
         total=total,
-        found=rows[0]["found"] if rows else 0,
+        found=counts[0]["found"] if counts else 0,
         plan=planned,
         retrievers=retrievers,
         statement=statement,
@@ -242,11 +239,59 @@ def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
 
 def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
     # Whether the best that meaning found is no better than what is found for nonsense.
-    if not rows or rows[0]["closest"] is None or planned.threshold is None or rows[0]["exact"]:
+    if not rows or rows[0]["closest"] is None or planned.threshold is None or rows[0]["level"]:
         return False
     # Of one or two words, having them is enough: a word alone is close to little.
-    found = planned.shape != "sentence" and any(row["found_by"] for row in rows)
+    found = planned.shape != "sentence" and any(row["bm25"] for row in rows)
     return rows[0]["closest"] < planned.threshold and not found
+
+
+# --- what the rows of the statement say of their notes
+
+# Shared with the statement for similar notes.
+PASSAGE_COLUMNS = """case when passages.length > 0
+    then substr(notes.body, passages.start + 1, passages.length) end as passage, passages.heading"""
+NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
+  notes.pinned, notes.archived, notes.encrypted, notes.source, notes.key, notes.url,
+  sources.app, sources.heading_link"""
+
+_DETAILS = f"""
+select
+  notes.id, {PASSAGE_COLUMNS}, {NOTE_COLUMNS}, passages.id as passage_id,
+  -- the other sources that have the same note
+  (
+    select json_group_array(distinct source)
+    from notes as copies
+    where (copies.copy_of in (notes.id, notes.copy_of) or copies.id = notes.copy_of)
+      and copies.source != notes.source
+  ) as also_in
+from json_each(:rows) as row
+join notes on notes.id = json_extract(row.value, '$[0]')
+join sources on sources.name = notes.source
+-- the passage that is closest in meaning, else the one that the snippet was taken from
+left join passages on passages.id = coalesce(json_extract(row.value, '$[1]'), (
+  select id
+  from passages
+  where note_id = notes.id
+    and start < max(1, instr(notes.body, json_extract(row.value, '$[2]')))
+  order by start desc
+  limit 1
+))
+order by row.key
+"""
+
+
+def _hits(connection: sqlite3.Connection, rows: Sequence[dict[str, Any]]) -> tuple[Hit, ...]:
+    places = [
+        [row["id"], row["passage_id"], _PARTS_OF_SNIPPETS.sub("", row["snippet"] or "").strip()]
+        for row in rows
+    ]
+    details = Statement(_DETAILS, {"rows": json.dumps(places, ensure_ascii=False)})
+    found = fetch_rows(connection, details) if rows else []
+    return tuple(_hit({**row, **more}) for row, more in zip(rows, found))
+
+
+_PARTS_OF_SNIPPETS = re.compile(f"[{MARK}{END_MARK}]|^{ELLIPSIS}|{ELLIPSIS}$")
 
 
 def _hit(row: dict[str, Any]) -> Hit:
@@ -256,13 +301,13 @@ def _hit(row: dict[str, Any]) -> Hit:
         **note_fields(row, passage.heading if passage else None),
         snippet=snippet,
         passage=passage,
-        keyword_rank=row["keyword_rank"],
-        semantic_rank=row["semantic_rank"],
-        similarity=row["similarity"],
-        score=row["score"] if row["found_by"] or row["semantic_rank"] or row["exact"] else None,
+        keyword_rank=row["lexical_rank"],
+        semantic_rank=row["dense_rank"],
+        similarity=None if row["similarity"] is None else round(row["similarity"], 4),
+        score=row["score"],
         blend=row["blend"],
-        rrf=row["rrf"],
-        is_exact=bool(row["exact"]),
+        rrf=rrf(row["lexical_rank"], row["dense_rank"]),
+        is_exact=bool(row["level"]),
         is_found=bool(row["is_found"]),
         also_in=tuple(json.loads(row["also_in"])),
     )

@@ -12,8 +12,16 @@ from typing import Any
 from ..index import database
 from ..index.schema import VECTORS
 from ..sqlite import sqlite3
-from .results import ListedNote, MatchedPassage, fetch_rows, note_fields, passage_of
-from .sql import NOTE_COLUMNS, PASSAGE_COLUMNS, Statement, statement_sql
+from .results import (
+    NOTE_COLUMNS,
+    PASSAGE_COLUMNS,
+    ListedNote,
+    MatchedPassage,
+    fetch_rows,
+    note_fields,
+    passage_of,
+)
+from .sql import Statement, statement_sql
 
 SIZE = 10
 

@@ -83,9 +83,11 @@ def render(
     make = _CELLS.get((table, column))
     if make is None or not value or not site.is_known_sidecar(datasette, database):
         return None
-    id_column = "id" if table else "note_id"
     # A sqlite3.Row, or what Datasette puts in its place; they raise different errors.
-    note = row[id_column] if id_column in row.keys() else None  # noqa: SIM118
+    columns = row.keys()
+    # The statement of a search has the notes' ids as id.
+    id_column = "id" if table or "lexical_rank" in columns else "note_id"
+    note = row[id_column] if id_column in columns else None
     return make(datasette, value, note)
 
 

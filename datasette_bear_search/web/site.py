@@ -127,7 +127,9 @@ async def sql_url(
     if not statement or not await allowed(datasette, request.actor, "execute-sql", database):
         return None
     parameters = {"sql": statement.sql, **statement.parameters}
-    return f"{datasette.urls.database(database.name)}?{urlencode(parameters)}"
+    # What an address needn't escape makes a fifth of the statement.
+    query = urlencode(parameters, safe="(),:='*/;@!?|")
+    return f"{datasette.urls.database(database.name)}?{query}"
 
 
 # --- settings

@@ -1,4 +1,4 @@
-"""Nearest passages: by all float32 vectors, or in a large library by their bits first."""
+"""Nearest passages: by sqlite-vec, or in a large library by the same bits in memory."""
 
 import json
 import threading
@@ -12,7 +12,6 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, indexer, vectors
 from datasette_bear_search.sources.bear import BearLibrary
-from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import bear_library, day
 from tests.support.datasettes import IS_1_0
 from tests.support.tiny_embedder import TinyEmbedder
@@ -33,11 +32,7 @@ NOTES = [
 def large_from(monkeypatch):
     """Take libraries of more passages than this for large ones."""
 
-    def set_both(passages: int) -> None:
-        monkeypatch.setattr(vectors, "MAX_FLOAT_PASSAGES", passages)
-        monkeypatch.setattr(vectors, "MAX_EXACT_PASSAGES", passages)
-
-    return set_both
+    return lambda passages: monkeypatch.setattr(vectors, "MAX_VEC0_PASSAGES", passages)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +44,7 @@ def indexes(tmp_path_factory) -> dict[int, Path]:
     for passages in (20_000, 5):
         paths[passages] = folder / f"{passages}.db"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(vectors, "MAX_FLOAT_PASSAGES", passages)
+            patch.setattr(vectors, "MAX_VEC0_PASSAGES", passages)
             snapshot = indexer.read(BearLibrary(library))
             indexer.index(paths[passages], [snapshot], TinyEmbedder("test/tiny"))
     return paths
@@ -59,14 +54,13 @@ def indexes(tmp_path_factory) -> dict[int, Path]:
 def connection(request, indexes, large_from):
     large_from(request.param)
     with closing(database.connect(indexes[request.param])) as connection:
-        vectors.load(connection).cache.clear()
         vectors.register(connection)
         yield connection
 
 
-def is_binary(path) -> bool:
+def is_large(path) -> bool:
     with closing(database.connect(path)) as connection:
-        return vectors.is_binary(connection)
+        return not vectors.has_vec0(connection)
 
 
 async def rows(path, **parameters) -> list[dict]:
@@ -88,24 +82,26 @@ QUESTIONS = [
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_a_large_library_finds_by_bits_what_a_small_one_finds_by_float_vectors(
+async def test_a_large_library_finds_what_a_small_one_finds(
     write, bear_index, sidecar_path, large_from
 ):
     write(*NOTES)
     bear_index()
     exact = [await rows(sidecar_path, **question) for question in QUESTIONS]
-    assert not is_binary(sidecar_path)
+    assert not is_large(sidecar_path)
     assert exact[0]
     assert not exact[-1]
     large_from(5)
     bear_index("--rebuild")
-    assert is_binary(sidecar_path)
+    assert is_large(sidecar_path)
     assert [await rows(sidecar_path, **question) for question in QUESTIONS] == exact
 
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_similar_notes_are_found_by_bits_too(write, bear_index, sidecar_path, large_from):
+async def test_a_large_library_has_the_same_similar_notes(
+    write, bear_index, sidecar_path, large_from
+):
     async def similar() -> list[dict]:
         response = await Datasette([str(sidecar_path)]).client.get("/-/bear-search/similar/3.json")
         return response.json()["rows"]
@@ -166,7 +162,10 @@ async def test_sql_finds_the_nearest_passages_in_a_library_of_any_size(
         found = await nearest("embed('pixel vortex'), 4")
         assert len(found) == 4
         assert {"Pixel", "Vortex"} >= set(found[:2])
-        assert await nearest("embed('pixel vortex'), 4, note_set('3,4')") == ["Zither", "Zither"]
+        for only in ("note_set('3,4')", "'3,4'"):
+            assert await nearest(f"embed('pixel vortex'), 4, {only}") == ["Zither", "Zither"]
+        # A value in an address is a text.
+        assert len(await nearest("embed('pixel vortex'), '4', null")) == 4
         assert await nearest("embed('pixel vortex'), 0") == []
         assert await nearest("null, 4") == []
         assert await nearest("x'00', 4") == []
@@ -178,16 +177,16 @@ def test_a_library_that_grows_and_shrinks_changes_its_index(
     large_from(20)
     write(*NOTES[:20])
     bear_index()
-    assert not is_binary(sidecar_path)
+    assert not is_large(sidecar_path)
     write(*NOTES)
     bear_index()
-    assert is_binary(sidecar_path)
+    assert is_large(sidecar_path)
     write(*NOTES[:18], BearNote("# Different", created=day(30)))
     bear_index()
-    assert is_binary(sidecar_path), "a little smaller is no reason to make all of it anew"
+    assert is_large(sidecar_path), "a little smaller is no reason to make all of it anew"
     write(*NOTES[:4], BearNote("# Other", created=day(30)))
     bear_index()
-    assert not is_binary(sidecar_path)
+    assert not is_large(sidecar_path)
     with closing(database.connect(sidecar_path)) as connection:
         found = connection.execute(
             "select count(*) from _passage_index where rowid in (select passage_id from _vectors)"
@@ -195,19 +194,15 @@ def test_a_library_that_grows_and_shrinks_changes_its_index(
     assert found == (5,)
 
 
-def test_vectors_whose_bits_fill_no_whole_bytes_stay_float(
-    write, bear_index, sidecar_path, large_from, monkeypatch
-):
+def test_vectors_whose_signs_fill_no_whole_bytes_are_refused(write, bear_index, monkeypatch):
     monkeypatch.setattr(TinyEmbedder, "DIMENSION", 60)
-    large_from(5)
     write(*NOTES)
-    bear_index()
-    assert not is_binary(sidecar_path)
+    assert "Vectors of 60 numbers can't be indexed" in bear_index().output
 
 
-def binary(rows: numpy.ndarray) -> vectors.BinaryVectors:
+def in_memory(rows: numpy.ndarray) -> vectors.SignsInMemory:
     packed = numpy.packbits(rows > 0, axis=1, bitorder="little")
-    return vectors.BinaryVectors(numpy.arange(len(rows)) + 1000, packed)
+    return vectors.SignsInMemory(numpy.arange(len(rows)) + 1000, packed)
 
 
 @pytest.mark.parametrize("dimension", [72, 384])
@@ -220,25 +215,17 @@ def test_bits_find_what_is_near(dimension):
     found = []
     for subject in range(0, 600, 20):
         vector = subjects[subject * 10]
-        near = binary(rows).candidates(vector, 200, None).tolist()
+        near = in_memory(rows).candidates(None, vector.tobytes(), 200, None)
         assert len(set(near)) == 200
         best = numpy.argsort(-rows @ vector)[:10] + 1000
         found.append(len(set(best) & set(near)) / 10)
     assert numpy.mean(found) >= 0.97
 
 
-def test_bits_of_some_passages_find_only_those():
-    rows = numpy.random.default_rng(2).standard_normal((5000, 64)).astype("f4")
-    allowed = numpy.arange(0, 5000, 7)
-    near = binary(rows).candidates(rows[70], 50, allowed).tolist()
-    assert len(near) == 50
-    assert 1070 in near
-    assert {(number - 1000) % 7 for number in near} == {0}
-
-
 def test_few_passages_are_all_found():
     rows = numpy.random.default_rng(3).standard_normal((40, 64)).astype("f4")
-    assert sorted(binary(rows).candidates(rows[0], 50, None)) == list(range(1000, 1040))
+    found = in_memory(rows).candidates(None, rows[0].tobytes(), 50, None)
+    assert sorted(found) == list(range(1000, 1040))
 
 
 def test_bits_are_counted_without_the_newest_numpy(monkeypatch):
@@ -253,10 +240,10 @@ def test_the_vec0_table_is_replaced_when_the_limit_is_lower(
 ):
     write(*NOTES)
     bear_index()
-    assert not is_binary(sidecar_path)
+    assert not is_large(sidecar_path)
     large_from(5)
     bear_index()
-    assert is_binary(sidecar_path), "without a note that changed"
+    assert is_large(sidecar_path), "without a note that changed"
 
 
 @pytest.mark.parametrize(
@@ -266,16 +253,16 @@ def test_the_vec0_table_is_replaced_when_the_limit_is_lower(
         ("3,1", b"\1\0\1"),
         (2, b"\0\1"),
         (",".join(map(str, range(2, 9000, 2))), b"\0\1" * 4499),
-        (None, b""),
-        ("", b""),
-        ("0", b""),
-        ("-3", b""),
-        ("1,,2", b""),
-        ("1,two", b""),
-        ("9" * 17, b""),
-        (b"1", b""),
-        ("1," * 20_000 + "9" * 17, b""),
-        ("1," * 20_000 + "0", b""),
+        (None, vectors.NO_NOTES),
+        ("", vectors.NO_NOTES),
+        ("0", vectors.NO_NOTES),
+        ("-3", vectors.NO_NOTES),
+        ("1,,2", vectors.NO_NOTES),
+        ("1,two", vectors.NO_NOTES),
+        ("9" * 17, vectors.NO_NOTES),
+        (b"1", vectors.NO_NOTES),
+        ("1," * 20_000 + "9" * 17, vectors.NO_NOTES),
+        ("1," * 20_000 + "0", vectors.NO_NOTES),
     ],
 )
 def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
@@ -289,7 +276,7 @@ def test_a_large_set_needs_no_numpy(monkeypatch):
     assert vectors.note_set(ids) == by_numpy == b"\0\1" * 4499
 
 
-@pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "null", "zeroblob(100)"])
+@pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "'three'", "zeroblob(100)"])
 def test_any_value_is_a_set_of_notes(connection, notes):
     vector = connection.execute("select vector from _vectors").fetchone()[0]
     sql = f"""
@@ -298,41 +285,7 @@ def test_any_value_is_a_set_of_notes(connection, notes):
         join passages on passages.id = key
         """
     found = connection.execute(sql, [vector]).fetchone()
-    assert found == (("3",) if notes.startswith("x") else (None,))
-
-
-def test_a_search_is_made_once(connection, monkeypatch):
-    stored = [vector for (vector,) in connection.execute("select distinct vector from _vectors")]
-    index = vectors.load(connection)
-    before = [index.nearest(connection, vector, 4, None) for vector in stored]
-    searched = []
-    search = index._search
-    monkeypatch.setattr(
-        index, "_search", lambda vector, *asked: searched.append(vector) or search(vector, *asked)
-    )
-    again = [index.nearest(connection, vector, 4, None) for vector in reversed(stored)]
-    assert again[::-1] == before
-    # The last ones are kept; of another number is another search.
-    assert set(searched) == set(stored[: -vectors.CACHED_SEARCHES])
-    searched.clear()
-    index.prefetch(stored[0], 3).result()
-    assert len(index.nearest(connection, stored[0], 3, None)) == 3
-    assert searched == [stored[0]]
-
-
-def test_what_fails_in_a_prefetch_is_raised_by_the_search(connection, monkeypatch):
-    def fail(*asked):
-        raise RuntimeError("no memory")
-
-    [vector] = connection.execute("select vector from _vectors").fetchone()
-    index = vectors.load(connection)
-    with monkeypatch.context() as patched:
-        patched.setattr(index, "_search", fail)
-        index.prefetch(vector, 4)
-        with pytest.raises(sqlite3.OperationalError):
-            connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
-    [found] = connection.execute("select nearest_passages(?, 4)", [vector]).fetchone()
-    assert len(json.loads(found)) == 4
+    assert found == ((None,) if notes in ("'three'", "zeroblob(100)") else ("3",))
 
 
 # While several searches read and the index changes.
@@ -344,8 +297,7 @@ KEPT, COMING_AND_GOING = 300, 100
 @pytest.fixture
 def index(sidecar_path, monkeypatch):
     """Make an index with the bits of passages that stay."""
-    monkeypatch.setattr(vectors, "MAX_FLOAT_PASSAGES", 10)
-    monkeypatch.setattr(vectors, "MAX_EXACT_PASSAGES", 10)
+    monkeypatch.setattr(vectors, "MAX_VEC0_PASSAGES", 10)
     with database.open_for_writing(sidecar_path) as connection, database.transaction(connection):
         connection.execute("insert into sources (name, location) values ('s', 's')")
         for note in (1, 2):
@@ -357,7 +309,7 @@ def index(sidecar_path, monkeypatch):
         database.set_meta(connection, dimension=DIMENSION)
         vectors.prepare(connection)
         vectors.add(connection, rows_of(range(1, KEPT + 1)))
-        assert vectors.is_binary(connection)
+        assert not vectors.has_vec0(connection)
     return sidecar_path
 
 
@@ -408,7 +360,9 @@ def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
     threads = [threading.Thread(target=search) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for _ in range(15):
+    for number in range(200):
+        if number >= 15 and len(counts) > 1:
+            break  # on a busy machine, reading takes longer than a round
         with database.open_for_writing(index) as connection:
             with database.transaction(connection):
                 insert_passages(connection, 2, coming)

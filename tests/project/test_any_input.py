@@ -74,10 +74,10 @@ def test_a_passage_of_signs_that_nobody_sees_does_not_end_before_it_begins(sign)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a \x02b\x03 c", "a <mark>b</mark> c"),
-        ("\x02a \x02b\x03 c", "a <mark>b</mark> c"),
-        ("\x03\x02\x03a\x02", "<mark></mark>a"),
-        ("\x02<b>\x03", "<mark>&lt;b&gt;</mark>"),
+        ("a ⦗b⦘ c", "a <mark>b</mark> c"),
+        ("⦗a ⦗b⦘ c", "a <mark>b</mark> c"),
+        ("⦘⦗⦘a⦗", "<mark></mark>a"),
+        ("⦗<b>⦘", "<mark>&lt;b&gt;</mark>"),
     ],
 )
 def test_a_note_cannot_mark_the_rest_of_the_page(text, expected):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import numpy
 import pytest
 
-from datasette_bear_search.search import functions
+from datasette_bear_search.search import functions, scoring
 
 
 @pytest.fixture
@@ -55,71 +55,88 @@ def test_rrf_can_be_used_in_an_index():
     db.execute("create index scores on ranks (rrf(a, b))")
 
 
-@pytest.mark.parametrize(
-    ("rows", "mean"),
-    [
-        ([([1, 0], 1), ([0, 1], 1)], [0.5, 0.5]),
-        ([([1, 0], 3), ([0, 1], 1)], [0.75, 0.25]),
-        ([([1, 0], 1), (None, 1)], [1, 0]),
-        ([([1, 0], 1), ([1, 0, 0], 1)], None),
-        ([([1, 0], 0)], None),
-        ([([1, 0], None)], None),
-        ([], None),
-    ],
-)
-def test_mean_vector_is_the_weighted_mean(rows, mean):
+def refined(rows, query=(1.0, 0.0), balance=0.7):
+    """Refine rows of id, vector, level, blend and dense score."""
     db = sqlite3.connect(":memory:")
-    db.create_aggregate("mean_vector", 2, functions.MeanVector)
-    db.execute("create table vectors (vector, weight)")
-    blobs = [(None if v is None else numpy.array(v, "<f4").tobytes(), w) for v, w in rows]
-    db.executemany("insert into vectors values (?, ?)", blobs)
-    [answer] = db.execute("select mean_vector(vector, weight) from vectors").fetchone()
-    assert (answer if answer is None else numpy.frombuffer(answer, "<f4").tolist()) == mean
+    db.create_aggregate("refine", 7, scoring.Refine)
+    db.execute("create table scored (id, vector, level, blend, dense)")
+    blob = lambda vector: vector and numpy.array(vector, "<f4").tobytes()  # noqa: E731
+    db.executemany(
+        "insert into scored values (?, ?, ?, ?, ?)",
+        [(row_id, blob(vector), *scores) for row_id, vector, *scores in rows],
+    )
+    sql = "select refine(?, vector, id, level, blend, dense, ?) from scored"
+    [answer] = db.execute(sql, [blob(query), balance]).fetchone()
+    return answer and {int(row_id): blend for row_id, blend in json.loads(answer).items()}
 
 
-def scores_around(rows):
-    db = sqlite3.connect(":memory:")
-    db.create_aggregate("scores_around", 3, functions.NeighborScores)
-    db.execute("create table scored (id, vector, score)")
-    blobs = [(i, v if v is None else numpy.array(v, "<f4").tobytes(), s) for i, v, s in rows]
-    db.executemany("insert into scored values (?, ?, ?)", blobs)
-    [answer] = db.execute("select scores_around(id, vector, score) from scored").fetchone()
-    return answer if answer is None else json.loads(answer)
+def test_the_first_rows_move_the_query_vector(monkeypatch):
+    monkeypatch.setattr(scoring, "REGULARIZATION", 0)
+    # By the query alone, both have a cosine of .6: what is like the first row gains.
+    rows = [
+        (1, [0.6, 0.8], None, 0.9, 1.0),
+        (2, [0.6, 0.8], None, 0.5, 1.0),
+        (3, [0.6, -0.8], None, 0.5, 1.0),
+    ]
+    monkeypatch.setattr(scoring, "FEEDBACK_NOTES", 1)
+    moved = numpy.array([1, 0]) + scoring.FEEDBACK_WEIGHT * numpy.array([0.6, 0.8])
+    moved /= numpy.linalg.norm(moved)
+    near, far = moved @ [0.6, 0.8] + 1, moved @ [0.6, -0.8] + 1
+    assert refined(rows) == {
+        1: pytest.approx(0.9),
+        2: pytest.approx(0.5),
+        3: pytest.approx(0.5 + 0.7 * (far / near - 1)),
+    }
 
 
-def test_the_mean_score_of_a_row_s_neighbors_is_weighted_by_likeness():
-    # The first two point the same way, the third is at 45 degrees: its squared cosine is one half.
-    rows = [(7, [1, 0], 0.9), (8, [2, 0], 0.3), (9, [1, 1], 0.6)]
-    around = scores_around(rows)
-    assert around == {
-        "7": pytest.approx((0.3 + 0.6 / 2) / 1.5),
-        "8": pytest.approx((0.9 + 0.6 / 2) / 1.5),
-        "9": pytest.approx((0.9 + 0.3) / 2),
+def test_what_comes_first_is_what_feeds_back(monkeypatch):
+    monkeypatch.setattr(scoring, "REGULARIZATION", 0)
+    monkeypatch.setattr(scoring, "FEEDBACK_NOTES", 1)
+    rows = [(1, [0.6, 0.8], None, 0.9, 1.0), (2, [0.6, -0.8], 2, 0.5, 1.0)]
+    found = refined(rows)
+    assert found[2] == pytest.approx(0.5)
+    assert found[1] < 0.9
+
+
+def test_scores_move_toward_those_of_the_most_similar_rows():
+    # With a balance of 0, feedback changes nothing. The third is at 45 degrees to the others: its
+    # squared cosine is one half.
+    rows = [
+        (7, [1, 0], None, 0.9, 1.0),
+        (8, [2, 0], None, 0.3, 1.0),
+        (9, [1, 1], None, 0.6, 1.0),
+    ]
+    around = {7: (0.3 + 0.6 / 2) / 1.5, 8: (0.9 + 0.6 / 2) / 1.5, 9: (0.9 + 0.3) / 2}
+    share = scoring.REGULARIZATION
+    assert refined(rows, balance=0) == {
+        row_id: pytest.approx((1 - share) * blend + share * around[row_id])
+        for row_id, _, _, blend, _ in rows
     }
 
 
 def test_only_the_nearest_five_count():
-    others = [(number, [1, number / 100], 0.0) for number in range(1, 6)]
-    around = scores_around([(0, [1, 0], 0.5), *others, (6, [0.1, 1], 1.0)])
-    assert around["0"] == 0
-    assert around["6"] == 0
+    others = [(number, [1, number / 100], None, 0.0, 1.0) for number in range(1, 6)]
+    rows = [(0, [1, 0], None, 0.5, 1.0), *others, (6, [0.1, 1], None, 1.0, 1.0)]
+    found = refined(rows, balance=0)
+    assert found[0] == pytest.approx(0.5 * (1 - scoring.REGULARIZATION))
+
+
+def test_a_row_that_is_like_no_other_keeps_its_score():
+    rows = [(1, [1, 0], None, 0.5, 1.0), (2, [0, 1], None, 0.9, 1.0)]
+    assert refined(rows, balance=0) == {1: pytest.approx(0.5), 2: pytest.approx(0.9)}
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("rows", "blends"),
     [
-        [],
-        [(1, [1, 0], 0.5)],
-        [(1, [1, 0], 0.5), (2, None, 0.5), (3, [1, 0], None)],
-        [(1, [1, 0], 0.5), (2, [1], 0.5)],
-        [(number, [1, 0], 0.5) for number in range(functions.MAX_COMPARED + 1)],
+        ([], None),
+        ([(1, None, None, None, 1.0)], None),
+        ([(1, None, None, 0.5, None)], {1: 0.5}),
+        ([(1, [1], None, 0.5, 1.0), (2, [1, 0, 0], None, 0.4, 1.0)], {1: 0.5, 2: 0.4}),
+        ([(1, [1, 0], None, "much", 1.0)], {1: "much"}),
+        ([(1, [0, 0], None, 0.5, 0.5)], {1: 0.5 + 0.7 * 0.5}),
     ],
-    ids=["none", "one", "unknown", "two sizes", "too many"],
+    ids=["none", "no blend", "no vector", "other sizes", "no numbers", "zeros"],
 )
-def test_what_can_not_be_compared_has_no_neighbors(rows):
-    assert scores_around(rows) is None
-
-
-def test_a_vector_at_a_right_angle_to_all_has_no_neighbors():
-    rows = [(1, [1, 0, 0], 0.5), (2, [1, 0, 0], 0.7), (3, [0, 0, 1], 0.9), (4, [0, 0, 0], 0.9)]
-    assert scores_around(rows) == {"1": pytest.approx(0.7), "2": pytest.approx(0.5)}
+def test_what_can_not_be_compared_keeps_its_score(rows, blends):
+    assert refined(rows) == (blends and {row_id: pytest.approx(b) for row_id, b in blends.items()})

@@ -4,7 +4,7 @@ import json
 import re
 from contextlib import contextmanager
 from html import unescape
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import pytest
 from datasette.app import Datasette
@@ -91,8 +91,8 @@ async def test_a_row_has_everything_that_a_program_needs(datasette):
     assert isinstance(row["semantic_rank"], int)
     assert -1 <= row["similarity"] <= 1
     assert row["rrf"] == pytest.approx(1 / (60 + 1) + 1 / (60 + row["semantic_rank"]))
-    assert row["score"] == row["blend"]
     assert 0 < row["blend"] <= 1
+    assert 0 < row["score"] <= 1
     assert "<mark>" in row["snippet"]
     passage = row["passage"]
     assert passage["text"] == "## Plan for May\n\nReplace the flashing."
@@ -204,15 +204,45 @@ async def test_view_as_sql_gives_the_same_rows(datasette, query, sidecar_path):
     sql_rows = response.json()["rows"]
     rows = (await answer(datasette, query))["rows"]
     assert [row["id"] for row in sql_rows] == [row["id"] for row in rows]
-    assert [row["keyword_rank"] for row in sql_rows] == [row["keyword_rank"] for row in rows]
-    assert [row["similarity"] for row in sql_rows] == [row["similarity"] for row in rows]
+    assert [row["lexical_rank"] for row in sql_rows] == [row["keyword_rank"] for row in rows]
+    similarities = [row["similarity"] and round(row["similarity"], 4) for row in sql_rows]
+    assert similarities == [row["similarity"] for row in rows]
+
+
+@pytest.mark.parametrize("beside", ["", "&tag=cabin", "&mode=keyword", "&fusion=rrf", "&_size=2"])
+@pytest.mark.parametrize(
+    "text", ["soup", "flashing roof", "roofs tag:garden", '"roof garden"', "lentl", "entil"]
+)
+async def test_another_text_in_the_statement_finds_what_the_search_finds(
+    datasette, sidecar_path, text, beside
+):
+    page = (await get(datasette, f"/-/bear-search?q=roof{beside}")).text
+    url = unescape(re.search(r'<a href="([^"]+)">View as SQL', page).group(1))
+    parameters = {**dict(parse_qsl(urlsplit(url).query)), "q": text, "_shape": "array"}
+    response = await datasette.client.get(
+        f"/{sidecar_path.stem}.json", params=parameters, follow_redirects=True
+    )
+    expected = (await answer(datasette, f"{urlencode({'q': text})}{beside}"))["rows"]
+    assert [row["id"] for row in response.json()] == [row["id"] for row in expected]
+
+
+async def test_the_statement_fits_a_screen_and_an_address(datasette):
+    page = (await get(datasette, "/-/bear-search?q=how+do+I+fix+the+roof")).text
+    url = unescape(re.search(r'<a href="([^"]+)">View as SQL', page).group(1))
+    assert len(url) < 4096
+    parameters = dict(parse_qsl(urlsplit(url).query))
+    assert set(parameters) == {"sql", "q"}
+    lines = parameters["sql"].strip().splitlines()
+    assert len(lines) <= 90
+    assert max(map(len, lines)) <= 100
+    assert parameters["sql"].replace("\n", "").isprintable()
 
 
 async def test_the_sql_page_shows_the_statement(datasette):
     page = (await get(datasette, "/-/bear-search?q=roof")).text
     url = unescape(re.search(r'<a href="([^"]+)">View as SQL', page).group(1))
     html = (await get(datasette, url, follow_redirects=True)).text
-    assert "Cabin roof" in html
+    assert re.search(r'<a href="/-/bear-search/note/\d+"[^>]*>Cabin roof</a>', html)
 
 
 INVALID = {
@@ -417,8 +447,8 @@ async def test_datasettes_own_search_finds_notes(datasette, sidecar_path):
 
 async def test_embed_and_a_vector_search_work_in_sql(datasette, sidecar_path):
     sql = (
-        "select notes.title from _passage_index join passages on passages.id = _passage_index.rowid"
-        " join notes on notes.id = note_id where embedding match embed('red lentils') and k = 1"
+        "select notes.title from json_each(nearest_passages(embed('red lentils'), 1))"
+        " as near join passages on passages.id = near.key join notes on notes.id = note_id"
     )
     response = await datasette.client.get(
         f"/{sidecar_path.stem}.json", params={"sql": sql, "_shape": "array"}, follow_redirects=True

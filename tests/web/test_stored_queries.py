@@ -198,6 +198,7 @@ def connection(index):
         from datasette_bear_search.search import functions
 
         functions.register(connection)
+        functions.register_embed(connection)
         functions.register_search(connection)
         yield connection
 
