@@ -61,6 +61,19 @@ def execute(
     return connection.execute(sql, parameters)
 
 
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let all statements read the file as it is when the first one does."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("begin")
+    try:
+        yield
+    finally:
+        connection.execute("commit")
+
+
 def like_literal(text: str) -> str:
     """Return the text as ``like … escape '^'`` finds it: no character stands for others."""
     return re.sub(r"[%_^]", r"^\g<0>", text)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..query.query import Query
-from ..sqlite import execute, sqlite3
+from ..sqlite import execute, snapshot, sqlite3
 from .planner import Plan
 from .query_functions import remember
 from .scoring import rrf
@@ -142,6 +142,18 @@ def retrieve(
     :param semantic: whether ``embed(planned.query.meaning)`` answers at once: the caller has asked
         the model
     """
+    with snapshot(connection):
+        return _retrieve(connection, planned, semantic, ranking, size, offset)
+
+
+def _retrieve(
+    connection: sqlite3.Connection,
+    planned: Plan,
+    semantic: bool,
+    ranking: Ranking,
+    size: int,
+    offset: int,
+) -> Results:
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
     retrievers = _retrievers(query, semantic)
     statement = None
