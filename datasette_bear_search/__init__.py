@@ -107,6 +107,21 @@ def get_metadata(datasette: Datasette, key: str | None) -> dict[str, Any]:
     return _datasette_ui().metadata(datasette, key)
 
 
+@hookimpl(trylast=True)  # the last answer counts
+def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource: Any) -> Any:
+    # Datasette 1.0 has the next one instead.
+    if action != "view-query":  # asked many times a page
+        return None
+    return lambda: _datasette_ui().query_permission(datasette, actor, resource)
+
+
+@hookimpl
+def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) -> Any:
+    if action != "view-query":
+        return []  # not None, or Datasette takes the next plugin's rules for ours
+    return lambda: _datasette_ui().query_rules(datasette, actor)
+
+
 @hookimpl
 def register_rerankers() -> Mapping[str, RerankerFactory]:
     from .embeddings import rerankers

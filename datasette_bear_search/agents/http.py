@@ -48,7 +48,11 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     # Only browsers send an origin; "null" is that of a page whose own is hidden.
     if origin and site.origin_name(origin) not in hosts:
         return site.json_error(datasette, WRONG_ORIGIN.format(origin=origin), 403)
-    if not await site.allowed(datasette, request.actor, "view-database", database):
+    try:
+        is_allowed = await site.may_search(datasette, request.actor, database)
+    except site.PageError as error:
+        return site.json_error(datasette, str(error), error.status)
+    if not is_allowed:
         return site.json_error(datasette, DENIED, 403)
     if request.method != "POST":
         # A GET would open a stream on which nothing is ever sent.

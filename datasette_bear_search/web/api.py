@@ -86,7 +86,11 @@ async def judge(datasette: Datasette, request) -> Response:
     database = await site.sidecar_database(datasette)
     if database is None or not site.judging_is_on(database):
         raise NotFound(OFF)
-    if not await site.allowed(datasette, request.actor, "view-database", database):
+    try:
+        is_allowed = await site.may_search(datasette, request.actor, database)
+    except site.PageError as error:
+        return Response.text(str(error), status=error.status)
+    if not is_allowed:
         raise Forbidden(site.FORBIDDEN)
     if request.method != "POST":
         message = "Only the buttons of the search page do something here."

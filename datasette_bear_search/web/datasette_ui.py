@@ -30,6 +30,7 @@ from .site import NOTE_PATH, PLUGIN, SEARCH_PATH, SIMILAR_PATH
 
 if TYPE_CHECKING:
     from datasette.jump import JumpSQL
+    from datasette.permissions import PermissionSQL
 
 # Characters that a cell shows of a long text. Datasette itself shows 2,048, on a row's page all.
 MAX_CELL = 250
@@ -39,7 +40,7 @@ MAX_JUMP_NOTES = 10
 # The menu opens while one types. The first limit is for SQLite's work, the second includes the wait
 # for an index that is being written.
 JUMP_MILLISECONDS = 200
-JUMP_SECONDS = 0.5
+MENU_SECONDS = 0.5
 # Shorter beginnings of words are in too many titles to look all of them up.
 MIN_BEGINNING = 3
 
@@ -214,7 +215,48 @@ async def _searchable(
     database = await site.sidecar_database(datasette)
     if database is None or database_name not in (None, database.name):
         return None
-    return database if await site.allowed(datasette, actor, "view-database", database) else None
+    try:
+        is_allowed = await asyncio.wait_for(
+            site.may_search(datasette, actor, database), MENU_SECONDS
+        )
+    except (site.PageError, asyncio.TimeoutError):
+        return None  # the menus are Datasette's, not ours to break or to hold up
+    return database if is_allowed else None
+
+
+# --- stored queries, which show notes only to those who may see them
+
+
+async def query_permission(
+    datasette: Datasette, actor: dict | None, query: tuple[str, str]
+) -> bool | None:
+    """Return False if a stored query is ours and shows what the actor may not see."""
+    database_name, name = query
+    if not site.is_known_sidecar(datasette, database_name) or name not in STORED_QUERIES:
+        return None
+    if name in (_said_of(datasette, database_name).get("queries") or {}):
+        return None  # the owner's own
+    database = datasette.get_database(database_name)
+    return None if await site.may_search(datasette, actor, database) else False
+
+
+async def query_rules(datasette: Datasette, actor: dict | None) -> PermissionSQL | None:
+    """Return the same as a rule for Datasette 1.0."""
+    from datasette.permissions import PermissionSQL
+
+    database = site.known_sidecar(datasette)
+    if database is None or await site.may_search(datasette, actor, database):
+        return None
+    sql = """
+    select
+      database_name as parent, name as child, 0 as allow,
+      'the table notes may not be seen' as reason
+    from queries
+    where database_name = :bear_search_database
+      and source = :bear_search_source
+    """
+    parameters = {"bear_search_database": database.name, "bear_search_source": PLUGIN}
+    return PermissionSQL(sql=sql, params=parameters)
 
 
 # --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
@@ -279,7 +321,7 @@ async def _note_items(datasette: Datasette, database: Database, typed: str) -> l
         TITLED, parameters, custom_time_limit=JUMP_MILLISECONDS, log_sql_errors=False
     )
     try:
-        found = await asyncio.wait_for(query, JUMP_SECONDS)
+        found = await asyncio.wait_for(query, MENU_SECONDS)
     except Exception:  # whatever it is: the menu is Datasette's, not ours to break
         return []
     shown = redaction.masked if site.redacts(datasette) else str
@@ -329,8 +371,7 @@ def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
     database = site.known_sidecar(datasette)
     if database is None or key in _NOT_OURS:
         return {}
-    # Not datasette.metadata(), which asks us. Copied, as Datasette changes what it gets.
-    said = (datasette._metadata_local.get("databases") or {}).get(database.name) or {}
+    said = _said_of(datasette, database.name)
     own_queries = said.get("queries") or {}
     ours = {
         "tables": _tables(said.get("tables") or {}),
@@ -339,6 +380,12 @@ def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
         },
     }
     return {"databases": {database.name: ours}}
+
+
+def _said_of(datasette: Datasette, database_name: str) -> dict[str, Any]:
+    """Return what the owner's metadata says of a database, before Datasette 1.0."""
+    # Not datasette.metadata(), which asks us. Whoever uses it copies it: Datasette changes it.
+    return (datasette._metadata_local.get("databases") or {}).get(database_name) or {}
 
 
 async def store_metadata(datasette: Datasette) -> None:

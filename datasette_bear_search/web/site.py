@@ -77,19 +77,52 @@ def is_known_sidecar(datasette: Datasette, name: str | None) -> bool:
     return sidecar is not None and sidecar.name == name
 
 
-async def allowed(
-    datasette: Datasette, actor: dict | None, action: str, database: Database
-) -> bool:
-    """Return whether an actor may do something with a database."""
+async def may_search(datasette: Datasette, actor: dict | None, database: Database) -> bool:
+    """Return whether an actor may see the notes, as Datasette decides it for its own pages.
+
+    That is for the page of the database and for that of the table ``notes``.
+
+    :raises PageError: if the index can't be read, where Datasette looks for the table
+    """
+    try:
+        return await _may_see_notes(datasette, actor, database)
+    except sqlite3.DatabaseError as error:
+        raise PageError(unreadable(error), 503) from None
+
+
+async def _may_see_notes(datasette: Datasette, actor: dict | None, database: Database) -> bool:
+    if hasattr(datasette, "allowed"):  # Datasette 1.0
+        from datasette.resources import DatabaseResource, TableResource
+
+        resources = {
+            "view-database": DatabaseResource(database.name),
+            "view-table": TableResource(database.name, "notes"),
+        }
+        for action, resource in resources.items():
+            if not await datasette.allowed(action=action, resource=resource, actor=actor):
+                return False
+        return True
+    # Where the table is open, it may be so in a closed database: both have to be open.
+    database_page = [("view-database", database.name), "view-instance"]
+    table_page = [("view-table", (database.name, "notes")), *database_page]
+    try:
+        await datasette.ensure_permissions(actor, database_page)
+        await datasette.ensure_permissions(actor, table_page)
+    except Forbidden:
+        return False
+    return True
+
+
+async def may_run_sql(datasette: Datasette, actor: dict | None, database: Database) -> bool:
+    """Return whether an actor may run any SQL on a database."""
     if hasattr(datasette, "allowed"):  # Datasette 1.0
         from datasette.resources import DatabaseResource
 
-        return await datasette.allowed(
-            action=action, resource=DatabaseResource(database.name), actor=actor
-        )
-    default = action != "execute-sql" or datasette.setting("default_allow_sql")
+        resource = DatabaseResource(database.name)
+        return await datasette.allowed(action="execute-sql", resource=resource, actor=actor)
+    default = datasette.setting("default_allow_sql")
     return await datasette.permission_allowed(
-        actor, action, resource=database.name, default=default
+        actor, "execute-sql", resource=database.name, default=default
     )
 
 
@@ -124,7 +157,7 @@ async def sql_url(
     datasette: Datasette, request, database: Database, statement: Statement | None
 ) -> str | None:
     """Return where Datasette shows a statement; None for those who may not run SQL."""
-    if not statement or not await allowed(datasette, request.actor, "execute-sql", database):
+    if not statement or not await may_run_sql(datasette, request.actor, database):
         return None
     parameters = {"sql": statement.sql, **statement.parameters}
     # What an address needn't escape makes a fifth of the statement.
@@ -227,7 +260,7 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                 database = await sidecar_database(datasette)
                 if database is None:
                     raise PageError(NO_SIDECAR, 404)
-                if not await allowed(datasette, request.actor, "view-database", database):
+                if not await may_search(datasette, request.actor, database):
                     if not is_json:
                         raise Forbidden(FORBIDDEN)
                     raise PageError("Permission denied", 403)

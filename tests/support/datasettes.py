@@ -41,9 +41,10 @@ def other_database(path) -> str:
     return str(path)
 
 
-def cookies(datasette: Datasette, actor: str | None) -> dict[str, str]:
+def cookies(datasette: Datasette, actor: str | dict | None) -> dict[str, str]:
     """The cookies of somebody who is signed in."""
-    return {"ds_actor": datasette.sign({"a": {"id": actor}}, "actor")} if actor else {}
+    actor = {"id": actor} if isinstance(actor, str) else actor
+    return {"ds_actor": datasette.sign({"a": actor}, "actor")} if actor else {}
 
 
 async def get(datasette: Datasette, path: str, status: int = 200, actor: str | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Who sees notes: every address of ours, in every format, for everybody.
+"""Who sees notes: every address of ours × every way to close a Datasette × everybody.
 
 Everything here runs on both Datasettes.
 """
@@ -8,36 +8,38 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import pytest
+from datasette import hookimpl
+from datasette.app import Datasette
+from datasette.plugins import pm
 
 import datasette_bear_search
+from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import indexer
+from datasette_bear_search.index import database, indexer
+from datasette_bear_search.search import functions
 from datasette_bear_search.sources.registry import SourceConfig
+from datasette_bear_search.web import datasette_ui
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
 from tests.conftest import TINY
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.tiny_embedder import TinyEmbedder
 
-pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
 
 SECRET = "zanzibar"
 NOTE = BearNote(f"# Plan {SECRET}\n#{SECRET}tag\n\nTo {SECRET} in May. [[Roof]]",
 tags=(f"{SECRET}tag",))  # fmt: skip
 OWNER = "owner"
 
-LIST_TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-SEARCH = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {"name": "search_notes", "arguments": {"query": SECRET}},
-}
 AGENT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 FORM = {"content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin"}
 JUDGMENT = f"search=q%3D{SECRET}&source=bear&key=K&grade=1"
@@ -53,9 +55,32 @@ class Row(NamedTuple):
     content: str | None = None
     headers: dict[str, str] = {}  # noqa: RUF012 - of a tuple, never changed
 
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path} {self.content or ''}".strip()
 
-# Every address of ours. A route without a row here fails the first test.
-TABLE = (
+
+def tool(name: str, **arguments) -> Row:
+    """A call of a tool for agents."""
+    call = {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    shows = "searched" if name == "library_status" else SECRET
+    return agent(call, shows)
+
+
+def agent(message: dict, shows: str) -> Row:
+    content = json.dumps({"jsonrpc": "2.0", "id": 1, **message})
+    return Row("/-/bear-search/mcp", 200, shows, "POST", content, AGENT)
+
+
+def sql(statement: str, shows: str) -> Row:
+    """A statement on Datasette's page for SQL: for whom it is closed, it is closed for ours."""
+    path = "/notes/-/query.json" if IS_1_0 else "/notes.json"
+    return Row(f"{path}?{urlencode({'sql': statement, '_shape': 'objects'})}", shows=shows)
+
+
+# Every address of ours. A route, stored query, tool or SQL function that finds notes fails the
+# first test if it has no row here.
+OURS = (
     Row("/-/bear-search"),
     Row(f"/-/bear-search?q={SECRET}"),
     Row(f"/-/bear-search?q={SECRET}", headers={FIRST_RESULTS_HEADER: "1"}),
@@ -74,30 +99,117 @@ TABLE = (
     Row("/-/bear-search/judge", 405, "buttons"),
     Row("/-/bear-search/judge", 303, "", "POST", JUDGMENT, FORM),
     Row("/-/bear-search/mcp", 405, "POST"),
-    Row("/-/bear-search/mcp", 200, "search_notes", "POST", json.dumps(LIST_TOOLS), AGENT),
-    Row("/-/bear-search/mcp", 200, SECRET, "POST", json.dumps(SEARCH), AGENT),
+    agent({"method": "tools/list", "params": {}}, "search_notes"),
+    tool("search_notes", query=SECRET),
+    tool("get_notes", ids=[1]),
+    tool("similar_notes", id=1),
+    tool("list_tags"),
+    tool("library_status"),
 )
-
-# Addresses of Datasette's at which something of ours is shown.
-ELSEWHERE = (
-    Row("/notes/bear_search?q=" + SECRET),
-    Row("/notes/bear_search.json?_shape=objects&q=" + SECRET),
+QUERIES = (
+    Row(f"/notes/bear_search?q={SECRET}"),
+    Row(f"/notes/bear_search.json?_shape=objects&q={SECRET}"),
+    Row("/notes/bear_similar?id=1", shows="Roof"),
     Row("/notes/bear_similar.json?_shape=objects&id=1", shows='"title": "Roof"'),
-    Row("/notes/notes"),
-    Row("/notes/notes/1"),
-    Row("/notes/tags.json?_shape=objects"),
-    Row("/notes.json?_shape=objects&sql=select+bear_search('" + SECRET + "')", shows='\\"id\\": 1')
-    if not IS_1_0
-    else Row(
-        "/notes/-/query.json?_shape=objects&sql=select+bear_search('" + SECRET + "')",
-        shows='\\"id\\": 1',
-    ),
-    *([Row("/-/jump.json?q=" + SECRET)] if IS_1_0 else []),
-)  # fmt: skip
+)
+# Datasette's own pages on which something of ours is shown; for others they leave it out.
+ELSEWHERE = (
+    Row("/", shows="/-/bear-search"),
+    Row("/notes", shows="/-/bear-search"),
+    *([Row(f"/-/jump.json?q={SECRET}")] if IS_1_0 else []),
+)
+STATEMENTS = (
+    sql(f"select bear_search('{SECRET}')", '\\"id\\": 1'),
+    sql("select bear_similar(1)", '\\"id\\": 2'),
+)
+# What Datasette itself shows of the notes, which decides for ours.
+DATABASE_PAGE, NOTE_PAGE = Row("/notes.json"), Row("/notes/notes/1.json")
+SQL_PAGE = sql("select title from notes", SECRET)
 
-# What those get who may not see the notes; where Datasette leaves out what they may not see, it
-# answers all the same.
-LEFT_OUT = {"/-/jump.json?q=" + SECRET: 200}
+STRANGER, OWNER_ACTOR = {"id": "stranger"}, {"id": OWNER}
+ACTORS: dict[str, dict | None] = {"anonymous": None, "stranger": STRANGER, OWNER: OWNER_ACTOR}
+if IS_1_0:  # whose tokens may be restricted
+    queries = {name: ["view-query"] for name in datasette_ui.STORED_QUERIES}
+    restrictions: dict[str, dict] = {
+        "notes": {"d": {"notes": ["view-database", "view-table"]}, "r": {"notes": queries}},
+        "tags": {"d": {"notes": ["view-database"]}, "r": {"notes": {"tags": ["view-table"]}}},
+        "the database alone": {"d": {"notes": ["view-database", "view-query"]}},
+        "another database": {"d": {"other": ["view-database", "view-table"]}},
+    }
+    ACTORS |= {
+        f"token for {name}": OWNER_ACTOR | {"_r": each} for name, each in restrictions.items()
+    }
+OWNERS = {OWNER, "token for notes"}
+EVERYBODY = OWNERS | {"anonymous", "stranger"}
+
+
+class Configuration(NamedTuple):
+    """A way in which somebody closes a Datasette, or a part of it."""
+
+    sees: set[str]  # of the actors
+    config: dict = {}  # noqa: RUF012 - of a tuple, never changed
+    denied: str = ""  # an action that another plugin denies to all but the owner
+    options: dict = {}  # noqa: RUF012
+
+
+def _notes(**config) -> dict:
+    return {"databases": {"notes": config}}
+
+
+_OWNER = {"id": OWNER}
+CONFIGURATIONS = {
+    "open": Configuration(EVERYBODY),
+    "instance": Configuration(OWNERS, {"allow": _OWNER}),
+    "database": Configuration(OWNERS, _notes(allow=_OWNER)),
+    "nobody": Configuration(set(), _notes(allow=False)),
+    "table": Configuration(OWNERS, _notes(tables={"notes": {"allow": _OWNER}})),
+    "table, no SQL": Configuration(
+        OWNERS, _notes(tables={"notes": {"allow": _OWNER}}, allow_sql=False)
+    ),
+    "another table": Configuration(EVERYBODY, _notes(tables={"tags": {"allow": _OWNER}})),
+    "open table in a closed database": Configuration(
+        OWNERS, _notes(allow=_OWNER, tables={"notes": {"allow": True}})
+    ),
+    "queries open in a closed table": Configuration(
+        OWNERS,
+        _notes(
+            tables={"notes": {"allow": _OWNER}},
+            queries={"mine": {"sql": "select 1", "allow": True}},
+        ),
+    ),
+    # Of 1.0's own pages only the first asks for it.
+    "plugin denies view-instance": Configuration(
+        EVERYBODY if IS_1_0 else OWNERS, denied="view-instance"
+    ),
+    "plugin denies view-database": Configuration(OWNERS, denied="view-database"),
+    "plugin denies view-table": Configuration(OWNERS, denied="view-table"),
+}
+if IS_1_0:
+    CONFIGURATIONS["default deny"] = Configuration(
+        OWNERS, _notes(allow=_OWNER), options={"default_deny": True}
+    )
+
+
+class Denying:
+    """A plugin that denies an action to all but the owner, as those for logins do."""
+
+    __name__ = "denying"
+
+    def __init__(self, denied: str) -> None:
+        self.denied = denied
+
+    def denies(self, actor, action) -> bool:
+        return action == self.denied and (actor or {}).get("id") != OWNER
+
+    @hookimpl
+    def permission_allowed(self, actor, action):
+        return False if self.denies(actor, action) else None
+
+    @hookimpl
+    def permission_resources_sql(self, actor, action):
+        from datasette.permissions import PermissionSQL
+
+        return PermissionSQL.deny(reason="not the owner") if self.denies(actor, action) else []
 
 
 @pytest.fixture(scope="module")
@@ -111,23 +223,26 @@ def index(tmp_path_factory) -> Path:
     return folder / "notes.db"
 
 
-@pytest.fixture
-def served(index, tmp_path):
-    """A Datasette whose owner alone may see the notes.
-
-    With everything that is off by default turned on.
-    """
-    shutil.copy(index, tmp_path / "notes.db")
-    return configured(
-        [tmp_path / "notes.db"],
-        {
-            "databases": {"notes": {"allow": {"id": OWNER}}},
-            "plugins": {"datasette-bear-search": {"judgments": True, "mcp_hosts": ["localhost"]}},
-        },
-    )
+@pytest.fixture(scope="module", params=CONFIGURATIONS)
+def configuration(request) -> Configuration:
+    return CONFIGURATIONS[request.param]
 
 
-async def answer(datasette, row: Row, actor: str | None):
+@pytest.fixture(scope="module")
+def served(index, configuration, tmp_path_factory) -> Iterator[Datasette]:
+    """A Datasette that is closed in this way, with all turned on that is off by default."""
+    path = tmp_path_factory.mktemp("served") / "notes.db"
+    shutil.copy(index, path)
+    settings = {"judgments": True, "mcp_hosts": ["localhost"]}
+    config = configuration.config | {"plugins": {"datasette-bear-search": settings}}
+    datasette = configured([path], config, **configuration.options)
+    plugin = Denying(configuration.denied)
+    pm.register(plugin)
+    yield datasette
+    pm.unregister(plugin)
+
+
+async def answer(datasette, row: Row, actor: dict | None):
     given, content = cookies(datasette, actor), row.content
     if row.headers == FORM:
         token = datasette.sign("token", "csrftoken")
@@ -147,9 +262,27 @@ async def _key(datasette) -> str:
     return f"key={row[0]}"
 
 
-async def test_every_route_is_in_the_table():
+async def wrong_answers(
+    datasette, rows: Iterable[Row], actor: dict | None, sees: bool
+) -> dict[str, Any]:
+    """The rows that don't answer as they should somebody who may, or may not, see the notes."""
+    wrong: dict[str, Any] = {}
+    for row in rows:
+        response = await answer(datasette, row, actor)
+        # Nobody else is told anything: what is typed may come back, not the words around it.
+        told = [
+            word for word in ("in May", "Plan", f"{SECRET}tag", "Roof") if word in response.text
+        ]
+        if sees and (response.status_code != row.status or row.shows not in response.text):
+            wrong[row.name] = response.status_code, response.text[:300]
+        elif not sees and (response.status_code != 403 or told):
+            wrong[row.name] = response.status_code, told
+    return wrong
+
+
+async def test_what_shows_notes_is_in_the_table(index):
+    paths = {row.path.partition("?")[0] for row in OURS}
     patterns = [pattern for pattern, _ in datasette_bear_search.register_routes()]
-    paths = {row.path.partition("?")[0] for row in TABLE}
     for pattern in patterns:
         matching = [path for path in paths if re.match(pattern, path)]
         assert matching, f"{pattern} has no row in the table above"
@@ -158,46 +291,44 @@ async def test_every_route_is_in_the_table():
             assert any(not path.endswith(".json") for path in matching)
     for path in paths:
         assert any(re.match(pattern, path) for pattern in patterns), path
+    known = " ".join(row.name for row in (*OURS, *QUERIES, *STATEMENTS))
+    for name in TOOLS:
+        assert f'"{name.name}"' in known, f"the tool {name.name} has no row in the table above"
+    for name in datasette_ui.STORED_QUERIES:
+        for ending in ("?", ".json?"):
+            assert f"/notes/{name}{ending}" in known, f"the query {name} has no row"
+    with closing(database.connect(index)) as connection:
+        functions.register_search(connection)
+        listed = connection.execute("select name from pragma_function_list where name like 'bear%'")
+        for [name] in listed.fetchall():
+            assert f"select+{name}" in known, f"the SQL function {name} has no row"
 
 
-async def test_who_may_see_the_notes_is_answered(served):
-    wrong = {}
-    for row in (*TABLE, *ELSEWHERE):
-        response = await answer(served, row, OWNER)
-        if response.status_code != row.status or row.shows not in response.text:
-            wrong[f"{row.method} {row.path}"] = response.status_code, response.text[:500]
-    assert wrong == {}
+@pytest.mark.parametrize("actor", ACTORS)
+async def test_who_sees_notes_in_datasette_sees_them_here_and_nobody_else(
+    served, configuration, actor
+):
+    sees, actor, stored = actor in configuration.sees, ACTORS[actor], await _judgments(served)
+    pages = [await answer(served, row, actor) for row in (DATABASE_PAGE, NOTE_PAGE)]
+    assert sees is all(page.status_code == 200 for page in pages), "Datasette's own pages"
+    assert await wrong_answers(served, (*OURS, *QUERIES), actor, sees) == {}
+    runs_sql = (await answer(served, SQL_PAGE, actor)).status_code == 200
+    assert await wrong_answers(served, STATEMENTS, actor, runs_sql) == {}
+    for row in ELSEWHERE:
+        page = await answer(served, row, actor)
+        assert page.status_code != 200 or (row.shows in page.text) is sees, row.name
+    assert sees or await _judgments(served) == stored
 
 
-@pytest.mark.parametrize("actor", [None, "stranger"], ids=["anonymous", "denied"])
-async def test_nobody_else_is(served, actor):
-    wrong = {}
-    for row in (*TABLE, *ELSEWHERE):
-        response = await answer(served, row, actor)
-        # Nor told anything: what is typed may come back, and the words around it may not.
-        told = [word for word in ("in May", "Plan", f"{SECRET}tag") if word in response.text]
-        if response.status_code != LEFT_OUT.get(row.path, 403) or told:
-            wrong[f"{row.method} {row.path}"] = response.status_code, told
-    assert wrong == {}
-    judgments = await served.get_database("notes").execute("select count(*) from judgments")
-    assert judgments.first()[0] == 0
+async def _judgments(datasette) -> int:
+    found = await datasette.get_database("notes").execute("select count(*) from judgments")
+    return found.first()[0]
 
 
-@pytest.mark.parametrize("actor", [None, "stranger", OWNER])
-async def test_menus_offer_the_search_to_those_who_may_search(served, actor):
-    response = await served.client.get("/", cookies=cookies(served, actor))
-    assert ("/-/bear-search" in response.text) is (actor == OWNER)
-
-
-async def test_without_any_permissions_everybody_may(index):
-    for row in TABLE[:4]:
-        response = await answer(configured([index], {}), row, None)
-        assert SECRET in response.text
-
-
-@pytest.mark.parametrize("actor", [None, OWNER])
+@pytest.mark.parametrize("actor", [None, {"id": OWNER}])
+@pytest.mark.parametrize("configuration", ["database"], indirect=True)
 async def test_json_is_never_taken_for_a_page(served, actor):
-    for row in TABLE:
+    for row in OURS:
         if ".json" in row.path:
             response = await answer(served, row, actor)
             assert response.headers["content-type"].startswith("application/json")
