@@ -25,6 +25,8 @@ ATTACHMENT_CHARACTERS = 2_000
 
 # Titles to suggest for one that doesn't exist, and how similar they must be, of 100.
 SUGGESTIONS = 5
+# Characters of a title that are compared and repeated: each costs time for every note.
+TITLE_CHARACTERS = 300
 SUGGESTION_THRESHOLD = 60
 
 # Tags in an answer. If there are more, only the upper levels are shown.
@@ -213,6 +215,7 @@ def _choice_text(choice: Mapping[str, Any]) -> str:
 def _no_such_title(library: Library, connection: sqlite3.Connection, title: str) -> str:
     from rapidfuzz import fuzz, process, utils
 
+    title = shortened(title, TITLE_CHARACTERS)
     sql, parameters = library.visible_ids()
     titles = connection.execute(f"select id, title from notes where id in ({sql})", parameters)
     similar = process.extract(

@@ -249,9 +249,13 @@ def _of_part(part: str, whole: str) -> Iterator[tuple[int, int]]:
 
 
 def _with_masks(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    for start, end in spans:
-        text = text[:start] + _MASKED.sub(MASK, text[start:end]) + text[end:]
-    return text
+    pieces, place = [], 0
+    for start, end in sorted(spans):
+        if end > place:  # they may overlap
+            start = max(start, place)
+            pieces += [text[place:start], _MASKED.sub(MASK, text[start:end])]
+            place = end
+    return "".join([*pieces, text[place:]])
 
 
 # Lines of a private key stay lines.

@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 from html import unescape
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..markdown import words_of
@@ -18,13 +19,30 @@ from .text import first_timestamp
 # only the words are kept.
 LARGEST_PAGE = 1_000_000
 
-# What the XML of a Word document may unpack to. A novel is 2 MB.
-LARGEST_XML = 32 * MEGABYTE
+# Characters times elements in each other, at the deepest place. The parser looks through all open
+# elements for many a tag, and each quote or list indents all lines in it: 40,000 "<div>" took three
+# seconds. A page of the greatest length may have 50.
+DEEPEST_PAGE = 50_000_000
 
-# What a page has besides its words.
+# The XML of a Word document: more is not opened, and of more than LARGEST_WORD only the words are
+# kept. A megabyte takes five seconds and 60 MB of memory; a novel is 2 MB.
+LARGEST_XML = 32 * MEGABYTE
+LARGEST_WORD = 4 * MEGABYTE
+
+# Elements that mean something as Markdown, with their attributes; those that are a block of their
+# own; and those with what is in them that aren't words.
+_ELEMENTS = {
+    **{"a": {"href", "title"}, "code": {"class"}, "img": {"alt", "src", "title"}},
+    **{"input": {"checked", "type"}, "meta": {"content", "itemprop", "name", "property"}},
+    **{"ol": {"start"}, "pre": {"class"}, "td": {"colspan"}, "th": {"colspan"}},
+}
+_OTHER_ELEMENTS = """
+    article aside b blockquote br caption dd del details div dl dt em figcaption figure footer h1 h2
+    h3 h4 h5 h6 header hr i kbd li main p q s samp section strong sub summary sup table tbody tfoot
+    thead title tr u ul
+    """.split()
 _NOT_WORDS = """
-    head title meta link script style template noscript nav svg iframe object embed canvas button
-    select
+    button canvas iframe nav noscript object script select style svg template
     """.split()
 
 # Where programs that export notes, and blogs, say when a page was written.
@@ -35,43 +53,59 @@ _MODIFIED = "updated modified dcterms.modified article:modified_time last-modifi
 _SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
 _DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
 _TAG = re.compile(r"<[^<>]*>")
+# Of elements that don't end by themselves where the next one begins, and aren't empty.
+_OPENING_OR_CLOSING = re.compile(
+    r"<(/?)(?!(?:br|hr|img|input|li|link|meta|p|td|th|tr|wbr)\b)[a-z]", re.IGNORECASE
+)
+_SCHEMES = re.compile(r"=\s*[\"']?\s*([a-z][a-z\d+.-]{0,40}):", re.IGNORECASE | re.ASCII)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
 
 
 class Page(NamedTuple):
-    """What a page says."""
+    """What a page or document says."""
 
     title: str
     markdown: str
     created: str | None = None  # ISO 8601
     modified: str | None = None
+    has_image: bool = False
+    problem: str = ""  # why only its words are here, for people
+
+    @property
+    def text(self) -> str:
+        """The Markdown below the title."""
+        return f"# {self.title}\n\n{self.markdown}" if self.title else self.markdown
 
 
 def parse_html(html: str) -> Page:
     """Return a page's title, words and dates. The title's line isn't in the Markdown again."""
     html = _without_scripts(_DATA.sub("", html))
+    if len(html) > LARGEST_PAGE:
+        return Page("", _words(html), problem="so large that only its words are kept")
     try:
-        return _parsed(html) if len(html) <= LARGEST_PAGE else Page("", _words(html))
-    except Exception:  # thousands of elements in each other, or what its parser rejects: <![~
-        return Page("", _words(html))
+        if _depth(html) * len(html) <= DEEPEST_PAGE:
+            return _parsed(html)
+    except Exception:  # thousands of elements in each other
+        pass
+    problem = "nested so deeply that only its words are kept"
+    return Page("", _words(html), problem=problem)
 
 
-def html_to_markdown(html: str) -> str:
-    """Return the words of a page, or a part of one, as Markdown."""
-    page = parse_html(html)
-    return f"# {page.title}\n\n{page.markdown}" if page.title else page.markdown
-
-
-def word_to_markdown(data: bytes) -> tuple[str, bool]:
-    """Return the words of a .docx file as Markdown, and whether it has pictures (never opened).
+def parse_word(data: bytes) -> Page:
+    """Return the words of a .docx file. Its pictures are never opened.
 
     :raises Unreadable: if it is damaged or too large
     """
     try:
         with open_zip(io.BytesIO(data), "the document") as archive:
-            parts = archive.files.values()
-            if sum(part.size for part in parts if part.suffix in (".xml", ".rels")) > LARGEST_XML:
+            parts = {key: part for key, part in archive.files.items() if part.suffix in _XML}
+            size = sum(part.size for part in parts.values())
+            if size > LARGEST_XML:
                 raise Unreadable(f"unpacks to more than {LARGEST_XML // MEGABYTE} MB")
+            # Which part is the document, another one may say; so it is called in nearly all.
+            if size > LARGEST_WORD and _DOCUMENT in parts:
+                text = _word_text(archive.read(_DOCUMENT).decode(errors="replace"))
+                return Page("", text, problem="so large that only its words are kept")
     except SourceError:
         raise Unreadable("no document of Word's, or only a part of one") from None
     # Takes 100 ms to import, and few sources need it.
@@ -89,14 +123,39 @@ def word_to_markdown(data: bytes) -> tuple[str, bool]:
         raise Unreadable(
             f"a damaged document of Word's ({type(error).__name__}: {error})"
         ) from error
-    return html_to_markdown(html), bool(images)
+    return parse_html(html)._replace(has_image=bool(images))
+
+
+_XML = (".xml", ".rels")
+_DOCUMENT = "word/document.xml"
+_WORD_TEXT = re.compile(r"<w:t(?: [^<>]*)?>([^<>]*)</w:t>|<(/w:p|w:br|w:tab)\b")
+
+
+def _word_text(xml: str) -> str:
+    parts = (
+        " " if space == "w:tab" else "\n" if space else text
+        for text, space in _WORD_TEXT.findall(xml)
+    )
+    return words_of(unescape("".join(parts))).replace("\n", "\n\n")
 
 
 def _parsed(html: str) -> Page:
     # Both take 100 ms to import together, and few folders need them.
+    import nh3
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
+    # Read as a browser does, in one pass. Python's own parser, which reads what comes out, took
+    # minutes for tags that don't end.
+    tail = html.rfind(">") + 1  # no tag begins behind it: a browser would drop all words there
+    html = nh3.clean(
+        html[:tail] + html[tail:].replace("<", "&lt;"),
+        tags=_ELEMENTS.keys() | set(_OTHER_ELEMENTS),
+        clean_content_tags=set(_NOT_WORDS),
+        attributes=_ELEMENTS,
+        link_rel=None,
+        url_schemes={scheme.lower() for scheme in _SCHEMES.findall(html)},
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about texts that look like an address, or like XML
         soup = BeautifulSoup(html, "html.parser")
@@ -105,7 +164,7 @@ def _parsed(html: str) -> Page:
     for element in soup.find_all("meta", content=True):
         name = element.get("name") or element.get("property") or element.get("itemprop") or ""
         dates.setdefault(str(name).lower(), element["content"])
-    for element in soup.find_all(_NOT_WORDS):
+    for element in soup.find_all(["meta", "title"]):
         element.decompose()
     for box in soup.find_all("input", type="checkbox"):
         box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
@@ -113,11 +172,17 @@ def _parsed(html: str) -> Page:
     converter = MarkdownConverter(
         heading_style="ATX", bullets="-", escape_asterisks=False, escape_underscores=False
     )
-    text = _BLANK_LINES.sub("\n\n", converter.convert_soup(soup.body or soup)).strip()
+    text = _BLANK_LINES.sub("\n\n", converter.convert_soup(soup)).strip()
     heading, below = leading_heading(text)
     if heading and title in ("", heading):
         title, text = heading, below
-    return Page(title, text, first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED))
+    created, modified = first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED)
+    return Page(title, text, created, modified)
+
+
+def _depth(html: str) -> int:
+    steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
+    return max(accumulate(steps), default=0)
 
 
 def _without_scripts(html: str) -> str:

@@ -36,6 +36,8 @@ LARGEST_FILE = 64 * MEGABYTE
 # What one reading may unpack, and how many files an archive may list. Zip bombs have more.
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
+# How many times its packed size a larger file may unpack to. Logs reach 50, zip bombs 1,000.
+MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
 # Folders of software, full of other people's Markdown.
 _SOFTWARE = frozenset({"node_modules", "site-packages", "__pycache__"})
@@ -324,6 +326,9 @@ class Zip(Archive):
         entry = self._entries[key]
         if entry.flag_bits & _ENCRYPTED:
             raise Unreadable("encrypted with a password")
+        unpacks_far = entry.file_size > max(RATIO_FROM, MAX_RATIO * entry.compress_size)
+        if unpacks_far and size > RATIO_FROM:
+            raise Unreadable(f"unpacks to more than {MAX_RATIO} times its size, as zip bombs do")
         try:
             with self._zip_file.open(entry) as stream:
                 content = stream.read(size)

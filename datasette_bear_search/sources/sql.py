@@ -14,8 +14,8 @@ from typing import Any
 from ..notes import Note, Tag
 from ..sqlite import sqlite3, time_limit
 from . import SourceError, Unreadable, checked_option, readonly
-from .documents import html_to_markdown
-from .files import FileSource, digest
+from .documents import parse_html
+from .files import LARGEST_NOTE, FileSource, digest
 from .markdown_metadata import as_markdown, extract_metadata, title_of, without_title
 from .text import APPLE_EPOCH, decode, parse_timestamp, storable, timestamp_from_seconds
 
@@ -140,7 +140,10 @@ class SQLQuery(FileSource):
         title = _text(values["title"])
         body = _text(values["body"])
         if self.format == "html":
-            body = html_to_markdown(body)
+            page = parse_html(body)
+            body = page.text
+            if page.problem:
+                problems[f"values of body that are {page.problem}"] += 1
         elif self.format == "text":
             body = as_markdown(body)
         if values["body"] and not body:
@@ -192,10 +195,15 @@ _READING = {
 }
 
 
+_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python names since 3.11
+
+
 def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
     """Return the names of the columns, and the rows, that one SELECT gives. Raises SourceError."""
     with readonly.read_transaction(path) as db:
         db.set_authorizer(_authorize)
+        if hasattr(db, "setlimit"):  # pysqlite3 has none
+            db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
         try:
             with time_limit(db, seconds * 1000):
                 cursor = db.execute(sql)
@@ -218,7 +226,7 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
-    if action in _READING and second != "load_extension":
+    if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
         return sqlite3.SQLITE_OK
     # So FTS5 asks whether its index has changed.
     if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:

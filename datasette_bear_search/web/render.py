@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import nh3
+from linkify_it import LinkifyIt
+from linkify_it.main import Match
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import table
@@ -40,6 +42,10 @@ MAX_CHARACTERS = 200_000
 MAX_BLOCKS = 75_000  # tokens of blocks, 20 µs each; a to-do is 5, so 15,000 to-dos
 MAX_CELLS = 20_000  # of tables, 70 µs each; short rows are filled up to the width of the first
 MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser reads ahead from each
+# The library that finds addresses reads a whole word for each place in it where one may begin:
+# 25,000 times "://" took a minute. Longer words, and those with more such places, stay text.
+MAX_ADDRESS = 4000  # characters
+MAX_ADDRESSES = 20  # in a word
 
 PASSAGE_ANCHOR = "passage"
 
@@ -314,7 +320,7 @@ def _parser() -> MarkdownIt:
     markdown.disable(["html_block", "lheading"])
     # Which links are safe is decided where they are shown: a rejected image would stay as source.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
-    assert markdown.linkify is not None
+    markdown.linkify = _Addresses()
     markdown.linkify.set({"fuzzy_link": False})  # notes.md is a file, not a site
     for scheme in ("bear:", "obsidian:"):
         markdown.linkify.add(scheme, "http:")
@@ -330,6 +336,33 @@ def _parser() -> MarkdownIt:
     markdown.core.ruler.before("inline", "limit", _limit_marks)
     markdown.core.ruler.after("inline", "task", _tasks)
     return markdown
+
+
+class _Addresses(LinkifyIt):  # type: ignore[misc]
+    """The addresses in a text, looked for in one word after the other."""
+
+    def test(self, text: str) -> bool:
+        return self.match(text) is not None
+
+    def match(self, text: str) -> list[Match] | None:
+        found = []
+        for word in _NO_BLANKS.finditer(text):
+            for link in (_may_be_read(word[0]) and super().match(word[0])) or ():
+                link.index += word.start()
+                link.last_index += word.start()
+                found.append(link)
+        return found or None
+
+    def match_at_start(self, text: str) -> Match | None:
+        word = text[: MAX_ADDRESS + 1].partition("\n")[0].partition(" ")[0]
+        return super().match_at_start(word) if _may_be_read(word) else None
+
+
+_NO_BLANKS = re.compile(r"\S+")
+
+
+def _may_be_read(word: str) -> bool:
+    return len(word) <= MAX_ADDRESS and 0 < word.count("//") + word.count("@") <= MAX_ADDRESSES
 
 
 def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -97,6 +97,13 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     assert reason(path, "a") == "larger than 64 MB"
 
 
+def test_a_smaller_bomb_is_not_unpacked_either(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"A" * 19 * files.MEGABYTE)
+    assert "200 times its size" in reason(path, "a")
+
+
 def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

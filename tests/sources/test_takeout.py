@@ -191,6 +191,16 @@ def test_a_document_that_unpacks_to_too_much_is_skipped(
     assert "unpacks to more than" in source.skipped[0]
 
 
+def test_of_a_very_long_document_the_words_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "LARGEST_WORD", 100)
+    source = export(tmp_path, {"Drive/a.docx": docx(paragraph("Roof & walls", "Heading1"))})
+    [note] = source.read()
+    assert note.body.strip() == "Roof & walls"
+    assert "only its words are kept" in source.skipped[0]
+
+
 def test_a_document_whose_entities_multiply_is_skipped() -> None:
     entities = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(9))
     xml = (
@@ -202,7 +212,7 @@ def test_a_document_whose_entities_multiply_is_skipped() -> None:
         for name in archive.namelist():
             copy.writestr(name, xml if name == "word/document.xml" else archive.read(name))
     with pytest.raises(Unreadable, match="damaged"):
-        documents.word_to_markdown(bomb.getvalue())
+        documents.parse_word(bomb.getvalue())
 
 
 @settings(max_examples=40, deadline=None)
@@ -212,7 +222,7 @@ def test_no_damage_to_a_document_makes_it_crash(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     with suppress(Unreadable):
-        documents.word_to_markdown(bytes(content))
+        documents.parse_word(bytes(content))
 
 
 # Keep

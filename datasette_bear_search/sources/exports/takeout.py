@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...notes import Note, Tag
 from .. import Incremental, SourceError, Unchanged, Unreadable
-from ..documents import html_to_markdown, word_to_markdown
+from ..documents import Page, parse_html, parse_word
 from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
 from ..markdown_metadata import as_markdown, extract_metadata, title_of, without_title
 from ..text import (
@@ -84,7 +84,11 @@ class Takeout(FileSource, Incremental):
                     continue
                 try:
                     # No document of Drive's that is read is JSON.
-                    note = (_keep_note if item.file.suffix == ".json" else _document)(key, item)
+                    if item.file.suffix == ".json":
+                        note = _keep_note(key, item)
+                    else:
+                        note, problem = _document(key, item)
+                        self.skipped += [f"{key}: {problem}"] if problem else []
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     if not reason.is_gone and key in known:
@@ -195,24 +199,25 @@ def _moment(microseconds: Any) -> str | None:
         return None
 
 
-def _document(key: str, item: _Item) -> Note:
+def _document(key: str, item: _Item) -> tuple[Note, str]:
+    """Return a document as a note, and what was not read of it, for people."""
     file = item.file
-    hides_image = False  # one that Markdown doesn't show
     if file.suffix == ".docx":
-        body, hides_image = word_to_markdown(item.archive.read(file.key))
+        page = parse_word(item.archive.read(file.key))
     else:
         body = decode(item.archive.read(file.key, largest=LARGEST_NOTE))
+        page = Page("", as_markdown(body) if file.suffix == ".txt" else body)
         if file.suffix in (".html", ".htm"):
-            body, hides_image = html_to_markdown(body), "<img" in body
-        elif file.suffix == ".txt":
-            body = as_markdown(body)
+            # Markdown doesn't show all images.
+            page = parse_html(body)._replace(has_image="<img" in body)
+    body = page.text
     metadata = extract_metadata(body)
-    metadata = metadata._replace(has_image=metadata.has_image or hides_image)
+    metadata = metadata._replace(has_image=metadata.has_image or page.has_image)
     info = {}
     if item.info:
         with suppress(Unreadable):
             info = as_dict(load_json(item.archive.read(item.info.key)))
-    return Note(
+    note = Note(
         key=key,
         title=file.name,
         body=without_title(body, file.name),
@@ -222,3 +227,4 @@ def _document(key: str, item: _Item) -> Note:
         stamp=item.stamp,
         **metadata.note_fields(),
     )
+    return note, page.problem

@@ -70,7 +70,7 @@ class MarkdownFolder(NoteFolder):
         if file.suffix in HTML:
             page = parse_html(text)
             title, created = page.title or file.name, page.created or file.day
-            return ParsedFile(title, page.markdown, (), created, page.modified)
+            return ParsedFile(title, page.markdown, (), created, page.modified, page.problem)
         if file.suffix not in MARKDOWN:
             return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
         properties, below, problem = front_matter.split(text)

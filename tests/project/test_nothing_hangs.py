@@ -1,0 +1,78 @@
+"""No note, file or query keeps this program at work for long: tests/stress/scaling.py at 1 MB."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from datasette_bear_search.agents import notes as agent_notes
+from datasette_bear_search.search import redaction
+from datasette_bear_search.sources import documents
+from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web import render
+from tests.support.parsers import PARSERS
+from tests.support.pathological_markdown import hostile_text, pathological
+
+# Of each reader the texts that took it minutes, or nearly so, before it was bounded; with more
+# characters than then took ten seconds.
+ONCE_SLOW = [
+    ("note page", "addresses without a scheme"),
+    ("note page", "addresses of unknown schemes"),
+    ("note page", "addresses with a password"),
+    ("HTML", "tags that only begin"),
+    ("HTML", "breaks that only begin"),
+    ("HTML", "attributes that don't end"),
+    ("HTML", "names of tags"),
+    ("HTML", "blocks in blocks"),
+    ("redaction", "passwords"),
+    ("redaction", "card numbers"),
+]
+SECONDS = 2  # of the processor; the slowest took .3
+
+
+@pytest.mark.parametrize(("parser", "shape"), ONCE_SLOW)
+def test_what_took_minutes_takes_no_time(parser, shape):
+    text = hostile_text(shape, 50_000)
+    started = time.process_time()
+    PARSERS[parser](text)
+    assert time.process_time() - started < SECONDS
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_everything_that_reads_text_reads_any_text(parser):
+    started = time.process_time()
+    for text in pathological(1000).values():
+        PARSERS[parser](text)
+    assert time.process_time() - started < 10 * SECONDS
+
+
+def test_addresses_are_links_beside_a_word_that_is_too_much():
+    page = render.render(
+        f"https://a.example {'a://' * 9000}b https://b.example", render.References()
+    )
+    assert [f'href="https://{name}.example"' in page.html for name in "ab"] == [True, True]
+    assert page.html.count("<a ") == 2
+
+
+def test_a_page_that_is_nested_too_deeply_keeps_its_words_and_says_so():
+    page = documents.parse_html("<div>" * 20_000 + "The roof leaks")
+    assert (page.markdown, "only its words" in page.problem) == ("The roof leaks", True)
+
+
+def test_overlapping_secrets_are_masked_once():
+    assert redaction._with_masks("a secret b", [(4, 8), (2, 6), (2, 8)]) == "a ●●●●●● b"
+
+
+def test_a_title_of_a_megabyte_is_compared_by_its_beginning():
+    library = SimpleNamespace(visible_ids=lambda: ("select id from n", {}), shown=str)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create view n as select 1 as id")
+    connection.execute("create table notes (id, title)")
+    titles = [(number, f"A note about roof {number}") for number in range(2000)]
+    connection.executemany("insert into notes values (?, ?)", titles)
+    started = time.process_time()
+    problem = agent_notes._no_such_title(library, connection, "roof " * 200_000)
+    assert time.process_time() - started < SECONDS
+    assert len(problem) < 1000

@@ -1,0 +1,96 @@
+"""What no note may do: python -m tests.stress.scaling [PARSER …]
+
+Doubles every hostile text up to 1 MB, through everything that reads one, and ends with status 1 if
+one takes more than 2.5 times as long for twice the text, or longer than SECONDS at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.parsers import PARSERS
+from tests.support.pathological_markdown import hostile_text, pathological
+
+SMALLEST, LARGEST = 2**14, 2**20
+MAX_RATIO = 2.5
+# CPU seconds. Less than SHORT is noise, and more than SECONDS is too long for any text of 1 MB.
+SHORT, SECONDS = 0.2, 15.0
+
+
+class TooSlow(Exception):
+    pass
+
+
+def _give_up(*_: object) -> None:
+    raise TooSlow
+
+
+def seconds(parser: Callable[[str], Any], text: str, most: float = 20.0) -> float:
+    """Return the CPU time; infinity if it takes more than ``most``."""
+    signal.signal(signal.SIGVTALRM, _give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, most)
+    started = time.process_time()
+    try:
+        parser(text)
+    except TooSlow:
+        return float("inf")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return time.process_time() - started
+
+
+def scaling(parser: Callable[[str], Any], shape: str, largest: int) -> tuple[float, float, int]:
+    """Return the worst ratio of times of a text and one twice as long, the last time, and size."""
+    length, before, worst = SMALLEST, 0.0, 0.0
+    while True:
+        text = hostile_text(shape, length)
+        taken = seconds(parser, text)
+        if before > SHORT and taken / before > MAX_RATIO:
+            taken = min(taken, seconds(parser, text))  # something else may have been at work
+        if before > SHORT:
+            worst = max(worst, taken / before)
+        if length >= largest or taken > SECONDS:
+            return worst, taken, length
+        before, length = taken, length * 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("parsers", nargs="*", metavar="PARSER", help=", ".join(PARSERS))
+    options.add_argument("--shape", action="append", help="only these texts")
+    options.add_argument("--largest", type=int, default=LARGEST, help="characters")
+    given = options.parse_args(arguments)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    faults = 0
+    for name in given.parsers or PARSERS:
+        parser, slowest, worst = PARSERS[name], (0.0, ""), (0.0, "")
+        for shape in given.shape or pathological(100):
+            try:
+                ratio, taken, length = scaling(parser, shape, given.largest)
+            except Exception as error:
+                faults += 1
+                print(f"FAULT {name} / {shape}: {type(error).__name__}: {error}"[:300], flush=True)
+                continue
+            if ratio > MAX_RATIO or taken > SECONDS:
+                faults += 1
+                print(
+                    f"FAULT {name} / {shape}: {taken:.1f} s at {length:,}, x{ratio:.1f}", flush=True
+                )
+            slowest, worst = max(slowest, (taken, shape)), max(worst, (ratio, shape))
+        print(
+            f"| {name} | {slowest[0]:.2f} s | {slowest[1]} | {worst[0]:.1f} | {worst[1]} |",
+            flush=True,
+        )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

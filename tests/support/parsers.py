@@ -1,0 +1,244 @@
+"""All that reads a note's text, or a query, each as a function of one text."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from html import escape
+from typing import Any
+
+from datasette_bear_search.agents import notes as agent_notes
+from datasette_bear_search.index import chunking, rows
+from datasette_bear_search.index.schema import create
+from datasette_bear_search.markdown import plain_text
+from datasette_bear_search.notes import Note, fold_tag, short_title, text_hash
+from datasette_bear_search.query import query, suggest
+from datasette_bear_search.search import redaction, results, snippets
+from datasette_bear_search.sources import Unreadable, bear, documents, markdown_metadata, sql, text
+from datasette_bear_search.sources.bear import backup
+from datasette_bear_search.sources.exports import slack, takeout
+from datasette_bear_search.sources.files import File
+from datasette_bear_search.sources.folders import front_matter
+from datasette_bear_search.sources.folders.logseq import LogseqGraph
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.folders.obsidian import ObsidianVault
+from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web import cards, render
+
+WORDS = frozenset(["a", "x", "b"])
+
+
+def _render(body: str) -> None:
+    references = render.References(tags={"a": "/a", "work": "/b"}, note={"a": "/note/1"}.get)
+    render.render(body, references, passage=(len(body) // 2, len(body) // 2 + 500), words=WORDS)
+
+
+def _front_matter(block: str) -> None:
+    properties, _, _ = front_matter.split(f"---\n{block[:60_000]}\n---\n{block}")
+    front_matter.tags(properties)
+    front_matter.as_list(properties)
+    front_matter.date(properties, front_matter.CREATED)
+
+
+def _toml(block: str) -> None:
+    front_matter.as_list(front_matter.split(f"+++\n{block[:60_000]}\n+++\n{block}")[0])
+
+
+def _file(kind: type, name: str) -> Callable[[str], None]:
+    def read(body: str) -> None:
+        source = kind("/nowhere", "notes")
+        file = File(name, name, "", len(body), 0.0, None)
+        parsed = source._parse(file, body)
+        source._metadata(parsed.body)
+
+    return read
+
+
+def _canvas(body: str) -> None:
+    nodes = [{"type": "text", "text": body}, {"type": "file", "file": body}]
+    _file(ObsidianVault, "a.canvas")(json.dumps({"nodes": nodes}))
+
+
+def _broken_json(body: str) -> None:
+    for content in (body, "[" + body, '{"a": "' + body):
+        with suppress(Unreadable):
+            text.load_json(content.encode())
+
+
+def _bytes(body: str) -> None:
+    with suppress(Unreadable):
+        text.decode(body.encode("utf-8", "replace") + b"\xe9")
+
+
+def _slack(body: str) -> None:
+    markdown = slack.to_markdown(body, {"a": "Ada"}, {})
+    message = slack._Message("1.0", "", "Ada", markdown, False, "", "", (), False, False)
+    slack._conversations([message])
+    slack._body([message])
+    slack._beginning([message])
+
+
+def _many_messages(body: str) -> None:
+    messages = [
+        slack._Message(f"{n}.0", "", "Ada", part, False, "", "", (), False, False)
+        for n, part in enumerate(body[start : start + 40] for start in range(0, len(body), 40))
+    ]
+    for conversation in slack._conversations(messages):
+        slack._body(conversation)
+
+
+def _keep(body: str) -> None:
+    fields: dict[str, Any] = {"title": body, "textContent": body, "listContent": [{"text": body}]}
+    markdown_metadata.title_of(body, takeout._keep_body(fields))
+
+
+def docx(xml: str) -> bytes:
+    """Return a document of Word's with this in its body."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "[Content_Types].xml",
+            '<Types xmlns="http://schemas.openxmlformats.org/'
+            'package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.'
+            'openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" '
+            'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.'
+            'main+xml"/></Types>',
+        )
+        archive.writestr(
+            "_rels/.rels",
+            '<Relationships xmlns="http://schemas.openxmlformats.org/'
+            'package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.'
+            'openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
+            'Target="word/document.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "word/document.xml",
+            '<w:document xmlns:w="http://schemas.openxmlformats.'
+            f'org/wordprocessingml/2006/main"><w:body>{xml}</w:body></w:document>',
+        )
+    return written.getvalue()  # fmt: skip
+
+
+def _word(body: str) -> None:
+    lines = escape(body.replace("\0", "")).split("\n")
+    paragraphs = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in lines)
+    with suppress(Unreadable):
+        documents.parse_word(docx(paragraphs))
+
+
+def _bear(body: str) -> None:
+    backup.tags(body)
+    backup.links(body, {"a": "A", "b": "B"})
+    bear.first_line(body)
+
+
+def _redaction(body: str) -> None:
+    redaction.masked(body)
+
+
+def _part(body: str) -> None:
+    redaction.masked_part("…" + body[len(body) // 2 :][:300] + "…", body, body)
+    redaction.masked_url("bear://x?id=1&header=" + body)
+
+
+def _shown(body: str) -> None:
+    hit = "".join(f"\x02{part}\x03" for part in body.split(" "))
+    plain_text(hit)
+    results.marked_html(hit)
+    cards._marked(hit)
+    snippets.unmarked(snippets.starting_near_mark(hit, 40))
+    passage = results.MatchedPassage(body, "a › b", 0, len(body), sentence_start=0, sentence_end=9)
+    snippets.passage_text(passage, body)
+    snippets.shortened(body, 300)
+
+
+def _note_rows(body: str) -> None:
+    rows.note_rows("notes", Note("a", short_title(body), body, attachments=body), 256)
+
+
+@cache
+def _connection() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    create(connection)
+    connection.execute("insert into sources (name, kind) values ('s', 'bear')")
+    return connection
+
+
+def _stored(body: str) -> None:
+    connection = _connection()
+    connection.execute("begin")
+    try:
+        rows.insert(connection, [rows.note_rows("s", Note("a", body, body, attachments=body), 256)])
+        rows.relate(connection)
+        connection.execute("select * from notes_fts where notes_fts match 'a'").fetchall()
+    finally:
+        connection.rollback()
+
+
+def _section(body: str) -> None:
+    with suppress(agent_notes.ToolError):
+        agent_notes._section_extent("a", body, body[:5000])
+
+
+def _query(body: str) -> None:
+    for mode in query.MODES:
+        parsed = query.parse(body, mode)
+        for clause in parsed.understood:
+            parsed.text_without(clause)
+    suggest.typed_at(body, len(body))
+    suggest.suggest(_connection(), body, len(body))
+
+
+# By what they are; each reads one text and changes nothing.
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "note page": _render,
+    "outline": render.outline,
+    "plain text": plain_text,
+    "marked words": lambda body: render.marked(body, WORDS),
+    "metadata": markdown_metadata.extract_metadata,
+    "headings": lambda body: (
+        markdown_metadata.leading_heading(body),
+        markdown_metadata.first_heading("a\n# a\n" + body),
+        markdown_metadata.leading_heading(body.replace("\n", " ") + "\n===="),
+    ),
+    "titles": lambda body: (
+        markdown_metadata.title_of("", body),
+        markdown_metadata.without_title(body, body),
+        short_title(body),
+        fold_tag(body),
+        text_hash("", body),
+        render.heading_anchor(body),
+    ),
+    "plain text as Markdown": markdown_metadata.as_markdown,
+    "passages": lambda body: chunking.passages("a", body),
+    "passages with a long title": lambda body: chunking.passages(body, body),
+    "sentences": lambda body: list(snippets._sentences(body)),
+    "shown text": _shown,
+    "redaction": _redaction,
+    "redacted parts": _part,
+    "HTML": documents.parse_html,
+    "Word": _word,
+    "YAML": _front_matter,
+    "TOML": _toml,
+    "bytes": _bytes,
+    "dates": lambda body: (text.parse_timestamp(body), text.parse_timestamp(body[:60])),
+    "JSON": _broken_json,
+    "Markdown file": _file(MarkdownFolder, "a.md"),
+    "text file": _file(MarkdownFolder, "a.txt"),
+    "Obsidian": _file(ObsidianVault, "a.md"),
+    "Obsidian canvas": _canvas,
+    "Logseq": _file(LogseqGraph, "pages/a.md"),
+    "Bear": _bear,
+    "Slack": _slack,
+    "Slack channel": _many_messages,
+    "Keep": _keep,
+    "SQL source": lambda body: (sql._tags(body), sql._tags("[" + body), sql._text(body)),
+    "rows": _note_rows,
+    "index": _stored,
+    "section": _section,
+    "query": _query,
+}
