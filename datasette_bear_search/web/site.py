@@ -345,17 +345,63 @@ def origin_name(origin: str) -> str:
         return ""
 
 
+# One answer to whatever another site's page asks, before any work: neither its status nor its time
+# says anything of the notes. The empty link leads here again, and then by the person's own click.
+CROSS_SITE = """<!DOCTYPE html><title>Search notes</title>
+<p>Another website sent you here. <a href="">Continue to your notes</a></p>
+"""
+
+# No other site may frame a page, hold its window or load its answers; scripts and styles of
+# Datasette's own pages are inline.
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "content-security-policy": "default-src 'self'; script-src 'self' 'unsafe-inline'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+}
+
+
 def only_these_hosts(app: App, hosts: Collection[str]) -> App:
-    """Return the web application as it answers under these names only."""
+    """Return the web application as it answers under these names, and to its own pages only."""
     names = {host.lower() for host in hosts}
 
     async def checked(scope: Scope, receive: Any, send: Any) -> None:
-        headers = scope.get("headers", ())
-        host = next((value.decode("latin-1") for name, value in headers if name == b"host"), "")
-        if scope["type"] != "http" or host_name(host) in names:
+        if scope["type"] != "http":
             await app(scope, receive, send)
-        else:
+            return
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get(b"host", "")
+
+        async def send_with_headers(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                sent = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in sent}
+                ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
+                sent += [(name, value) for name, value in ours if name not in there]
+                message = {**message, "headers": sent}
+            await send(message)
+
+        if host_name(host) not in names:
             message = WRONG_HOST.format(host=host, name=host_name(host) or "NAME")
-            await Response.text(message, status=403).asgi_send(send)
+            await Response.text(message, status=403).asgi_send(send_with_headers)
+        elif _is_from_another_site(headers, host, names):
+            await Response.html(CROSS_SITE, status=403).asgi_send(send_with_headers)
+        else:
+            await app(scope, receive, send_with_headers)
 
     return checked
+
+
+def _is_from_another_site(headers: dict[bytes, str], host: str, names: Collection[str]) -> bool:
+    if b"sec-fetch-site" in headers:
+        return headers[b"sec-fetch-site"] not in ("same-origin", "none")
+    # Browsers before 2023, and those that reach this by a name without TLS, send only this.
+    origin = headers.get(b"origin")
+    if origin is None:
+        return False
+    is_own_name = origin_name(origin) in set(names) - set(LOCAL_HOSTS)
+    return origin.partition("//")[2] != host and not is_own_name

@@ -119,6 +119,24 @@ def test_a_page_of_another_site_cannot_judge_results(index):
             assert status == 403, (headers, text)
 
 
+def test_whatever_another_site_asks_gets_one_answer_before_any_work(index):
+    with bear_serve(index) as port:
+        host, answers = f"127.0.0.1:{port}", set()
+        for headers in (
+            {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
+            {"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate"},
+            {"origin": "http://localhost:19999"},
+            {"origin": "null"},
+        ):
+            for path in (*PATHS, "/-/bear-search/note/99999999", "/-/bear-search?q=none"):
+                answers.add(status_and_text(port, host, path, **headers))
+        [(status, text)] = answers
+        assert (status, "Another website sent you here" in text) == (403, True)
+        for headers in ({}, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}):
+            status, text = status_and_text(port, host, "/-/bear-search.json?q=roof", **headers)
+            assert (status, "Cabin roof" in text) == (200, True)
+
+
 @pytest.mark.asyncio
 async def test_a_datasette_that_somebody_runs_has_whatever_names_they_gave_it(index):
     response = await Datasette([str(index)]).client.get(
