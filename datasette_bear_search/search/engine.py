@@ -15,7 +15,7 @@ from ..embeddings.rerankers import Reranker
 from ..index import database
 from ..index.database import State
 from ..notes import counted
-from ..query.query import Query
+from ..query.query import Query, completed
 from ..sqlite import sqlite3, time_limit
 from . import planner, redaction, rerank
 from .planner import Plan
@@ -59,13 +59,14 @@ def search(
     :raises sqlite3.DatabaseError: if the index file is damaged
     :raises TimeLimitExceeded: if the time is up
     """
-    pipeline = Pipeline(request, cross_encoder=cross_encoder, time_limit_ms=time_limit_ms)
+    pipeline = Pipeline(
+        request, cross_encoder=cross_encoder, time_limit_ms=time_limit_ms, redact=redact
+    )
     pipeline.plan(connection)
     pipeline.embed(on_loading=on_loading)
     pipeline.retrieve(connection)
     pipeline.refine(on_loading=on_loading)
-    if redact:
-        pipeline.redact(connection)
+    pipeline.redact(connection)
     return pipeline.response()
 
 
@@ -84,12 +85,14 @@ class Pipeline:
         *,
         cross_encoder: str | None = None,
         time_limit_ms: float | None = None,
+        redact: bool = False,
     ) -> None:
         self.seconds: dict[str, float] = {}  # that each step took
         self._started = self._step_started = time.perf_counter()
         self._request = request
         self._cross_encoder = cross_encoder
         self._time_limit_ms = time_limit_ms
+        self._redact = redact
         self._state: State
         self.embedder: Embedder | None = None  # has the query's vector
         self.obstacle: str | None = None  # why there is none, if one was wanted
@@ -97,13 +100,29 @@ class Pipeline:
 
     def plan(self, connection: sqlite3.Connection) -> None:
         """Fit the query to the notes."""
-        request = self._request
         self._state = database.read_state(connection)
         self._has_vector_extension = database.has_vector_extension(connection)
-        self.planned = planner.plan(
-            connection, request.query, balance=request.ranking.balance, correct=request.correct
-        )
+        self.planned = self._plan(connection, correct=self._request.correct)
+        if self._redact:
+            self._forget_words_of_secrets(connection)
         self._end_step("plan")
+
+    def _plan(self, connection: sqlite3.Connection, *, correct: bool) -> Plan:
+        request = self._request
+        return planner.plan(
+            connection, request.query, balance=request.ranking.balance, correct=correct
+        )
+
+    def _forget_words_of_secrets(self, connection: sqlite3.Connection) -> None:
+        # What a word is corrected to and a prefix stands for is told on pages and in JSON.
+        meant = [word for _, word in self.planned.corrections]
+        if meant and redaction.words_of_secrets(connection, meant):
+            self.planned = self._plan(connection, correct=False)
+        query = self.planned.query
+        if query.completions:
+            secret = redaction.words_of_secrets(connection, query.completions)
+            kept = (word for word in query.completions if word not in secret)
+            self.planned = replace(self.planned, query=completed(query, kept))
 
     def embed(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
         """Make the query's vector; without one, the search goes by words and the response says so.
@@ -173,7 +192,9 @@ class Pipeline:
             self._end_step("highlight")
 
     def redact(self, connection: sqlite3.Connection) -> None:
-        """Mask the secrets in the results."""
+        """Mask the secrets in the results, if they are to be."""
+        if not self._redact:
+            return
         hits = redaction.masked_notes(connection, self.results.hits)
         self.results = replace(self.results, hits=hits)
         self._end_step("redact")

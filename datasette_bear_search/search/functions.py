@@ -112,12 +112,12 @@ def found_notes(
 
     Never waits for the model, as a query that takes longer than Datasette allows is ended.
     """
-    pipeline = Pipeline(SearchRequest(parse(str(text)), size=_read_size(size)))
+    request = SearchRequest(parse(str(text)), size=_read_size(size))
+    pipeline = Pipeline(request, redact=redact)
     pipeline.plan(connection)
     pipeline.embed(wait=False)
     pipeline.retrieve(connection)
-    if redact:
-        pipeline.redact(connection)
+    pipeline.redact(connection)
     response, planned = pipeline.response(), pipeline.planned
     corrections = planned.corrections
     notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
@@ -138,6 +138,8 @@ def similar_notes(
     rows: Rows = [
         {
             "id": note.id,
+            "title": note.title,
+            "url": note.url,
             "reasons": " · ".join(note.reasons),
             "similarity": note.similarity,
             "score": note.score,
@@ -186,6 +188,8 @@ def _hit_row(hit: Hit, planned: Plan) -> dict[str, Any]:
     text = " ".join([*words[:SNIPPET_TOKENS], *([ELLIPSIS] if words[SNIPPET_TOKENS:] else [])])
     return {
         "id": hit.id,
+        "title": hit.title,
+        "url": hit.url,
         "text": text,
         "heading": hit.passage.heading if hit.passage else None,
         "keyword_rank": hit.keyword_rank,

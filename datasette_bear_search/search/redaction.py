@@ -17,7 +17,11 @@ from math import log2
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
+from ..index.schema import WORDS
 from ..notes import ForeseenError
+from ..query import fts5
+from ..query.fts5 import unique
+from . import spelling
 from .sql import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
@@ -35,6 +39,9 @@ REACH = 4000
 
 # Places in a text at which a part of it may have stood.
 MAX_PLACES = 10
+
+# Notes that are read to find a word outside of secrets. Nearly always the first one has it.
+MAX_READ = 100
 
 # Texts whose secrets are cached, and characters of each: 10 MB at most. While somebody types, the
 # same texts come again and again; reading the notes of a page takes about 15 ms.
@@ -136,6 +143,39 @@ def masked_url(url: str | None) -> str | None:
 def secrets(text: str) -> tuple[tuple[int, int], ...]:
     """Return where the secrets of a text begin and end. They may overlap."""
     return _cached_secrets(text) if len(text) <= CACHED_TO else _secrets(text)
+
+
+# --- words that a search would otherwise tell: corrections, what prefixes stand for
+
+
+def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> frozenset[str]:
+    """Return which of these words of the notes stand in secrets only, as far as can be told soon.
+
+    :param words: as the word index has them
+    """
+    read: dict[int, frozenset[str] | None] = {}  # None: a note without a secret has all of its own
+
+    def stands_outside(word: str) -> bool:
+        for note_id, tags, *texts in connection.execute(_HAVING, [fts5.quoted(word)]):
+            if note_id not in read:
+                if len(read) == MAX_READ:
+                    return False
+                has_any = any(secrets(text or "") for text in texts)
+                outside = " ".join([tags or "", *(masked(text or "") for text in texts)])
+                read[note_id] = frozenset(spelling.words(outside)) if has_any else None
+            own = read[note_id]
+            if own is None or word in own:
+                return True
+        return False
+
+    return frozenset(word for word in unique(words) if not stands_outside(word))
+
+
+_HAVING = f"""
+select id, tags, title, body, attachments
+from notes
+where id in (select rowid from {WORDS} where {WORDS} match ?)
+"""
 
 
 # --- records, in which words change but no offset

@@ -43,6 +43,11 @@ def stems(text: str) -> list[str]:
     return _tokens("stemmed", text)
 
 
+def words(text: str) -> list[str]:
+    """Return the tokens of a text without stemming, as corrections and completions have them."""
+    return _tokens("unstemmed", text)
+
+
 def corrected(connection: sqlite3.Connection, word: str) -> str | None:
     """Return the word of the notes that a word was probably meant to be; None if it is near none.
 

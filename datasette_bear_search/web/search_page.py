@@ -163,6 +163,7 @@ async def _respond(
         search_request,
         cross_encoder=site.config(datasette).get("cross_encoder"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
+        redact=site.redacts(datasette),
     )
     try:
         await database.execute_fn(pipeline.plan)
@@ -190,16 +191,18 @@ async def _respond(
 
 
 async def _surroundings(database: Database, results: Results) -> Surroundings:
+    redact = site.redacts(database.ds)
+
     def read(connection: sqlite3.Connection) -> Surroundings:
         more = {}
         if "semantic" in results.retrievers:
             more = more_passages(connection, results.plan, results.hits)
-            if site.redacts(database.ds):
+            if redact:
                 more = redaction.masked_passages(connection, more)
         return Surroundings(
             has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=more,
-            spellings=_spellings(connection, results.query) if _is_empty(results) else {},
+            spellings=(_spellings(connection, results.query, redact) if _is_empty(results) else {}),
         )
 
     return await _in_time(database, read) or Surroundings()
@@ -232,7 +235,7 @@ def _is_empty(results: Results) -> bool:
     return results.nothing_found or not results.total
 
 
-def _spellings(connection: sqlite3.Connection, query: Query) -> dict[str, str]:
+def _spellings(connection: sqlite3.Connection, query: Query, redact: bool) -> dict[str, str]:
     """Return words that no note has → words of the library that may be meant."""
     meant = {}
     for word in query.words[:MAX_CORRECTED]:
@@ -240,7 +243,8 @@ def _spellings(connection: sqlite3.Connection, query: Query) -> dict[str, str]:
         is_unknown = counts and not any(counts.values())
         if is_unknown and (other := spelling.corrected(connection, word)):
             meant[word] = other
-    return meant
+    secret = redaction.words_of_secrets(connection, meant.values()) if redact else ()
+    return {word: other for word, other in meant.items() if other not in secret}
 
 
 # --- the page

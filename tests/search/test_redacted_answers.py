@@ -13,8 +13,10 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
+from datasette_bear_search.agents import Library
+from datasette_bear_search.agents.search import search_notes
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.search import redaction
+from datasette_bear_search.search import redaction, spelling
 from datasette_bear_search.search.redaction import MASK
 from tests.support.agents import bear_mcp, serving
 from tests.support.bear_libraries import day
@@ -213,6 +215,84 @@ async def test_the_terminal_shows_no_secrets_if_asked_to(index, arguments):
     assert leaked(in_terminal(index, *arguments)) != []
     assert leaked(in_terminal(index, *arguments, "--redact")) == []
     assert leaked(in_terminal(index, *arguments, DATASETTE_BEAR_SEARCH_REDACT="1")) == []
+
+
+# What the program says by itself: matches, corrections, words that prefixes stand for, suggestions
+
+
+def searches() -> dict[str, str]:
+    """Texts that a search would complete or correct to a word of a secret → that word."""
+    found = {}
+    for _, secret, _ in (*SECRETS.values(), *WORDY):
+        words = [word for word in spelling.words(secret) if len(word) >= 6]
+        for word in words[:2]:
+            last = "s" if word[-1] != "s" else "x"
+            found |= {f"{word[:3]}*": word, word[:5]: word, word[:-1]: word, word[:-1] + last: word}
+    return found
+
+
+# Passwords of words, to which something mistyped is corrected.
+WORDY = [
+    ("Password: ", "Xylographically!7", ""),
+    ("Password: ", "Brontosaurus#9", ""),
+    ("my password: ", "Zebra99Stripe", ""),
+    ("token: ", "Abz91kkQpLmn27xx", ""),
+]
+LEADING = [
+    BearNote(
+        f"# Entry {number}{f' {lead}{secret}' if number % 5 == 0 and chr(10) not in secret else ''}"
+        f"\n\nAbout the garden.\n\n{lead}{secret}{rest}\n\nAnd more about it.",
+        tags=("garden",),
+        created=day(1 + number % 27),
+    )
+    for number, (lead, secret, rest) in enumerate([*SECRETS.values(), *WORDY])
+]
+FACES = (
+    "/-/bear-search.json?q={}",
+    "/-/bear-search?q={}",
+    "/-/bear-search/suggest.json?q={}",
+    "/{database}/bear_search.json?_shape=objects&q={}",
+)
+
+
+async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_notes):
+    index = index_notes(LEADING, "--no-semantic")
+    datasette, library = opened(index, redact=True), Library(index, redact=True)
+
+    async def answers(text: str) -> dict[str, str]:
+        said = {}
+        for face in FACES:
+            path = face.format(quote(text), database=index.stem)
+            response = await datasette.client.get(path)
+            assert response.status_code == 200, path
+            said[path] = unescape(unquote(response.text)).lower().replace(text, "")
+        found = search_notes(library, text, "auto", False, {}, 5, 0)
+        as_json = json.dumps(found.data, ensure_ascii=False)
+        return said | {f"agent: {text}": f"{found.text} {as_json}".lower().replace(text, "")}
+
+    # What every page says is no secret, such as "private".
+    said_anyway = " ".join((await answers("garden")).values())
+    asked = searches()
+    private = {word for word in asked.values() if word not in said_anyway}
+    assert len(private) >= 50
+    said = {name: answer for text in asked for name, answer in (await answers(text)).items()}
+    wrong = {name: [word for word in private if word in answer] for name, answer in said.items()}
+    assert {name: told for name, told in wrong.items() if told} == {}
+    assert len(said) >= 700
+    for text in ("garden xylographicaly", "garden brontosaurs", "tr0*"):
+        for form in ("--json", "--explain"):
+            answer = in_terminal(index, text, "--redact", form).lower().replace(text, "")
+            assert [word for word in private if word in answer] == []
+
+
+async def test_words_that_stand_outside_of_secrets_too_are_completed_and_corrected(index_notes):
+    notes = [*LEADING, BearNote("# Museum\n\nThe brontosaurus is xylographically printed.")]
+    datasette = opened(index_notes(notes, "--no-semantic"), redact=True)
+    path = "/-/bear-search.json?q="
+    query = (await datasette.client.get(path + "xylographicaly")).json()["query"]
+    assert query["corrections"] == [{"typed": "xylographicaly", "searched": "xylographically"}]
+    query = (await datasette.client.get(path + "bronto*")).json()["query"]
+    assert '"brontosaurus"' in query["match"]
 
 
 async def test_a_server_that_cannot_mask_does_not_start(index, monkeypatch):
