@@ -34,6 +34,8 @@ MAX_TOKENS = 256
 SPECIAL_TOKENS = 2
 # The part of the tokens that title and headings may take before they are shortened.
 PREFIX_SHARE = 1 / 3
+# Characters of a title or heading, which each passage below it repeats.
+LONGEST_HEADING = 1000
 # Shorter paragraphs, sentences and lines (in characters) aren't worth a place to cut of their own.
 MIN_CHARACTERS = 80
 
@@ -59,7 +61,7 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
 
     :param max_tokens: what the embedding model reads of a text, 32 or more
     """
-    title = " ".join(title.split())
+    title = " ".join(title.split())[:LONGEST_HEADING]
     found: list[Passage] = []
     for headings, start, blocks in _sections(title, body):
         prefix, tokens = _prefix((title, *headings), int(max_tokens * PREFIX_SHARE))
@@ -158,7 +160,7 @@ def _sections(title: str, body: str) -> list[_Section]:
             level = len(marked) - len(words)
             if words.rstrip("#")[-1:] in ("", " ", "\t"):  # "C#" keeps its mark
                 words = words.rstrip("#")
-            words = markdown.words_of(markdown.blanked_inside(words))
+            words = markdown.words_of(markdown.blanked_inside(words))[:LONGEST_HEADING]
             close(level)
             if words == title and not sections and not path:
                 words = ""  # the title once more

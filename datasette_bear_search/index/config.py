@@ -105,6 +105,9 @@ def _settings(path: Path) -> Mapping[str, Any]:
     except UnicodeDecodeError:
         message = f"{path} isn't text in UTF-8. Save it so in your editor."
         raise ConfigurationError(message) from None
+    except RecursionError:
+        message = f"{path} is nested too deeply to be read. Two levels are enough."
+        raise ConfigurationError(message) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}" if mark else str(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shlex
 import threading
@@ -10,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from ..notes import ForeseenError
 from ..sqlite import sqlite3
 from . import schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
+
+T = TypeVar("T")
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
@@ -66,6 +69,19 @@ def explained(error: sqlite3.Error) -> str:
         "that isn't in your notes, except your judgments of results and the names of the sources: "
         "delete the index and run datasette bear-index again."
     )
+
+
+def json_value(text: object, kind: type[T]) -> T:
+    """Return what a column with JSON holds.
+
+    :raises sqlite3.DatabaseError: if it isn't of that kind, as in a file that isn't from here
+    """
+    with suppress(ValueError, TypeError, RecursionError):
+        value = json.loads(text)  # type: ignore[arg-type]
+        is_texts = kind is not list or all(isinstance(item, str) for item in value)
+        if isinstance(value, kind) and is_texts:
+            return value
+    raise sqlite3.DatabaseError("malformed JSON in a column")
 
 
 # --- where it is

@@ -15,7 +15,7 @@ from ..sources.registry import SourceConfig
 from ..sqlite import sqlite3
 from . import vectors
 from .chunking import MAX_TOKENS, passages
-from .database import get_meta, set_meta
+from .database import get_meta, json_value, set_meta
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
 PASSAGE_VERSION = 1
@@ -50,7 +50,8 @@ def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     sources = {}
     for state, read, notes, version, skipped, *config in connection.execute(sql):
         name, kind, location, options, never, trashed, file = config
-        options, never, skipped = map(json.loads, (options, never, skipped))
+        options, never = json_value(options, dict), json_value(never, list)
+        skipped = json_value(skipped, list)
         source = SourceConfig(name, kind, location, options, tuple(never), bool(trashed), file)
         sources[name] = StoredSource(source, state, read, notes, version, tuple(skipped))
     return sources

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
+from ..index.database import json_value
 from ..markdown import wiki_links
 from ..query import fts5
 from ..query.query import Query
@@ -90,7 +91,7 @@ def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None
         return None
     columns = rows[0]
     columns |= {name: bool(columns[name]) for name in _FLAGS}
-    columns["tags"] = tuple(json.loads(columns["tags"]))
+    columns["tags"] = tuple(json_value(columns["tags"], list))
     passages = connection.execute(_PASSAGES, [note_id])
     return NoteDetail(
         **columns,

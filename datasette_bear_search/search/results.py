@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from ..index.database import json_value
 from ..query.query import Query
 from ..sqlite import execute, snapshot, sqlite3
 from .planner import Plan
@@ -218,7 +219,7 @@ def note_fields(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
         **{name: row[name] for name in columns},
         **{name: bool(row[name]) for name in flags},
         "url": url_at_heading(row["url"], row["heading_link"], heading),
-        "tags": tuple(json.loads(row["tags"])),
+        "tags": tuple(json_value(row["tags"], list)),
     }
 
 

@@ -219,3 +219,11 @@ def test_an_error_names_the_place_and_what_would_be_right(folders, configure, co
 def test_a_file_that_was_named_has_to_be_there(tmp_path, index):
     output = index("--config", tmp_path / "none.yaml", fails=True).output
     assert "There is no configuration file at" in output
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "- " * 3000])
+def test_yaml_that_is_nested_without_end_is_a_message(tmp_path, text):
+    path = tmp_path / "bear-search.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match="nested too deeply"):
+        read_configuration(path)

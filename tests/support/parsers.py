@@ -189,7 +189,6 @@ def _query(body: str) -> None:
         parsed = query.parse(body, mode)
         for clause in parsed.understood:
             parsed.text_without(clause)
-    suggest.typed_at(body, len(body))
     suggest.suggest(_connection(), body, len(body))
 
 
