@@ -36,7 +36,7 @@ LARGEST_FILE = 64 * MEGABYTE
 # What one reading may unpack, and how many files an archive may list. Zip bombs have more.
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
-# How many times its packed size a larger file may unpack to. Logs reach 50, zip bombs 1,000.
+# How many times its packed size a larger file may unpack to. Deflate reaches 1,000; not tuned.
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
 # Folders of software, full of other people's Markdown.

@@ -43,7 +43,7 @@ MAX_BLOCKS = 75_000  # tokens of blocks, 20 µs each; a to-do is 5, so 15,000 to
 MAX_CELLS = 20_000  # of tables, 70 µs each; short rows are filled up to the width of the first
 MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser reads ahead from each
 # The library that finds addresses reads a whole word for each place in it where one may begin:
-# 25,000 times "://" took a minute. Longer words, and those with more such places, stay text.
+# 33,000 times "://" took over a minute. Longer words, and those with more such places, stay text.
 MAX_ADDRESS = 4000  # characters
 MAX_ADDRESSES = 20  # in a word
 
