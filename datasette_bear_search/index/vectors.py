@@ -57,8 +57,14 @@ CHANGED = "passage_index_changed"
 
 def has_vec0(connection: sqlite3.Connection) -> bool:
     """Return whether the signs stand in a vec0 table."""
+    return _is_virtual(connection) == (1,)
+
+
+def _is_virtual(connection: sqlite3.Connection) -> tuple[int] | None:
+    # Of the table of signs; None if there is none.
     sql = "select sql like 'create virtual%' from sqlite_master where name = ?"
-    return connection.execute(sql, [PASSAGE_INDEX]).fetchone() == (1,)
+    row: tuple[int] | None = connection.execute(sql, [PASSAGE_INDEX]).fetchone()
+    return row
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -67,8 +73,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     One that exists is replaced if it lacks vectors or is the wrong kind for the library's size.
     """
     [count] = connection.execute("select count(*) from passages").fetchone()
-    sql = "select sql like 'create virtual%' from sqlite_master where name = ?"
-    exists = connection.execute(sql, [PASSAGE_INDEX]).fetchone()
+    exists = _is_virtual(connection)
     was_large = exists == (0,)
     is_large = count > MAX_VEC0_PASSAGES * (SHRUNK_SHARE if was_large else 1)
     if exists and is_large == was_large and not get_meta(connection, STALE):

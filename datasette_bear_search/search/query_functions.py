@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..index.vectors import note_set
-from ..query.query import parse
+from ..query.query import Query, parse
 from ..sqlite import sqlite3
 from .planner import Plan, plan
 from .scoring import Refine
+from .sql import COLUMN_WEIGHTS
 
 # BM25 of a word that is searched for anywhere in the text: about that of one in 2 % of the notes.
 ANYWHERE_WEIGHT = 4.0
@@ -111,9 +112,8 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
         """
         substrings = json.dumps(query.exact_substrings, ensure_ascii=False)
         found = dict.fromkeys(_ids(connection, sql, query.exact, substrings), 1)
-    title = query.meaning if query.understood else query.text
     sql = "select id from notes where title = ? collate nocase"
-    found.update(dict.fromkeys(_ids(connection, sql, title), 2))
+    found.update(dict.fromkeys(_ids(connection, sql, _title(query)), 2))
     return json.dumps(found)
 
 
@@ -137,8 +137,7 @@ def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     order by modified desc, id
     """
     substrings = json.dumps(query.substrings, ensure_ascii=False)
-    title = query.meaning if query.understood else query.text
-    rows = connection.execute(sql, [title, substrings]).fetchall()
+    rows = connection.execute(sql, [_title(query), substrings]).fetchall()
     recency = RECENCY_WEIGHT / max(len(rows), 1)
     return json.dumps(
         {note: 1 + in_title - place * recency for place, (note, in_title) in enumerate(rows)}
@@ -146,8 +145,6 @@ def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
 
 
 def _anywhere(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:
-    from .sql import COLUMN_WEIGHTS
-
     sql = f"""
     select note_id, sum(bm25)
     from (
@@ -163,6 +160,11 @@ def _anywhere(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]
     """
     words = json.dumps(planned.anywhere, ensure_ascii=False)
     return dict(connection.execute(sql, [planned.query.match or NO_WORDS, words]).fetchall())
+
+
+def _title(query: Query) -> str:
+    # What a title must be to be what was asked for.
+    return query.meaning if query.understood else query.text
 
 
 def _ids(connection: sqlite3.Connection, sql: str, *values: str) -> list[int]:

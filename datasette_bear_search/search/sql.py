@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..index.schema import PASSAGE_INDEX, VECTORS
+from ..index.vectors import MAX_CANDIDATES, MIN_CANDIDATES
 from .planner import Plan
 
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 gains .01
@@ -19,13 +20,8 @@ COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 # Notes of the lexical retriever that are scored by both. The others follow in its order.
 CANDIDATES = 100
 
-# Passages of the dense retriever; several of a note count once. They are the nearest by their
-# vectors of those nearest by the signs of their numbers (binary quantization), four times as many:
-# among these are .997 of the 50 nearest of 5,500 passages, .99 of 32,000.
+# Passages of the dense retriever; several of a note count once.
 NEAREST_PASSAGES = 300
-NEAREST_BY_SIGNS = 1200
-# The most that sqlite-vec takes.
-MAX_NEAREST_BY_SIGNS = 4096
 
 # Around matches in a snippet: characters that hardly any note has; markup replaces them.
 MARK, END_MARK = "⦗", "⦘"
@@ -237,11 +233,11 @@ nearest as (
 
 def _nearest(q: str, is_filtered: bool) -> str:
     if is_filtered:
-        k = f"""{NEAREST_BY_SIGNS}
+        k = f"""{MIN_CANDIDATES}
         and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
     else:
         # Operators may be typed into :q on Datasette's SQL page.
-        k = f"iif((select ids from filtered) is null, {NEAREST_BY_SIGNS}, {MAX_NEAREST_BY_SIGNS})"
+        k = f"iif((select ids from filtered) is null, {MIN_CANDIDATES}, {MAX_CANDIDATES})"
     return f"""\
     select note_id, passage_id, 1 - vec_distance_cosine(vector, embed(meaning({q}))) as similarity
     from (
