@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import traceback
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import datetime
@@ -265,11 +267,19 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                         raise Forbidden(FORBIDDEN)
                     raise PageError("Permission denied", 403)
                 return await respond(datasette, request, database, is_json)
-            except (PageError, InvalidParameter) as error:
-                status = error.status if isinstance(error, PageError) else 400
-                if error_page is None or is_json:
-                    return json_error(datasette, str(error), status)
-                return await error_page(datasette, request, {"error": str(error)}, status)
+            except PageError as error:
+                message, status = str(error), error.status
+            except InvalidParameter as error:
+                message, status = str(error), 400
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                # An index that isn't from here can have values of any type. The log gets neither
+                # the error's words nor any variable's: they may be those of a note.
+                print(*traceback.format_tb(error.__traceback__), file=sys.stderr, end="")
+                print(type(error).__name__, file=sys.stderr)
+                message, status = UNREADABLE, 503
+            if error_page is None or is_json:
+                return json_error(datasette, message, status)
+            return await error_page(datasette, request, {"error": message}, status)
 
         return handle
 
@@ -303,9 +313,10 @@ def json_error(datasette: Datasette, message: str, status: int) -> Response:
 
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:
     """Return how long ago a time is, in days of the local calendar; None in the future."""
-    if timestamp is None:
-        return None
-    then = datetime.fromisoformat(timestamp.replace("Z", "+00:00")).astimezone()
+    try:
+        then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError):
+        return None  # as of a note without a time
     days = ((now or datetime.now()).date() - then.date()).days
     if days in (0, 1):
         return ("today", "yesterday")[days]
