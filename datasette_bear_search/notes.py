@@ -13,6 +13,20 @@ LONGEST_TITLE = 160
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 
 
+# What "Open in …" may open: the web, files, and programs for notes, texts, papers, tasks and mail.
+# Another scheme may run something with what stands behind it, as search-ms:, ms-word: and shell:
+# do. A plugin with another program's notes may add that program's.
+OPENED_SCHEMES = set(
+    "agenda anytype applenotes bear bookends brain capacities craftdocs cursor dayone drafts "
+    "evernote file fsnotes hook http https joplin logseq mailto marginnote3app marginnote4app "
+    "message mindnode mobilenotes mvim noteplan notes notion nv nvalt obsidian omnifocus onenote "
+    "org-protocol raindrop readdle-spark remnote slack subl tana taskpaper tel things ticktick "
+    "todoist tot txmt typora ulysses vscode vscode-insiders vscodium x-apple-reminderkit x-bbedit "
+    "x-bdsk x-devonthink-item zed zotero".split()
+)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
+
+
 class ForeseenError(Exception):
     """What a person can do something about: the message says what happened and what to do."""
 
@@ -76,6 +90,17 @@ def text_hash(title: str, body: str) -> str | None:
         return None
     words = " ".join(f"{title} {body}".split())
     return hashlib.blake2b(words.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def scheme_of(address: str) -> str | None:
+    """Return the scheme of an address, in lower case; None for one within this site."""
+    match = _SCHEME.match(address)
+    return match[1].lower() if match else None
+
+
+def can_be_opened(url: str | None) -> bool:
+    """Return whether a note's own address may be a link to the program that has the note."""
+    return scheme_of(url or "") in OPENED_SCHEMES
 
 
 def without_title_line(text: str, title: str) -> str:

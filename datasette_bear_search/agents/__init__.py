@@ -41,14 +41,15 @@ class Library:
     """The notes in an index file, without those that agents may never see."""
 
     path: Path
-    hidden_tags: tuple[str, ...] = ()  # each hides the tags nested below it, too
+    # Each hides the tags nested below it, too, and other sources' copies of its notes.
+    hidden_tags: tuple[str, ...] = ()
     time_limit_ms: float | None = None  # for a search's statement
     redact: bool = False  # whether secrets are masked
 
     @property
     def visible(self) -> Filters:
         """The filters that every visible note passes."""
-        return Filters(without=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
+        return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
 
     def visible_ids(self) -> tuple[str, dict[str, Any]]:
         """Return SQL for the ids of the visible notes, and its parameters."""

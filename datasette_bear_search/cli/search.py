@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..notes import can_be_opened
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
 from . import clear_errors, redact_option, sidecar_option
@@ -231,7 +231,7 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
         )
     url = notes[number - offset - 1].url
     # Without a scheme, the program that opens it could read it as an option.
-    if not url or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", url):
+    if not url or not can_be_opened(url):
         raise NotSearched("This note can't be opened: its source has no links to notes.")
     if click.launch(url):
         raise NotSearched("No app on this machine opens this note.")

@@ -216,10 +216,16 @@ class Filters:
     required: str | None = None  # FTS5 expression that a result must match …
     required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
     without: tuple[Filters, ...] = ()  # no result fulfils any of these
+    hidden: tuple[Filters, ...] = ()  # nor does another source's copy of it any of these
 
     def __bool__(self) -> bool:
         return bool(
-            self.values or self.excluded or self.required or self.required_in_title or self.without
+            self.values
+            or self.excluded
+            or self.required
+            or self.required_in_title
+            or self.without
+            or self.hidden
         )
 
     def __and__(self, other: Filters) -> Filters:
@@ -238,6 +244,8 @@ class Filters:
             required_in_title=unique(self.required_in_title + other.required_in_title),
             without=self.without
             + tuple(filters for filters in other.without if filters not in self.without),
+            hidden=self.hidden
+            + tuple(filters for filters in other.hidden if filters not in self.hidden),
         )
 
     def for_programs(self) -> dict[str, Any]:
@@ -284,6 +292,12 @@ class Filters:
         for filters in self.without:
             # Not "not": of a note without a date, nothing is known, and so it isn't excluded.
             yield f"({' and '.join(filters._conditions(bind))}) is not true"
+        for filters in self.hidden:
+            conditions = " and ".join(filters._conditions(bind))
+            yield (
+                "coalesce(copy_of, id) not in "
+                f"(select coalesce(copy_of, id) from notes where {conditions})"
+            )
 
     def names_source(self) -> bool:
         """Return whether a source is demanded or excluded: then its copies of notes count."""

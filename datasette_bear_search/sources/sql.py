@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..notes import Note, Tag
+from ..notes import Note, Tag, can_be_opened
 from ..sqlite import sqlite3, time_limit
 from . import SourceError, Unreadable, checked_option, readonly
 from .documents import parse_html
@@ -38,11 +38,6 @@ _NO_SECONDS = 1e11
 # A text with fewer digits is a date such as 20240501.
 _NUMBER = re.compile(r"-?\d{9,}(\.\d+)?", re.ASCII)
 _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
-
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):.", re.IGNORECASE | re.ASCII)
-
-# What a link can run instead of opening.
-_SCRIPTS = {"data", "javascript", "vbscript"}
 
 _FALSE = {"", "0", "0.0", "f", "false", "n", "no", "off"}
 
@@ -149,9 +144,8 @@ class SQLQuery(FileSource):
         if values["body"] and not body:
             problems["values of body that are no text"] += 1
         url = _text(values.get("url")).strip()
-        scheme = _SCHEME.match(url)
-        if url and (not scheme or scheme[1].lower() in _SCRIPTS):
-            problems["values of url that are no address"] += 1
+        if url and not can_be_opened(url):
+            problems["values of url that are no address, or of a program that isn't known"] += 1
             url = ""
         flags: dict[str, Any] = {
             flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..notes import local_day
+from ..notes import can_be_opened, local_day, scheme_of
 from ..search.planner import Plan
 from ..search.results import Hit, MatchedPassage, marked_html
 from ..search.snippets import innermost, passage_text, shown_text, starting_near_mark, why
-from . import render
 from .links import Anchor, Urls
 from .site import age
 
@@ -75,9 +74,9 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
 
 def open_link(url: str | None, app: str = "") -> Anchor | None:
     """Return the link that opens a note in its own app; None if it has no safe one."""
-    if url is None or not render.is_safe_to_open(url):
+    if url is None or not can_be_opened(url):
         return None
-    app = app or APPS.get(render.scheme_of(url) or "", "")
+    app = app or APPS.get(scheme_of(url) or "", "")
     return Anchor(f"Open in {app}" if app else "Open the original", url)
 
 

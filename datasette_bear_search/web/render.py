@@ -26,7 +26,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ..markdown import WIKI_LINK, plain_text
-from ..notes import fold_tag
+from ..notes import OPENED_SCHEMES, fold_tag, scheme_of
 
 if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
@@ -222,11 +222,6 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
 # --- what may be on a page that shows a note: everything else is taken out
 
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
-# Never allowed: they run what is in the address, or show it as a page of this site.
-UNSAFE_SCHEMES = frozenset(
-    "javascript vbscript livescript mocha data blob file filesystem about view-source feed jar "
-    "mhtml".split()
-)
 
 _TAGS = frozenset(
     "a blockquote br code div em h2 h3 h4 h5 h6 hr input li mark ol p pre s section span strong "
@@ -275,22 +270,8 @@ def sanitized(html: str, own_url: str | None) -> str:
 def allowed_schemes(own_url: str | None) -> frozenset[str]:
     """Return the schemes that links in a note may have: known ones, and that of its own address."""
     scheme = scheme_of(own_url or "")
-    return (SCHEMES | {scheme}) - UNSAFE_SCHEMES if scheme else SCHEMES
-
-
-def is_safe_to_open(url: str | None) -> bool:
-    """Return whether a note's own address can be a link; that of a note in a folder is a file."""
-    scheme = scheme_of(url or "")
-    return scheme is not None and scheme not in UNSAFE_SCHEMES - {"file"}
-
-
-def scheme_of(address: str) -> str | None:
-    """Return the scheme of an address, in lower case; None for one within this site."""
-    match = _SCHEME.match(address)
-    return match[1].lower() if match else None
-
-
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+    # The own address of a note in a folder is a file, but no link in it may lead to another.
+    return SCHEMES | ({scheme} & (OPENED_SCHEMES - {"file"})) if scheme else SCHEMES
 
 
 # --- Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and what Bear and

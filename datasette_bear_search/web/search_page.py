@@ -74,12 +74,18 @@ CHOICES = {
 # Other values that mean the same as one of those.
 SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"): ""}
 
-# The fields of the form. Every other parameter of the search goes along unseen.
+# The fields of the form.
 FIELDS = (
     "q", *CHOICES,
     # Of a text there may be several: the form adds one.
     *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
       for name in row.parameters),
+)  # fmt: skip
+# The search's other parameters go along unseen. None that we don't know: to the page's script, a
+# field called "action" would stand for the form's own.
+UNSEEN = (
+    "fusion", "_size",
+    *(name for row in FILTERS.values() for name in row.parameters if name not in FIELDS),
 )  # fmt: skip
 # A new text begins a new list, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
@@ -348,12 +354,7 @@ async def _results(
 
 
 def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
-    hidden = [
-        (name, value)
-        for name in urls.arguments
-        if name not in FIELDS and name not in NOT_SENT_AGAIN
-        for value in urls.values(name)
-    ]
+    hidden = [(name, value) for name in UNSEEN for value in urls.values(name)]
     return {
         "q": urls.value("q"),
         "hidden": hidden,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from datasette_bear_search.agents import notes as tools
-from tests.agents.conftest import NOTES, SECRET, note_id
+from tests.agents.conftest import HIDDEN, NOTES, SECRET, note_id
 from tests.support.bear_libraries import edit
 
 pytestmark = pytest.mark.asyncio
@@ -152,3 +155,20 @@ async def test_the_status_tells_that_notes_changed(
     edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
     [told] = (await call("library_status", hidden=hidden))["notices"]
     assert told.startswith(f"{notice} changed since the index was made")
+
+
+async def test_another_source_s_copy_of_a_hidden_note_is_hidden_too(call, indexed):
+    [twin] = (await call("get_notes", titles=["Cabin roof"]))["notes"]
+    with closing(sqlite3.connect(indexed)) as db, db:
+        hidden = "select id from notes where title = 'Diary of roofs'"
+        for original, copy in ((f"({hidden})", twin["id"]), (twin["id"], f"({hidden})")):
+            db.execute("update notes set copy_of = null")
+            db.execute(f"update notes set copy_of = {original} where id = {copy}")
+            db.commit()
+            for arguments in ({"ids": [twin["id"]]}, {"titles": ["Cabin roof"]}):
+                assert "Cabin" in await call("get_notes", text=True, **arguments)
+                said = await call("get_notes", text=True, fails=True, hidden=HIDDEN, **arguments)
+                assert "leaks" not in said
+            found = await call("search_notes", text=True, hidden=HIDDEN, query="roof leaks stove")
+            assert "Cabin roof" not in found
+            await call("similar_notes", fails=True, hidden=HIDDEN, id=twin["id"])

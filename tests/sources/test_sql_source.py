@@ -266,7 +266,16 @@ def test_addresses_open_the_note(path: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", " JavaScript:x", "data:text/html,x", "example.com", "/a", "x:"]
+    "url",
+    [
+        "javascript:alert(1)",
+        " JavaScript:x",
+        "data:text/html,x",
+        "search-ms:query=x",
+        "x.com",
+        "/a",
+        "x:",
+    ],
 )
 def test_an_address_that_would_open_nothing_or_run_something_is_left_out(
     path: Path, url: str
@@ -274,7 +283,9 @@ def test_an_address_that_would_open_nothing_or_run_something_is_left_out(
     add(path, url=url)
     source = query(path)
     assert [note.url for note in source.read()] == [None]
-    assert source.skipped == ["1 values of url that are no address"]
+    assert source.skipped == [
+        "1 values of url that are no address, or of a program that isn't known"
+    ]
 
 
 def test_a_row_without_a_key_is_skipped(path: Path) -> None:

@@ -187,6 +187,14 @@ async def test_the_form_sends_along_what_it_has_no_field_for(datasette):
     assert '<option value="keyword" selected>' in form
 
 
+async def test_the_form_sends_nothing_along_that_its_script_would_take_for_the_form_s_own(
+    datasette,
+):
+    html = await page(datasette, "q=garden&action=x&querySelectorAll=x&addEventListener=x&_size=5")
+    form = html.split('role="search"')[1].split("</form>")[0]
+    assert re.findall(r'type="hidden" name="(\w+)"', form) == ["_size"]
+
+
 async def test_the_balance_that_the_query_chose_is_shown(datasette):
     assert "automatic (mostly words)" in await page(datasette, 'q="garden+beds"')
     html = await page(datasette, "q=garden&balance=0.33")

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from datasette_bear_search.notes import can_be_opened
 from datasette_bear_search.web import render as render_module
+from datasette_bear_search.web.cards import open_link
 from datasette_bear_search.web.render import References, outline, render
 from tests.support.pathological_markdown import pathological
 from tests.support.unsafe_markdown import executable_parts, unsafe_notes
@@ -126,8 +128,9 @@ def test_what_only_looks_like_an_address_is_no_link(body):
 def test_links_may_have_the_scheme_of_the_notes_own_address():
     own = References(own_url="craftdocs://open?id=1")
     assert 'href="craftdocs://x"' in render("[a](craftdocs://x)", own).html
-    unsafe = References(own_url="javascript:alert(1)")
-    assert "href" not in render("[a](javascript:alert(2))", unsafe).html
+    for scheme in ("javascript", "search-ms", "file"):
+        unsafe = References(own_url=f"{scheme}:alert(1)")
+        assert "href" not in render(f"[a]({scheme}:alert(2))", unsafe).html
 
 
 @pytest.mark.parametrize(
@@ -406,6 +409,10 @@ def test_any_text_is_rendered_and_harmless(body):
         ("bear://x-callback-url/open-note?id=1", True),
         ("https://x.example", True),
         ("craftdocs://open", True),
+        ("file:///Users/anna/notes/a.md", True),
+        ("vscode://file/notes/a.md", True),
+        *((f"{scheme}:x", False) for scheme in ("search-ms", "ms-word", "shell", "intent")),
+        ("zoommtg://zoom.us/join?confno=1", False),
         ("javascript:alert(1)", False),
         ("JavaScript:alert(1)", False),
         (" javascript:alert(1)", False),
@@ -417,8 +424,9 @@ def test_any_text_is_rendered_and_harmless(body):
         (None, False),
     ],
 )
-def test_a_sources_address_is_opened_only_if_it_cannot_run(url, expected):
-    assert render_module.is_safe_to_open(url) is expected
+def test_a_sources_address_is_opened_only_by_a_program_that_is_known(url, expected):
+    assert can_be_opened(url) is expected
+    assert bool(open_link(url)) is expected
 
 
 # What takes a parser long
