@@ -6,8 +6,9 @@ Takes the indexes that ``benchmarks.speed.indexing`` left in FOLDER and prints t
 nDCG@10 each:
 
 - both retrievers, plain Reciprocal Rank Fusion (k = 60 over 100 notes of each: FTS5 with all words
-  joined by OR, title 10, body 1, against each note's best passage), and our search with the balance
-  that follows from the query's shape;
+  joined by OR, title 10, body 1, against each note's best passage), the textbook query of the
+  documentation as it stands there, the statement with ``fusion=rrf``, and our search with the
+  balance that follows from the query's shape;
 - our search with each fixed balance;
 - leave one collection out: for each shape of query the balance that is best on the other
   collections, fitted on them and measured on the one that was left out. As long as this is no
@@ -33,7 +34,7 @@ from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
 from datasette_bear_search.search.request import SearchRequest
-from datasette_bear_search.search.sql import Ranking
+from datasette_bear_search.search.sql import TEXTBOOK, Ranking
 from datasette_bear_search.sqlite import sqlite3
 
 BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -82,6 +83,8 @@ def measured(connection: sqlite3.Connection, judged: list[JudgedQuery]) -> Score
             "keyword": found_by_us(connection, query.text, "keyword"),
             "semantic": found_by_us(connection, query.text, "semantic"),
             "plain RRF": plain_rrf(connection, query.text, vector or b""),
+            "textbook": textbook(connection, query.text),
+            "fusion=rrf": found_by_us(connection, query.text, "hybrid", fusion="rrf"),
             "hybrid": found_by_us(connection, query.text, "hybrid"),
         }
         for balance in BALANCES:
@@ -107,13 +110,22 @@ def measured(connection: sqlite3.Connection, judged: list[JudgedQuery]) -> Score
 
 
 def found_by_us(
-    connection: sqlite3.Connection, text: str, mode: str, balance: float | None = None
+    connection: sqlite3.Connection,
+    text: str,
+    mode: str,
+    balance: float | None = None,
+    fusion: str = "blend",
 ) -> list[int]:
-    pipeline = Pipeline(SearchRequest(parse(text, mode), Ranking(balance=balance), size=10))
+    ranking = Ranking(balance=balance, fusion=fusion)
+    pipeline = Pipeline(SearchRequest(parse(text, mode), ranking, size=10))
     pipeline.plan(connection)
     pipeline.embed()
     pipeline.retrieve(connection)
     return [hit.id for hit in pipeline.results.hits]
+
+
+def textbook(connection: sqlite3.Connection, text: str) -> list[int]:
+    return [note for note, *_ in connection.execute(TEXTBOOK, {"q": text})]
 
 
 def plain_rrf(connection: sqlite3.Connection, text: str, vector: bytes) -> list[int]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..index import watch
 from ..index.database import SidecarError
 from ..query.filters import Filters
-from ..search import redaction
+from ..search import engine, redaction
 from ..search.engine import TimeLimitExceeded
 from ..search.functions import open_sidecar
 from ..search.results import ListedNote
@@ -56,6 +57,14 @@ class Library:
         conditions, parameters = self.visible.conditions()
         where = f" where {' and '.join(conditions)}" if conditions else ""
         return f"select id from notes{where}", parameters
+
+    def changed_notice(self) -> str | None:
+        """Return what to say if notes changed since they were indexed."""
+        changed = watch.changes_since_indexing(self.path)
+        if changed and self.hidden_tags:
+            # The number would count hidden notes, too.
+            return "Notes changed since the index was made. To update it, run: datasette bear-index"
+        return engine.changed_notice(changed)
 
     def shown(self, text: str) -> str:
         """Return a text as agents may see it."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..index import database, watch
+from ..index import database
 from ..index.chunking import passages
 from ..notes import fold_tag
 from ..search import engine, redaction
@@ -144,7 +144,7 @@ def library_status(library: Library) -> ToolResult:
         "searched_by_meaning": obstacle is None and state.has_vectors,
         "model": state.model if state.has_vectors else None,
     }
-    notices = [*filter(None, (obstacle, engine.pending_notice(state), _changed_notice(library)))]
+    notices = [*filter(None, (obstacle, engine.pending_notice(state), library.changed_notice()))]
     data = {name: value for name, value in facts.items() if value is not None}
     lines = [f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in data.items()]
     lines += [f"Notice: {notice}" for notice in notices]
@@ -345,14 +345,6 @@ def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:
     for node in nodes:
         yield f"{'  ' * depth}{node['tag']} ({node['notes']})"
         yield from _tag_lines(node.get("nested", []), depth + 1)
-
-
-def _changed_notice(library: Library) -> str | None:
-    changed = watch.changes_since_indexing(library.path)
-    if changed and library.hidden_tags:
-        # The number would count hidden notes, too.
-        return "Notes changed since the index was made. To update it, run: datasette bear-index"
-    return engine.changed_notice(changed)
 
 
 def _value_text(value: Any) -> str:

@@ -79,7 +79,7 @@ def search_notes(
         "found": results.found,
         "offset": offset,
         "next_offset": results.next_offset,
-        "notices": [*corrections, *response.notices],
+        "notices": [*corrections, *response.notices, *filter(None, [library.changed_notice()])],
     }
     return _result(_heading(data, len(notes)), data, notes)
 

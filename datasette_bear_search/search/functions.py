@@ -11,11 +11,11 @@ from typing import Any
 
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
-from ..index import database, vectors
+from ..index import database, vectors, watch
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
-from .engine import Pipeline
+from .engine import Pipeline, changed_notice
 from .planner import Plan
 from .request import MAX_SIZE, SearchRequest, read_note_id
 from .results import PAGE_SIZE, Hit
@@ -122,7 +122,8 @@ def found_notes(
     corrections = planned.corrections
     notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
     rows = [_hit_row(hit, planned) for hit in response.results.hits]
-    return _with_notices(rows, [*notices, *response.notices])
+    changed = changed_notice(watch.changes_since_indexing(database.file_of(connection)))
+    return _with_notices(rows, [*notices, *response.notices, *filter(None, [changed])])
 
 
 def similar_notes(

@@ -56,6 +56,28 @@ class Statement:
     parameters: dict[str, str | int | float]
 
 
+# Hybrid search as textbooks have it, which the statement below refines.
+TEXTBOOK = """\
+with words as (
+  select rowid as note_id, rank() over (order by bm25(notes_fts)) as rank
+  from notes_fts
+  where notes_fts match fts_query(:q)
+),
+meaning as (
+  select note_id, rank() over (order by max(value) desc) as rank
+  from json_each(nearest_passages(embed(:q), 100)) join passages on passages.id = key + 0
+  group by note_id
+),
+either as (
+  select note_id from words union select note_id from meaning
+)
+select id, title, rrf(words.rank, meaning.rank) as score
+from either join notes on id = note_id
+left join words using (note_id) left join meaning using (note_id)
+order by score desc limit 10
+"""
+
+
 def search_statement(
     planned: Plan,
     retrievers: Sequence[str],

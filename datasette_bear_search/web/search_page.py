@@ -25,6 +25,7 @@ from ..search.planner import BALANCES
 from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
 from ..search.results import PAGE_SIZE, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
+from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
 from . import api, links, site
 from .cards import card
@@ -269,7 +270,11 @@ async def _results_page(request, database: Database, response: SearchResponse) -
         **await _results(urls, request, database, response, around),
         "json_url": Urls(datasette, request.args, f"{SEARCH_PATH}.json").search(drop=()),
         "sql_url": await site.sql_url(datasette, request, database, results.statement),
+        "is_reranked": any(hit.rerank_score is not None for hit in results.hits),
     }
+    if "semantic" in results.retrievers:
+        textbook = Statement(TEXTBOOK, {"q": results.query.text})
+        context["textbook_url"] = await site.sql_url(datasette, request, database, textbook)
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if counted is not None and counted.total:

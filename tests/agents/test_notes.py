@@ -147,13 +147,15 @@ async def test_the_status_tells_what_there_is(call):
 
 
 @pytest.mark.parametrize(("hidden", "notice"), [((), "1 note"), (("x",), "Notes")])
-async def test_the_status_tells_that_notes_changed(
-    call, write, bear_index, library, hidden, notice
+@pytest.mark.parametrize("tool", ["library_status", "search_notes"])
+async def test_agents_are_told_that_notes_changed(
+    call, write, bear_index, library, hidden, notice, tool
 ):
     write(*NOTES)
     bear_index()
     edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
-    [told] = (await call("library_status", hidden=hidden))["notices"]
+    arguments = {"query": "roof"} if tool == "search_notes" else {}
+    [told] = (await call(tool, **arguments, hidden=hidden))["notices"]
     assert told.startswith(f"{notice} changed since the index was made")
 
 

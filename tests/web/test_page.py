@@ -238,6 +238,23 @@ async def test_the_statement_fits_a_screen_and_an_address(datasette):
     assert parameters["sql"].replace("\n", "").isprintable()
 
 
+async def test_the_textbook_query_is_offered_beside_the_statement(datasette, sidecar_path):
+    page = (await get(datasette, "/-/bear-search?q=roof")).text
+    url = unescape(re.search(r'<a href="([^"]+)">The idea in short', page).group(1))
+    parameters = dict(parse_qsl(urlsplit(url).query))
+    assert set(parameters) == {"sql", "q"}
+    assert len(parameters["sql"].splitlines()) <= 18
+    response = await datasette.client.get(
+        f"/{sidecar_path.stem}.json",
+        params={**parameters, "_shape": "array"},
+        follow_redirects=True,
+    )
+    titles = [row["title"] for row in response.json()]
+    assert {"Cabin roof", "Roof of the church"} == set(titles[:2])
+    by_words = (await get(datasette, "/-/bear-search?q=roof&mode=keyword")).text
+    assert "The idea in short" not in by_words
+
+
 async def test_the_sql_page_shows_the_statement(datasette):
     page = (await get(datasette, "/-/bear-search?q=roof")).text
     url = unescape(re.search(r'<a href="([^"]+)">View as SQL', page).group(1))
@@ -598,13 +615,17 @@ async def test_unfinished_vectors_are_said_to_be_so(datasette, sidecar_path):
     assert "2 passages can only be found by words so far" in data["notices"][0]
 
 
-async def test_changes_since_indexing_are_counted(datasette, library, monkeypatch):
+async def test_changes_since_indexing_are_counted(datasette, library, sidecar_path, monkeypatch):
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_COUNTS", 0)
     monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
     assert (await answer(datasette, "q=roof"))["notices"] == []
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE in ('Lentil soup', 'Receipts')")
     data = await answer(datasette, "q=roof")
-    assert "2 notes changed since the index was made" in data["notices"][0]
+    notice = "2 notes changed since the index was made"
+    assert notice in data["notices"][0]
+    query = f"/{sidecar_path.stem}/bear_search.json?q=roof&_shape=array"
+    rows = (await datasette.client.get(query)).json()
+    assert notice in rows[0]["notice"]
 
 
 async def test_a_library_that_vanished_does_not_matter(datasette, library):
