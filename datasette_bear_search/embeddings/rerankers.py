@@ -53,9 +53,11 @@ class CrossEncoderReranker(Reranker):
         self._score_lock = threading.Lock()
 
     def prepare(self) -> None:
+        # Before the import, which takes seconds.
+        folder = Path(self.name).expanduser()
+        if not folder.is_dir():
+            folder = self._cached_folder()
         try:
-            from huggingface_hub import snapshot_download
-            from huggingface_hub.errors import LocalEntryNotFoundError
             from sentence_transformers import CrossEncoder
         except ImportError as error:
             raise ModelUnavailable(
@@ -63,24 +65,28 @@ class CrossEncoderReranker(Reranker):
                 f"imported here ({first_line(error)}). Install it: "
                 "pip install sentence-transformers."
             ) from error
-        folder = Path(self.name).expanduser()
-        if not folder.is_dir():
-            if not is_hub_name(self.name):
-                raise ModelUnavailable(
-                    f"There is no folder {self.name} with a cross-encoder in it. Give the path of "
-                    "one, or the name of a model on the Hugging Face hub."
-                )
-            try:  # never downloaded here: a search isn't the time for gigabytes
-                folder = Path(snapshot_download(self.name, local_files_only=True))
-            except LocalEntryNotFoundError as error:
-                raise ModelUnavailable(
-                    f"The cross-encoder {self.name} isn't on this machine. "
-                    f"Get it: hf download {self.name}"
-                ) from error
         with silent_libraries():
             self._model = CrossEncoder(str(folder), local_files_only=True)
         # The first score takes longest: nobody should wait for it.
         self._model.predict([("warm", "up")], show_progress_bar=False)
+
+    def _cached_folder(self) -> Path:
+        # Never downloaded here: a search isn't the time for gigabytes.
+        if not is_hub_name(self.name):
+            raise ModelUnavailable(
+                f"There is no folder {self.name} with a cross-encoder in it. Give the path of "
+                "one, or the name of a model on the Hugging Face hub."
+            )
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        try:
+            return Path(snapshot_download(self.name, local_files_only=True))
+        except LocalEntryNotFoundError as error:
+            raise ModelUnavailable(
+                f"The cross-encoder {self.name} isn't on this machine. "
+                f"Get it: hf download {self.name}"
+            ) from error
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         self.load()

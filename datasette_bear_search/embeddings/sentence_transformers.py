@@ -120,7 +120,17 @@ class SentenceTransformerEmbedder(Embedder):
         return WordPieces(split, table, table.mean(axis=0))
 
     def _open_library(self) -> ModelFacts:
-        files.check_name(self._source)  # before the import, which takes seconds
+        # Before the import, which takes seconds.
+        folder = files.model_folder(self._source)
+        if folder is None:
+            files.check_name(self._source)
+            if not self.may_download:
+                raise ModelUnavailable(
+                    f"The model {self.name} isn't on this machine, and an index may name any "
+                    "model. If you know it and trust its makers, download it from the Hugging Face "
+                    f"hub with: datasette bear-index --model {self.name}"
+                )
+            files.check_hub(self._source)
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -129,7 +139,6 @@ class SentenceTransformerEmbedder(Embedder):
                 f"be imported here ({first_line(error)}). Install it: "
                 "pip install sentence-transformers."
             ) from error
-        folder = files.model_folder(self._source)
         weights = files.weight_hashes(folder)
         is_bundled = folder is not None and folder == files.bundled_folder()
         if is_bundled and weights.get("model.safetensors") != files.BUNDLED_SHA256:
@@ -141,14 +150,7 @@ class SentenceTransformerEmbedder(Embedder):
         if folder:
             with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
-        elif not self.may_download:
-            raise ModelUnavailable(
-                f"The model {self.name} isn't on this machine, and an index may name any model. If "
-                "you know it and trust its makers, download it from the Hugging Face hub with: "
-                f"datasette bear-index --model {self.name}"
-            )
         else:
-            files.check_hub(self._source)
             model = SentenceTransformer(self._source)  # shows how the download goes
             weights = files.weight_hashes(files.cached_folder(self._source))
         self._model = model

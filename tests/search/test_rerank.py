@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -184,6 +185,8 @@ def test_an_unknown_name_is_refused_with_those_that_there_are():
 @pytest.mark.skipif(not find_spec("sentence_transformers"), reason="needs sentence-transformers")
 def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    # Before the library is imported, which takes seconds.
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=True)
     assert (ids(reranked.hits), reranked.notice) == (
         [1, 2, 3],
