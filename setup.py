@@ -105,6 +105,7 @@ setup(
         "platformdirs",
         "pluggy",
         PYSQLITE3,
+        "pyspellchecker>=0.8",  # its dictionaries
         "python-dateutil",
         "pyyaml",
         "rapidfuzz",

@@ -64,8 +64,8 @@ def search_notes(
     options: dict[str, Any] = {"time_limit_ms": library.time_limit_ms, "redact": library.redact}
     with library.open() as connection:
         response = engine.search(connection, request, **options)
-        corrected = [word for _, word in response.results.plan.corrections]
-        if not all(_is_visible(library, connection, word) for word in corrected):
+        meant = response.results.plan.foreign_words
+        if not all(_is_visible(library, connection, word) for word in meant):
             # Only hidden notes have this word: nobody may learn from a correction that they do.
             response = engine.search(connection, replace(request, correct=False), **options)
         results = response.results
@@ -79,7 +79,10 @@ def search_notes(
         "found": results.found,
         "offset": offset,
         "next_offset": results.next_offset,
-        "notices": [*corrections, *response.notices, *filter(None, [library.changed_notice()])],
+        "notices": [
+            *corrections,
+            *filter(None, [results.plan.question, *response.notices, library.changed_notice()]),
+        ],
     }
     return _result(_heading(data, len(notes)), data, notes)
 

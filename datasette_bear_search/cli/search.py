@@ -181,7 +181,8 @@ def _search(
         for typed, searched in results.plan.corrections
     ]
     changed = engine.changed_notice(watch.changes_since_indexing(path))
-    notices = [*corrections, *response.notices, *filter(None, [changed])]
+    asked = results.plan.question
+    notices = [*corrections, *filter(None, [asked, *response.notices, changed])]
 
     def as_text(screen: Screen) -> str:
         parts = [terminal.results_text(response, request.offset, screen)] if results.hits else []

@@ -6,8 +6,10 @@ import hashlib
 import re
 import socket
 import threading
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from unicodedata import combining, normalize
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -72,6 +74,28 @@ def cached_folder(name: str) -> Path | None:
     kinds = (_WEIGHTS, _VOCABULARIES)
     is_whole = all(any(any(folder.rglob(each)) for each in patterns) for patterns in kinds)
     return folder if is_whole else None
+
+
+@lru_cache(1000)
+def has_token(folder: Path, word: str) -> bool:
+    """Return whether the vocabulary in a model's folder has a word as one token. Loads no model."""
+    for name, form in (("vocab.txt", "\n{}{}\n"), ("tokenizer.json", '"{}{}"')):
+        path = folder / name
+        if path.is_file():
+            vocabulary = path.read_bytes()
+            # What a word begins with in SentencePiece and in byte-pair encoding.
+            forms = (
+                form.format(start, cased)
+                for start in ("", "▁", "Ġ")
+                for cased in (word, word.capitalize(), _without_accents(word))
+            )
+            return any(each.encode() in vocabulary for each in forms)
+    return False
+
+
+def _without_accents(word: str) -> str:
+    # As a model that doesn't tell cases apart has it.
+    return "".join(sign for sign in normalize("NFD", word) if not combining(sign))
 
 
 def check_name(name: str) -> None:

@@ -62,6 +62,13 @@ def is_here(model: str) -> bool:
     return files.model_folder(name) is not None
 
 
+def is_token(model: str | None, word: str) -> bool:
+    """Return whether a model's vocabulary has the word as one token; without one the bundled's."""
+    folder = files.model_folder(_resolve(model)[0]) if model else None
+    folder = folder or files.bundled_folder()
+    return folder is not None and files.has_token(folder, word)
+
+
 def register(name: str, factory: EmbedderFactory) -> None:
     """Make ``get_embedder(name)`` return what ``factory`` makes, whatever else has that name."""
     with _registry_lock:

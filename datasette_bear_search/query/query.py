@@ -155,6 +155,15 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
     )
 
 
+def text_with(text: str, replacements: Mapping[str, str]) -> str:
+    """Return a text with words replaced where they stand as words or alone in quotation marks."""
+    for token in reversed(tokenize(text)[0]):
+        if token.kind in ("word", "phrase") and (other := replacements.get(token.bare)):
+            typed = text[token.start : token.end].replace(token.bare, other)
+            text = text[: token.start] + typed + text[token.end :]
+    return text
+
+
 def completed(query: Query, completions: Iterable[str]) -> Query:
     """Return the same search, in which the prefixes stand for these words, too."""
     return _with_expressions(replace(query, completions=unique(completions)))

@@ -115,7 +115,7 @@ class Pipeline:
 
     def _forget_words_of_secrets(self, connection: sqlite3.Connection) -> None:
         # What a word is corrected to and a prefix stands for is told on pages and in JSON.
-        meant = [word for _, word in self.planned.corrections]
+        meant = self.planned.foreign_words
         if meant and redaction.words_of_secrets(connection, meant):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query

@@ -123,7 +123,8 @@ def found_notes(
     notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
     rows = [_hit_row(hit, planned) for hit in response.results.hits]
     changed = changed_notice(watch.changes_since_indexing(database.file_of(connection)))
-    return _with_notices(rows, [*notices, *response.notices, *filter(None, [changed])])
+    others = filter(None, [planned.question, *response.notices, changed])
+    return _with_notices(rows, [*notices, *others])
 
 
 def similar_notes(

@@ -14,7 +14,8 @@ from functools import cache, partial
 
 from ..index import database, vectors
 from ..index.rows import has_copies
-from ..query.query import Query, completed, literal, relaxed, rewritten
+from ..query.fts5 import unique
+from ..query.query import Query, completed, literal, relaxed, rewritten, text_with
 from ..sqlite import sqlite3
 from . import spelling
 
@@ -57,6 +58,10 @@ BM25_NORMALIZER = 0.7
 # frequency.
 BM25_K1_PLUS_1 = 2.2
 
+# With more unknown words than this, and more than known ones, a text isn't mistyped, but in another
+# language.
+MAX_DOUBTFUL = 2
+
 # Thai, Lao, Burmese, Khmer, Japanese, Chinese: FTS5 takes what is between two marks for one word.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -80,7 +85,33 @@ class Plan:
     has_copies: bool = False  # whether some notes are copies of others
     has_vec0: bool = True  # whether sqlite-vec looks for the nearest passages
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
+    doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # what was typed, what may be meant
     notices: tuple[str, ...] = ()
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Return other texts that may be meant."""
+        most = max((len(words) for _, words in self.doubtful), default=0)
+        sure = dict(self.corrections)
+        meant = (
+            {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
+            for place in range(most)
+        )
+        return unique(text_with(self.query.text, sure | each) for each in meant)
+
+    @property
+    def question(self) -> str | None:
+        """Return what to ask a person about the offers."""
+        offers = " or ".join(f"“{text}”" for text in self.offers)
+        return f"Did you mean {offers}?" if offers else None
+
+    @property
+    def foreign_words(self) -> tuple[str, ...]:
+        """Return the words of the notes that a response tells though nobody typed them."""
+        return (
+            *(word for _, word in self.corrections),
+            *(word for _, words in self.doubtful for word in words),
+        )
 
 
 def plan(
@@ -102,11 +133,12 @@ def plan(
     counts = cache(partial(spelling.note_counts, connection))
     notes = database.count_notes(connection)
     replacements: dict[str, str | None] = {}
+    doubtful: dict[str, tuple[str, ...]] = {}
     notices: list[str] = []
     if not query.is_boolean and query.mode != "like":
         # If the word index is broken, the statement will find out, and knows what to do.
         with suppress(sqlite3.DatabaseError):
-            found = _replacements(connection, query, correct, counts, notes)
+            found, doubtful = _replacements(connection, query, correct, counts, notes)
             query, replacements = _fitted(connection, query, found), found
     has_matches = query.mode != "like" and _matches(connection, query)
     if (query.is_boolean or query.phrases) and query.mode != "like" and not has_matches:
@@ -136,6 +168,7 @@ def plan(
         has_copies=has_copies(connection),
         has_vec0=vectors.has_vec0(connection),
         corrections=corrections,
+        doubtful=tuple(doubtful.items()),
         notices=tuple(notices),
     )
 
@@ -183,12 +216,16 @@ def _fitted(
 
 def _replacements(
     connection: sqlite3.Connection, query: Query, correct: bool, counts: _Counts, all_notes: int
-) -> dict[str, str | None]:
-    """Return what replaces some words: ``x*`` for a beginning, None for nothing."""
+) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:
+    """Return what replaces some words, and what others may be meant to be.
+
+    A word may be replaced by ``x*`` for a beginning, and by None for nothing.
+    """
     replacements: dict[str, str | None] = {}
     has_rare = bool(query.phrases or query.prefixes or query.identifiers)
     common: list[str] = []
     known: list[str] = []
+    unknown: list[str] = []
     for word in query.words:
         if word.lower() in STOP_WORDS:
             common.append(word)  # to count its notes takes long
@@ -201,9 +238,19 @@ def _replacements(
             (common if is_common else known).append(word)
         elif notes:
             has_rare = True
-        elif is_one and (other := _near_word(connection, word, correct)):
-            replacements[word] = other
-            has_rare = True
+        elif is_one:
+            unknown.append(word)
+    doubtful: dict[str, tuple[str, ...]] = {}
+    for word in unknown:
+        if spelling.completions(connection, word):
+            replacements[word], has_rare = f"{word}*", True
+        elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
+            pass
+        elif found := spelling.correction(connection, word):
+            if found.is_sure:
+                replacements[word], has_rare = found.words[0], True
+            else:
+                doubtful[word] = found.words
     if not known and not has_rare:
         # Common words are all there is to go by in "to be or not to be".
         known, common = common, []
@@ -213,14 +260,7 @@ def _replacements(
         if hits > MAX_HITS and has_rare:
             common.append(word)
         has_rare = True
-    return replacements | dict.fromkeys(common)
-
-
-def _near_word(connection: sqlite3.Connection, word: str, correct: bool) -> str | None:
-    # A word that no note has may be the beginning of one, or mistyped.
-    if spelling.completions(connection, word):
-        return f"{word}*"
-    return spelling.corrected(connection, word) if correct else None
+    return replacements | dict.fromkeys(common), doubtful
 
 
 # --- Scores

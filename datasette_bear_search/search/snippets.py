@@ -295,6 +295,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
         "corrections": [
             {"typed": typed, "searched": searched} for typed, searched in plan.corrections
         ],
+        "offers": plan.offers,
         "meaning": query.meaning,
         "filters": query.filters.for_programs(),
         "understood": [

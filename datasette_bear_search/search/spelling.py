@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import threading
 import time
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
 
+from ..embeddings import registry
 from ..index import database
 from ..index.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY
 from ..sqlite import sqlite3
@@ -15,6 +20,13 @@ from ..sqlite import sqlite3
 # swapped). Short words have too many neighbors, and four of five misspellings are one edit away
 # (Damerau, CACM 1964).
 MAX_EDITS = ((8, 2), (4, 1))
+
+# Of so many words that are equally near, none is sure; so many are offered.
+MAX_CORRECTIONS = 2
+
+# In a word of so many letters, one slip of the fingers leaves no doubt. Of the 2,000 most common
+# words of Swedish, of which there is no dictionary, none then takes another's place; with 5, three.
+SHORTEST_SURE = 6
 
 # With more notes than this, a mistyped word is looked for among words that begin with its first or
 # its second letter, as when the two were swapped or the first is one too many.
@@ -48,10 +60,19 @@ def words(text: str) -> list[str]:
     return _tokens("unstemmed", text)
 
 
-def corrected(connection: sqlite3.Connection, word: str) -> str | None:
-    """Return the word of the notes that a word was probably meant to be; None if it is near none.
+class Correction(NamedTuple):
+    """Words of the notes that another one may be meant to be, the likeliest first."""
 
-    Of the words with the fewest edits (Damerau-Levenshtein distance) it is the one in most notes.
+    words: tuple[str, ...]
+    is_sure: bool  # the first may take the other's place unasked
+
+
+def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
+    """Return the words of the notes that a word was probably meant to be; None if it is near none.
+
+    They are those with the fewest edits (Damerau-Levenshtein distance). One is sure if it is the
+    only one and a slip away, and the word is none of any language: neither a whole token of the
+    model, nor in a dictionary, nor a name, nor with accents, which nobody types by chance.
     """
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
@@ -62,27 +83,40 @@ def corrected(connection: sqlite3.Connection, word: str) -> str | None:
 
     folded = _folded(word)
     has_few_notes = database.count_notes(connection) <= ALL_WORDS_UP_TO
-    candidates = [
-        (term, notes)
+    candidates = {
+        term: notes
         for initial in ([""] if has_few_notes else sorted(set(folded[:2])))
         for term, notes in _words_beginning_with(connection, initial)
         if abs(len(term) - len(word)) <= edits
-    ]
+    }
     near = process.extract(
-        folded,
-        [term for term, _ in candidates],
-        scorer=OSA.distance,
-        score_cutoff=edits,
-        limit=None,
+        folded, list(candidates), scorer=OSA.distance, score_cutoff=edits, limit=None
     )
     if not near:
         return None
-    # People get the first letter right.
-    _, _, best = min(
-        near,
-        key=lambda match: (match[1], match[0][0] != folded[0], -candidates[match[2]][1], match[0]),
+    fewest = min(distance for _, distance, _ in near)
+    model = database.get_meta(connection, "model")
+    if fewest > 1 and registry.is_token(model, word):
+        return None  # password is no passport
+    found = sorted(
+        (term for term, distance, _ in near if distance == fewest),
+        # Letters swapped are no chance, and people get the first letter right.
+        key=lambda term: (
+            sorted(term) != sorted(folded),
+            term[0] != folded[0],
+            -candidates[term],
+            term,
+        ),
     )
-    return candidates[best][0]
+    is_sure = (
+        fewest == len({stem for term in found for stem in stems(term)}) == 1
+        and word.islower()
+        and word == folded
+        and _is_slip(word, found[0])
+        and not registry.is_token(model, word)
+        and not _is_in_dictionary(word)
+    )
+    return Correction(tuple(found[:MAX_CORRECTIONS]), is_sure)
 
 
 def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
@@ -94,6 +128,33 @@ def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
         [folded, folded + "\U0010ffff", MAX_COMPLETIONS],
     )
     return [term for (term,) in rows]
+
+
+def _is_slip(typed: str, meant: str) -> bool:
+    """Return whether, at one edit, letters are swapped, or one is doubled or missing inside.
+
+    What differs by another letter or by its end is as often a word of its own: mouse and house,
+    problem and problema.
+    """
+    if len(typed) < SHORTEST_SURE or typed[0] != meant[0]:
+        return False
+    if len(typed) == len(meant):
+        return sorted(typed) == sorted(meant)
+    if len(typed) < len(meant):
+        return typed[-1] == meant[-1]
+    doubled = (at for at in range(1, len(typed)) if typed[at] == typed[at - 1])
+    return any(typed[:at] + typed[at + 1 :] == meant for at in doubled)
+
+
+@lru_cache(1000)
+def _is_in_dictionary(word: str) -> bool:
+    """Return whether a dictionary of any language has the word.
+
+    They are searched as they are packed: .2 s, which is seldom needed, instead of 150 MB in memory.
+    """
+    entry = f'"{word}":'.encode()
+    dictionaries = files("spellchecker").joinpath("resources").iterdir()
+    return any(entry in gzip.decompress(each.read_bytes()) for each in dictionaries)
 
 
 def _words_beginning_with(connection: sqlite3.Connection, initial: str) -> list[tuple[str, int]]:

@@ -17,7 +17,7 @@ from ..index import rows, watch
 from ..notes import local_day
 from ..query.filters import FILTERS
 from ..query.query import Query
-from ..search import facets, redaction, spelling
+from ..search import facets, redaction
 from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
 from ..search.facets import Facets
 from ..search.notes import StartPage, read_start_page
@@ -94,9 +94,6 @@ NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
 # Tags that the page offers at once where facets are folded.
 MAX_HOME_TAGS = 10
 
-# A text with more unknown words isn't mistyped, it is in another language.
-MAX_CORRECTED = 5
-
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -104,7 +101,6 @@ class Surroundings:
 
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
-    spellings: dict[str, str] = field(default_factory=dict)  # if nothing was found: typed → meant
 
 
 @dataclass(frozen=True)
@@ -209,7 +205,6 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
         return Surroundings(
             has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=more,
-            spellings=(_spellings(connection, results.query, redact) if _is_empty(results) else {}),
         )
 
     return await _in_time(database, read) or Surroundings()
@@ -240,18 +235,6 @@ async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) 
 
 def _is_empty(results: Results) -> bool:
     return results.nothing_found or not results.total
-
-
-def _spellings(connection: sqlite3.Connection, query: Query, redact: bool) -> dict[str, str]:
-    """Return words that no note has → words of the library that may be meant."""
-    meant = {}
-    for word in query.words[:MAX_CORRECTED]:
-        counts = spelling.note_counts(connection, word)
-        is_unknown = counts and not any(counts.values())
-        if is_unknown and (other := spelling.corrected(connection, word)):
-            meant[word] = other
-    secret = redaction.words_of_secrets(connection, meant.values()) if redact else ()
-    return {word: other for word, other in meant.items() if other not in secret}
 
 
 # --- the page
@@ -347,11 +330,14 @@ async def _results(
             "grades": grades,
             "buttons": api.BUTTONS,
         }
+    context["offers"] = [
+        Anchor(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
+    ]
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
     if _is_empty(results):
         context["tried"] = _tried(results, beside)
-        context["suggestions"] = _suggestions(urls, results, beside, around.spellings)
+        context["suggestions"] = _suggestions(urls, results, beside)
     return context
 
 
@@ -427,18 +413,9 @@ def _tried(results: Results, chips: Sequence[Anchor]) -> list[str]:
     return lines
 
 
-def _suggestions(
-    urls: Urls, results: Results, filters: Sequence[Anchor], others: dict[str, str]
-) -> list[Anchor]:
-    """Return what else to try.
-
-    :param others: words typed → words that may be meant
-    """
-    query = results.query
-    links = []
-    for word, other in others.items():
-        corrected = urls.search(drop=NOT_SENT_AGAIN, q=query.text.replace(word, other))
-        links.append(Anchor(f"Search for {other}", corrected))
+def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:
+    """Return what else to try."""
+    query, links = results.query, []
     if filters:
         links.append(Anchor("Search without filters", urls.unfiltered()))
     if query.substrings and query.mode in ("keyword", "like"):

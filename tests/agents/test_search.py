@@ -109,6 +109,7 @@ async def test_similar_notes_come_with_reasons(call):
         {"query": "diary of roofs"},
         {"query": "zeppelin"},
         {"query": "zepelin"},
+        {"query": "zeppelon diary"},
         {"query": "zepp*"},
         {"query": "eppeli", "mode": "like"},
         {"query": "who may read of the zeppelin", "mode": "semantic"},

@@ -187,6 +187,12 @@ def test_a_correction_is_said_and_can_be_refused(bear_search):
     assert "Showing results" not in bear_search("lenitls", "--no-correct").stderr
 
 
+def test_a_word_that_may_be_right_is_asked_about(bear_search):
+    found = bear_search("lintils")
+    assert "Did you mean “lentils”?" in found.stderr
+    assert "Showing results" not in found.stderr
+
+
 def test_changes_since_indexing_are_said(bear_search, library):
     edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
     assert "1 note changed since the index was made" in bear_search("roof").stderr

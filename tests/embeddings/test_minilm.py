@@ -32,6 +32,14 @@ pytestmark = pytest.mark.skipif(
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")
 
 
+@pytest.mark.parametrize("kept", ["vocab.txt", "tokenizer.json"])
+def test_words_of_the_vocabulary_are_known_without_loading_the_model(tmp_path, kept):
+    shutil.copy(model_files.bundled_folder() / kept, tmp_path)
+    words = ("mouse", "soñar", "mous", "gardn", "house\nmouse")
+    # The model leaves accents out.
+    assert [word for word in words if model_files.has_token(tmp_path, word)] == ["mouse", "soñar"]
+
+
 @pytest.fixture(scope="module")
 def minilm() -> SentenceTransformerEmbedder:
     embedder = get_embedder(BUNDLED)

@@ -1,4 +1,4 @@
-"""The words that mistyped ones are corrected to, which are cached while the index is the same."""
+"""What mistyped words are corrected to, what is only offered, and the lists of words behind it."""
 
 from contextlib import closing
 
@@ -6,7 +6,9 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
+from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import spelling
+from datasette_bear_search.search.planner import Plan, plan
 from tests.support.bear_libraries import day
 
 ORCHARD, QUARRY = (
@@ -24,7 +26,75 @@ def caches(monkeypatch):
 
 def corrected(path, word: str) -> str | None:
     with closing(database.connect(path)) as connection:
-        return spelling.corrected(connection, word)
+        found = spelling.correction(connection, word)
+        return found and found.words[0]
+
+
+SIX = [
+    BearNote("# House rules\n\nEarly guests close the porch door. The passport is in the safe."),
+    BearNote("# Soup\n\nCream, broken eggs, a problem with the address of the professor."),
+    BearNote("# Compost\n\nThe composting toilet, the contents of a mountain garden."),
+    BearNote("# Work\n\nA common project takes a part of the route. Official commerce, contact."),
+    BearNote("# Travel\n\nA possible occasion, an apartment, the train to the target."),
+    BearNote("# Bike\n\nA bicycle with broken brakes and much momentum, via the bridge."),
+]
+
+
+def planned(path, text: str) -> Plan:
+    with closing(database.connect(path)) as connection:
+        return plan(connection, parse(text))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "mouse horse taxes router password yearly party diet dream movie mountains driver brake",
+        "Garten Mutter Vater fern adresse kontakt projekt problem brücke gast tod reise",
+        "como manter fora hoje comum endereço contato professora comercial possível",
+        "problème adresse hors garder occasion appartement pont contrat crème traîne",
+        "profesor posible comercial oficial ocasión problema contacto proyecto casa",
+        "indirizzo contatto progetto possibile occasione treno bicicletta",
+    ],
+)
+def test_no_word_of_any_language_is_replaced(index_notes, words):
+    path = index_notes(SIX, "--no-semantic")
+    plans = {word: planned(path, word) for word in words.split()}
+    assert {word: each.corrections for word, each in plans.items() if each.corrections} == {}
+    assert all(each.query.meaning == word for word, each in plans.items())
+
+
+@pytest.mark.parametrize(
+    ("typed", "replaced", "offers"),
+    [
+        ("compsoting toilet", {"compsoting": "composting"}, ()),  # swapped
+        ("composing toilet", {}, ("composting toilet",)),  # a word by itself
+        ("momenttum", {"momenttum": "momentum"}, ()),  # doubled
+        ("bicyle", {"bicyle": "bicycle"}, ()),  # dropped
+        ("bicycke", {}, ("bicycle",)),  # another letter
+        ("bicyclel", {}, ("bicycle",)),  # one more at the end
+        ("Bicyle", {}, ("bicycle",)),  # a name
+        ("bicýle", {}, ("bicycle",)),  # nobody types an accent by chance
+        ("soupp", {}, ("soup",)),  # short
+        ("tarin", {}, ("train",)),
+        ('tag:work "bicycke" ride', {}, ('tag:work "bicycle" ride',)),
+        ("bicyle momentun", {"bicyle": "bicycle"}, ("bicycle momentum",)),
+        ("wie fährt man bicyle", {}, ()),  # another language
+        ("NOT bicycke AND soup", {}, ()),
+        ("mouse", {}, ("house",)),
+    ],
+)
+def test_only_what_is_surely_mistyped_is_replaced(index_notes, typed, replaced, offers):
+    found = planned(index_notes(SIX, "--no-semantic"), typed)
+    assert (dict(found.corrections), found.offers) == (replaced, offers)
+
+
+def test_of_words_equally_near_both_are_offered(index_notes):
+    path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
+    found = planned(path, "strp")
+    assert (found.offers, found.question) == (
+        ("strap", "strip"),
+        "Did you mean “strap” or “strip”?",
+    )
 
 
 @pytest.mark.parametrize("all_words_up_to", [20_000, 1])
@@ -49,7 +119,7 @@ def test_the_words_are_read_once_while_the_index_is_the_same(write, bear_index, 
         asked: list[str] = []
         connection.set_trace_callback(asked.append)
         for word in ("orchrad", "orhcard", "quary"):
-            assert spelling.corrected(connection, word)
+            assert spelling.correction(connection, word)
     assert sum("_word_vocabulary" in sql for sql in asked) == 1
 
 

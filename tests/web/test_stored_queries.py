@@ -162,6 +162,8 @@ async def test_a_correction_is_told(index):
     first = (await rows(datasette, "bear_search", q="lentls"))[0]
     assert first["title"] == "Lentil soup"
     assert "Searched for lentils instead of lentls." in first["notice"]
+    first = (await rows(datasette, "bear_search", q="lintils soup"))[0]
+    assert "Did you mean “lentils soup”?" in first["notice"]
 
 
 @pytest.mark.parametrize("call", ["bear_search('roof')", "bear_similar(1)"])
