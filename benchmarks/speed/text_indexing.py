@@ -121,7 +121,7 @@ def _index_once(library: str, sidecar: str) -> None:
     """In a process of its own: index, and print what that took."""
     import datasette_bear_search
     from datasette_bear_search.index import indexer
-    from datasette_bear_search.sources.registry import SourceConfig, open_source
+    from datasette_bear_search.sources import SourceConfig, open_source
 
     kind = "bear" if library.endswith(".sqlite") else "markdown"
     config = SourceConfig("notes", kind, library)

@@ -22,8 +22,7 @@ from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import BUNDLED, INSTALL_BUNDLED
 from ..index import changes, config, database, rows, schema
 from ..notes import counted
-from ..sources import SourceError
-from ..sources.registry import SourceConfig, open_source
+from ..sources import SourceConfig, SourceError, open_source
 from ..sqlite import sqlite3
 from . import clear_errors, sidecar_option
 

@@ -17,8 +17,7 @@ from ..index import changes, config, database, rows, schema
 from ..index.changes import Snapshot
 from ..index.config import Selection
 from ..notes import counted
-from ..sources import SourceError
-from ..sources.registry import SourceConfig
+from ..sources import SourceConfig, SourceError
 from . import Progress, clear_errors, sidecar_option
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import click
 from ..embeddings.registry import get_embedder
 from ..index import database
 from ..index.config import Selection
-from ..sources.registry import SourceConfig
+from ..sources import SourceConfig
 from ..sqlite import sqlite3
 from . import clear_errors, redact_option, sidecar_option
 from .index import Options, index_sources

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from ..notes import Note, fold_tag
-from ..sources import Incremental, Source, SourceError, Unchanged
-from ..sources.registry import SourceConfig, open_source
+from ..sources import Incremental, Source, SourceConfig, SourceError, Unchanged, open_source
 from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredSource

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import ForeseenError
-from ..sources import SourceError
-from ..sources.registry import SourceConfig, absolute, get_kind, kind_of, names, new_name
+from ..sources import SourceConfig, SourceError, absolute, get_kind, kind_of, names, new_name
 
 PLUGIN = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import ForeseenError, Note
-from ..sources import SourceError
-from ..sources.registry import SourceConfig
+from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
 from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version

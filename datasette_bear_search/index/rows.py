@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ..notes import Note, fold_tag, text_hash
-from ..sources import Source
-from ..sources.registry import SourceConfig
+from ..sources import Source, SourceConfig
 from ..sqlite import sqlite3
 from . import vectors
 from .chunking import MAX_TOKENS, passages

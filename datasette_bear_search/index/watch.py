@@ -15,8 +15,7 @@ from types import FrameType
 
 from ..embeddings.base import Embedder
 from ..notes import ForeseenError
-from ..sources import SourceError
-from ..sources.registry import SourceConfig, open_source
+from ..sources import SourceConfig, SourceError, open_source
 from ..sqlite import sqlite3
 from . import changes, database, indexer, rows
 from .changes import Snapshot

@@ -1,12 +1,20 @@
 """Where notes come from: one module a source, each of which turns what it finds into ``Note``."""
 
+# Some kinds need parsers that take long to import: a kind's module is imported when it is needed.
 from __future__ import annotations
 
+import os
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import chain, count
+from operator import attrgetter
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from ..hookspecs import hooks
 from ..notes import ForeseenError, Note
 
 T = TypeVar("T")
@@ -102,3 +110,147 @@ def checked_texts(option: str, value: str | Sequence[str], wanted: str) -> Seque
     texts = [value] if isinstance(value, str) else value
     is_valid = isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts)
     return checked_option(option, texts, is_valid, wanted)
+
+
+# --- the kinds of sources
+#
+# Other packages add theirs by a hook, and are asked first whether a location is theirs: whoever
+# installs one wants it to read them.
+
+# Name → where the class is. A location that several could read belongs to the first: from special
+# to general.
+OUR_KINDS = {
+    "bear": "bear:BearLibrary",
+    "bear-backup": "bear.backup:BearBackup",
+    "slack": "exports.slack:SlackExport",
+    "takeout": "exports.takeout:Takeout",
+    "logseq": "folders.logseq:LogseqGraph",
+    "obsidian": "folders.obsidian:ObsidianVault",
+    "markdown": "folders.markdown:MarkdownFolder",
+    "sql": "sql:SQLQuery",
+}
+
+
+@dataclass(frozen=True)
+class SourceConfig:
+    """What it takes to open a source, now and again later."""
+
+    name: str  # what the index and the filter ``source:`` call it
+    kind: str  # "" if it has to be recognized when it is opened
+    location: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # Tags whose notes aren't indexed; each includes what is nested below it.
+    never: tuple[str, ...] = ()
+    include_trashed: bool = False
+    config_file: str | None = None  # that names it; None if it was given on the command line
+
+    def reads_as(self, other: SourceConfig) -> bool:
+        """Return whether both read the same place in the same way, and so the same notes."""
+        reading = attrgetter("kind", "location", "options", "include_trashed")
+        return reading(self) == reading(other) and set(self.never) == set(other.never)
+
+
+def names() -> list[str]:
+    """Return the kinds in the order in which they are asked whether a location is theirs."""
+    return [*_kinds_of_plugins(), *OUR_KINDS]
+
+
+def get_kind(kind: str) -> type[Source]:
+    """Return the class of a kind.
+
+    :raises SourceError: if there is no such kind
+    """
+    if kind in OUR_KINDS:  # without the plugins, for which Datasette would have to be imported
+        module, _, name = OUR_KINDS[kind].partition(":")
+        return getattr(import_module(f"{__name__}.{module}"), name)
+    plugins = _kinds_of_plugins()
+    if kind not in plugins:
+        raise SourceError(
+            f"There is no kind of source called {kind!r}. There are: {', '.join(names())}. "
+            "If it came with another package, install that again."
+        )
+    return plugins[kind][kind]
+
+
+def kind_of(location: str) -> str:
+    """Return the kind that reads a location.
+
+    :raises SourceError: if nothing is there, or none reads it; the message says what each looks for
+    """
+    for kind in names():
+        with suppress(Exception):  # whatever another package's glance trips over isn't its own
+            if get_kind(kind).reads(location):
+                return kind
+    if "://" not in location and not os.path.lexists(location):
+        raise SourceError(f"There is nothing at {location}. Check the PATH.")
+    supported = "".join(f"\n  {kind}: {describe(kind)}" for kind in names())
+    raise SourceError(
+        f"Don't know how to read {location}. Supported sources:{supported}\n"
+        "If it is one of these all the same, name its kind in a configuration file (--config)."
+    )
+
+
+def describe(kind: str) -> str:
+    """Return what a kind reads: the first line of its class's docstring."""
+    lines = (get_kind(kind).__doc__ or "").strip().splitlines()
+    return lines[0].rstrip(".") if lines else "no description"
+
+
+def open_source(config: SourceConfig) -> Source:
+    """Return the source that a configuration describes. No file is opened yet.
+
+    :raises SourceError: if the kind isn't there, or can't use the options
+    """
+    # Any, because the protocol doesn't say how a source is made.
+    make: Any = get_kind(config.kind or kind_of(config.location))
+    options = {name: _resolved(value) for name, value in config.options.items()}
+    try:
+        return make(config.location, name=config.name, **options)
+    except SourceError:
+        raise
+    except Exception as error:
+        raise SourceError(
+            f"The source {config.name} can't be opened with its options: {error}."
+        ) from None
+
+
+def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
+    """Return a location that means the same wherever it is read again.
+
+    An address such as ``imap://…`` stays as it is.
+    """
+    if "://" in location:
+        return location
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(location)))
+
+
+def new_name(kind: str, location: str, taken: set[str]) -> str:
+    """Return a name for a source: its folder's, or a file's kind; numbered if it is taken."""
+    name = getattr(get_kind(kind), "default_name", "") if kind else ""
+    if not name and (not kind or os.path.isdir(location)):
+        name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
+    name = name or kind or "source"
+    lower = {other.lower() for other in taken}
+    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(candidate for candidate in numbered if candidate.lower() not in lower)
+
+
+def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
+    """Return each kind with the mapping that has its class, which isn't looked up yet."""
+    kinds: dict[str, Mapping[str, type[Source]]] = {}
+    # pluggy gives the last registered plugin first.
+    for mapping in reversed(hooks().register_note_sources()):
+        kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
+    return kinds
+
+
+def _resolved(value: Any) -> Any:
+    # As in Datasette, {"$env": "NAME"} is taken from the environment.
+    if not (isinstance(value, Mapping) and list(value) == ["$env"]):
+        return value
+    name = value["$env"]
+    if name not in os.environ:
+        raise SourceError(
+            f"The environment variable {name} isn't set, and an option is taken from it."
+        )
+    return os.environ[name]

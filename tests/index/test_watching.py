@@ -19,7 +19,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import indexer
 from datasette_bear_search.index import watch as watching
 from datasette_bear_search.index.watch import Place, Watcher
-from datasette_bear_search.sources.registry import SourceConfig
+from datasette_bear_search.sources import SourceConfig
 from tests.conftest import TINY
 from tests.index.test_sources import titles
 from tests.support.bear_libraries import edit, folder_state

@@ -33,7 +33,7 @@ from datasette_bear_search.search.request import (
     read_query,
     read_ranking,
 )
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
 from datasette_bear_search.sources.exports.slack import SlackExport
@@ -42,7 +42,6 @@ from datasette_bear_search.sources.folders import front_matter
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
-from datasette_bear_search.sources.registry import SourceConfig
 from datasette_bear_search.sources.text import parse_timestamp, timestamp_from_seconds
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import cards, links, render

@@ -25,7 +25,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.search import functions
-from datasette_bear_search.sources.registry import SourceConfig
+from datasette_bear_search.sources import SourceConfig
 from datasette_bear_search.web import datasette_ui
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
 from tests.conftest import TINY
