@@ -30,10 +30,9 @@ from datasette_bear_search.evaluation.collections import read_collection
 from datasette_bear_search.evaluation.judgments import JudgedQuery
 from datasette_bear_search.index import database
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.search.engine import Pipeline, SearchRequest
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.request import SearchRequest
 from datasette_bear_search.search.sql import TEXTBOOK, Ranking
 from datasette_bear_search.sqlite import sqlite3
 

@@ -46,10 +46,9 @@ from benchmarks.speed.scale import SIZE_HELP, SIZES, scaled_sidecar
 from datasette_bear_search.embeddings.base import Embedder
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import Query
-from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.engine import read_request, search
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.site import SEARCH_PATH
 

@@ -11,8 +11,8 @@ from ..index.schema import WORDS
 from ..notes import counted
 from ..query.filters import InvalidParameter
 from ..search import engine, redaction
+from ..search.engine import read_request
 from ..search.planner import Plan
-from ..search.request import read_request
 from ..search.results import Hit
 from ..search.similar import SimilarNote, find_similar
 from ..search.snippets import passage_text, shortened, shown_text, why

@@ -18,7 +18,7 @@ from ..query.query import MODES
 from . import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
-    from ..search.request import SearchRequest
+    from ..search.engine import SearchRequest
     from ..search.results import Hit
     from ..search.similar import SimilarNote
     from ..sqlite import sqlite3
@@ -105,8 +105,8 @@ def bear_search(
     """
     from ..index import database
     from ..search import redaction
+    from ..search.engine import read_request
     from ..search.functions import open_sidecar
-    from ..search.request import read_request
     from . import terminal
 
     # The query and the options as the search page's URL has them.

@@ -18,8 +18,7 @@ from ..index import database
 from ..notes import counted
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine, rerank
-from ..search.engine import Pipeline
-from ..search.request import SearchRequest
+from ..search.engine import Pipeline, SearchRequest
 from ..search.results import Hit
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet

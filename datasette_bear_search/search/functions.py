@@ -15,9 +15,8 @@ from ..index import database, vectors, watch
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
-from .engine import Pipeline, changed_notice
+from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice, read_note_id
 from .planner import Plan
-from .request import MAX_SIZE, SearchRequest, read_note_id
 from .results import PAGE_SIZE, Hit
 from .scoring import decay, rrf, rrf_weighted
 from .snippets import shown_text, unmarked

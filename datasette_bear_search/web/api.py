@@ -15,7 +15,7 @@ from datasette.utils.asgi import BadRequest
 from ..evaluation import judgments
 from ..query import suggest as suggestions
 from ..search import redaction
-from ..search.request import read_number
+from ..search.engine import read_number
 from ..sqlite import sqlite3
 from . import site
 from .links import note_url

@@ -16,8 +16,8 @@ from markupsafe import Markup
 from ..notes import fold_tag, local_day
 from ..query.query import parse
 from ..search import notes, redaction, similar
+from ..search.engine import read_note_id, read_number
 from ..search.notes import NoteDetail
-from ..search.request import read_note_id, read_number
 from ..search.results import url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost

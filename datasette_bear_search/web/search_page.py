@@ -18,11 +18,19 @@ from ..notes import local_day
 from ..query.filters import FILTERS
 from ..query.query import Query
 from ..search import facets, redaction
-from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, changed_notice
+from ..search.engine import (
+    MAX_SIZE,
+    Pipeline,
+    SearchRequest,
+    SearchResponse,
+    TimeLimitExceeded,
+    changed_notice,
+    read_number,
+    read_request,
+)
 from ..search.facets import Facets
 from ..search.notes import StartPage, read_start_page
 from ..search.planner import BALANCES
-from ..search.request import MAX_SIZE, SearchRequest, read_number, read_request
 from ..search.results import PAGE_SIZE, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement

@@ -21,7 +21,7 @@ from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.query.filters import read_filters
-from datasette_bear_search.search.request import read_query, read_ranking
+from datasette_bear_search.search.engine import read_query, read_ranking
 from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit
 from tests.support.tiny_embedder import TinyEmbedder

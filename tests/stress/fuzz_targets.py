@@ -27,7 +27,7 @@ from datasette_bear_search.query.filters import InvalidParameter, operators, rea
 from datasette_bear_search.query.query import MODES, parse
 from datasette_bear_search.search import functions, notes, planner
 from datasette_bear_search.search import results as search
-from datasette_bear_search.search.request import (
+from datasette_bear_search.search.engine import (
     read_note_id,
     read_number,
     read_query,
