@@ -17,8 +17,8 @@ from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
 from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice, read_note_id
 from .planner import Plan
+from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit
-from .scoring import decay, rrf, rrf_weighted
 from .snippets import shown_text, unmarked
 from .sql import ELLIPSIS, SNIPPET_TOKENS
 

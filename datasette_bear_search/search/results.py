@@ -14,8 +14,7 @@ from ..index.database import json_value
 from ..query.query import Query
 from ..sqlite import execute, snapshot, sqlite3
 from .planner import Plan
-from .query_functions import remember
-from .scoring import rrf
+from .query_functions import remember, rrf
 from .sql import (
     DEFAULT_RANKING,
     ELLIPSIS,

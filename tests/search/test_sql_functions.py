@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import numpy
 import pytest
 
-from datasette_bear_search.search import functions, scoring
+from datasette_bear_search.search import functions, query_functions
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_rrf_can_be_used_in_an_index():
 def refined(rows, query=(1.0, 0.0), balance=0.7):
     """Refine rows of id, vector, level, blend and dense score."""
     db = sqlite3.connect(":memory:")
-    db.create_aggregate("refine", 7, scoring.Refine)
+    db.create_aggregate("refine", 7, query_functions.Refine)
     db.execute("create table scored (id, vector, level, blend, dense)")
     blob = lambda vector: vector and numpy.array(vector, "<f4").tobytes()  # noqa: E731
     db.executemany(
@@ -71,15 +71,15 @@ def refined(rows, query=(1.0, 0.0), balance=0.7):
 
 
 def test_the_first_rows_move_the_query_vector(monkeypatch):
-    monkeypatch.setattr(scoring, "REGULARIZATION", 0)
+    monkeypatch.setattr(query_functions, "REGULARIZATION", 0)
     # By the query alone, both have a cosine of .6: what is like the first row gains.
     rows = [
         (1, [0.6, 0.8], None, 0.9, 1.0),
         (2, [0.6, 0.8], None, 0.5, 1.0),
         (3, [0.6, -0.8], None, 0.5, 1.0),
     ]
-    monkeypatch.setattr(scoring, "FEEDBACK_NOTES", 1)
-    moved = numpy.array([1, 0]) + scoring.FEEDBACK_WEIGHT * numpy.array([0.6, 0.8])
+    monkeypatch.setattr(query_functions, "FEEDBACK_NOTES", 1)
+    moved = numpy.array([1, 0]) + query_functions.FEEDBACK_WEIGHT * numpy.array([0.6, 0.8])
     moved /= numpy.linalg.norm(moved)
     near, far = moved @ [0.6, 0.8] + 1, moved @ [0.6, -0.8] + 1
     assert refined(rows) == {
@@ -90,8 +90,8 @@ def test_the_first_rows_move_the_query_vector(monkeypatch):
 
 
 def test_what_comes_first_is_what_feeds_back(monkeypatch):
-    monkeypatch.setattr(scoring, "REGULARIZATION", 0)
-    monkeypatch.setattr(scoring, "FEEDBACK_NOTES", 1)
+    monkeypatch.setattr(query_functions, "REGULARIZATION", 0)
+    monkeypatch.setattr(query_functions, "FEEDBACK_NOTES", 1)
     rows = [(1, [0.6, 0.8], None, 0.9, 1.0), (2, [0.6, -0.8], 2, 0.5, 1.0)]
     found = refined(rows)
     assert found[2] == pytest.approx(0.5)
@@ -107,7 +107,7 @@ def test_scores_move_toward_those_of_the_most_similar_rows():
         (9, [1, 1], None, 0.6, 1.0),
     ]
     around = {7: (0.3 + 0.6 / 2) / 1.5, 8: (0.9 + 0.6 / 2) / 1.5, 9: (0.9 + 0.3) / 2}
-    share = scoring.REGULARIZATION
+    share = query_functions.REGULARIZATION
     assert refined(rows, balance=0) == {
         row_id: pytest.approx((1 - share) * blend + share * around[row_id])
         for row_id, _, _, blend, _ in rows
@@ -118,7 +118,7 @@ def test_only_the_nearest_five_count():
     others = [(number, [1, number / 100], None, 0.0, 1.0) for number in range(1, 6)]
     rows = [(0, [1, 0], None, 0.5, 1.0), *others, (6, [0.1, 1], None, 1.0, 1.0)]
     found = refined(rows, balance=0)
-    assert found[0] == pytest.approx(0.5 * (1 - scoring.REGULARIZATION))
+    assert found[0] == pytest.approx(0.5 * (1 - query_functions.REGULARIZATION))
 
 
 def test_a_row_that_is_like_no_other_keeps_its_score():
