@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from statistics import fmean
@@ -31,10 +31,6 @@ MILLISECONDS = "ms/query"
 # The results of the last mode, reranked, stand among the modes under this name.
 RERANK = "rerank"
 
-SHAPES = ("title", "keywords", "question or sentence")
-MAX_KEYWORDS = 3
-# With fewer queries the mean of a shape says more about these queries than about the shape.
-MIN_QUERIES_OF_A_SHAPE = 20
 # Random exchanges for the significance test: p is exact to about 0.005.
 PERMUTATIONS = 9_999
 # Below it, such a p says no more than that it is small.
@@ -47,7 +43,6 @@ class Outcome:
 
     id: str
     text: str
-    shape: str
     embed_ms: float | None  # None if no mode needed its vector
     modes: dict[str, dict[str, float]]  # mode → metric or MILLISECONDS → value
 
@@ -98,16 +93,6 @@ class Evaluation:
         """The last mode with reranking against the same without; None if it wasn't measured."""
         return self._compare(RERANK, self.modes[-2]) if RERANK in self.modes else None
 
-    @cached_property
-    def by_shape(self) -> dict[str, Evaluation]:
-        """The same for each shape with enough queries; empty unless there are two such shapes."""
-        parts = {}
-        for shape in SHAPES:
-            outcomes = tuple(outcome for outcome in self.outcomes if outcome.shape == shape)
-            if len(outcomes) >= MIN_QUERIES_OF_A_SHAPE:
-                parts[shape] = replace(self, outcomes=outcomes)
-        return parts if len(parts) > 1 else {}
-
     def _compare(self, mode: str, baseline: str) -> Comparison:
         differences = [
             outcome.modes[mode]["nDCG@10"] - outcome.modes[baseline]["nDCG@10"]
@@ -150,12 +135,10 @@ def evaluate(
     if semantic:
         _require_vectors(connection, semantic[0])
     loaded_reranker = _reranker(reranker, state) if reranker else None
-    titles = {_folded(title) for (title,) in connection.execute("select title from notes") if title}
     outcomes: list[Outcome] = []
     on_query(0, len(query_set.queries))
     for query in query_set.queries:
-        shape = _shape(query.text, titles)
-        outcomes.append(_measure(connection, query, shape, modes, loaded_reranker))
+        outcomes.append(_measure(connection, query, modes, loaded_reranker))
         on_query(len(outcomes), len(query_set.queries))
     pending = engine.pending_notice(state) if semantic else None
     return Evaluation(
@@ -183,8 +166,12 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         "collections": [
             {
                 **{name: getattr(each, name) for name in _FACTS},
-                **_summary(each),
-                "by_shape": {shape: _summary(part) for shape, part in each.by_shape.items()},
+                "queries": len(each.outcomes),
+                "modes": _means([each]),
+                "against_better_leg": [
+                    {"mode": it.mode, "leg": it.baseline, "difference": it.difference, "p": it.p}
+                    for it in each.comparisons
+                ],
                 "per_query": [asdict(outcome) for outcome in each.outcomes],
             }
             for each in evaluations
@@ -202,7 +189,6 @@ _FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
 def _measure(
     connection: sqlite3.Connection,
     query: JudgedQuery,
-    shape: str,
     modes: Sequence[str],
     reranker: Reranker | None,
 ) -> Outcome:
@@ -225,7 +211,7 @@ def _measure(
         reranked = rerank.rerank(results.hits, results.query.meaning, reranker)
         milliseconds += (time.perf_counter() - started) * 1000
         values[RERANK] = {**_metrics(query, reranked.hits), MILLISECONDS: milliseconds}
-    return Outcome(query.id, query.text, shape, embed_milliseconds, values)
+    return Outcome(query.id, query.text, embed_milliseconds, values)
 
 
 def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
@@ -268,17 +254,6 @@ def _metrics(query: JudgedQuery, hits: Sequence[Hit]) -> dict[str, float]:
     }
 
 
-def _shape(text: str, titles: set[str]) -> str:
-    if _folded(text) in titles:
-        return "title"
-    is_question = len(text.split()) > MAX_KEYWORDS or text.rstrip().endswith("?")
-    return "question or sentence" if is_question else "keywords"
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
 # --- all queries
 
 
@@ -312,17 +287,6 @@ def _means(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
     }
 
 
-def _summary(evaluation: Evaluation) -> dict[str, Any]:
-    return {
-        "queries": len(evaluation.outcomes),
-        "modes": _means([evaluation]),
-        "against_better_leg": [
-            {"mode": each.mode, "leg": each.baseline, "difference": each.difference, "p": each.p}
-            for each in evaluation.comparisons
-        ],
-    }
-
-
 # --- text
 
 
@@ -343,8 +307,6 @@ def _evaluation_lines(evaluation: Evaluation) -> list[str]:
         lines.append(f"{comparison.mode} against {better}: {comparison}")
     if reranked := evaluation.reranked:
         lines.append(f"{reranked.mode} against {reranked.baseline}: {reranked}")
-    if shapes := evaluation.by_shape:
-        lines += ["", *_shape_table(evaluation, shapes)]
     return lines
 
 
@@ -362,26 +324,12 @@ def _mean_lines(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def _metrics_table(evaluations: Sequence[Evaluation]) -> list[str]:
+    from tabulate import tabulate
+
     rows = [["", *METRICS, MILLISECONDS]]
     for mode, means in _means(evaluations).items():
         metrics = (f"{means[metric]:.3f}" for metric in METRICS)
         rows.append([mode, *metrics, f"{means[MILLISECONDS]:.1f}"])
-    return _table(rows)
-
-
-def _shape_table(evaluation: Evaluation, shapes: dict[str, Evaluation]) -> list[str]:
-    against = [f"{comparison.mode} - better retriever" for comparison in evaluation.comparisons]
-    rows = [["nDCG@10", "queries", *evaluation.modes, *against]]
-    for shape, part in shapes.items():
-        means = [f"{part.mean(mode, 'nDCG@10'):.3f}" for mode in part.modes]
-        differences = [f"{each} ({each.baseline})" for each in part.comparisons]
-        rows.append([shape, f"{len(part.outcomes):,}", *means, *differences])
-    return _table(rows)
-
-
-def _table(rows: list[list[str]]) -> list[str]:
-    from tabulate import tabulate
-
     align = ["left", *["right"] * (len(rows[0]) - 1)]
     text = tabulate(rows, tablefmt="plain", colalign=align, disable_numparse=True)
     return text.splitlines()

@@ -342,11 +342,8 @@ def index(write, bear_index, sidecar_path):
         yield connection
 
 
-def query_set(*grades: dict[int, int], texts=None) -> QuerySet:
-    texts = texts or [f"query {number}" for number in range(len(grades))]
-    queries = [
-        JudgedQuery(f"q{n}", text, found) for n, (text, found) in enumerate(zip(texts, grades))
-    ]
+def query_set(*grades: dict[int, int]) -> QuerySet:
+    queries = [JudgedQuery(f"q{n}", f"query {n}", found) for n, found in enumerate(grades)]
     return QuerySet("given", tuple(queries), 0)
 
 
@@ -417,28 +414,3 @@ def test_a_mode_that_is_better_for_every_query_is_significantly_better(index, mo
     # Of the 2^12 ways to exchange the pairs, only two give so large a difference.
     assert comparison.p == pytest.approx(2 / 2**12, abs=0.001)
     assert "(keyword): +0.369, p < 0.001" in evaluation.as_text([result])
-
-
-def test_queries_are_told_apart_by_their_shape_when_there_are_enough(index, monkeypatch):
-    monkeypatch.setattr(evaluation, "MIN_QUERIES_OF_A_SHAPE", 2)
-    finding(monkeypatch, {"keyword": [1], "semantic": [2, 1], "hybrid": [1]})
-    texts = [
-        "roof",  # the title of a note
-        "leaking roof",
-        "a roof again",
-        "a roof?",
-        "which roof is leaking",
-        "Who repairs a roof in winter?",
-    ]
-    result = evaluation.evaluate(index, query_set(*[{1: 1}] * 6, texts=texts))
-    assert [outcome.shape for outcome in result.outcomes] == [
-        "title",
-        "keywords",
-        "keywords",
-        *["question or sentence"] * 3,
-    ]
-    assert {shape: len(part.outcomes) for shape, part in result.by_shape.items()} == {
-        "keywords": 2,
-        "question or sentence": 3,
-    }
-    assert "question or sentence        3" in evaluation.as_text([result])
