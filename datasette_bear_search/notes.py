@@ -131,6 +131,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def time_left(count: int, per_second: float | None) -> str:
+    """Return how long so much work takes, for people; empty if that isn't known."""
+    if not per_second:
+        return ""
+    minutes = round(count / per_second / 60)
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 90:
+        return f"about {counted(minutes, 'minute')}"
+    return f"about {counted(round(minutes / 60), 'hour')}"
+
+
 def local_day(timestamp: str | None) -> str | None:
     """Return a time's day here, such as ``1 May 2024``; None for no time that a calendar has."""
     try:

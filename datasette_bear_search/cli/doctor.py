@@ -327,6 +327,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"{counted(state.pending, 'passage')} can only be found by words so far: the model "
             "wasn't available, the last run was stopped, or it had --no-semantic."
         )
-        yield Finding("vectors", says, False, "datasette bear-index")
+        option = " --semantic" if state.skips_vectors else ""
+        yield Finding("vectors", says, False, f"datasette bear-index{option}")
     elif passages:
         yield Finding("vectors", f"All have a vector of {state.model}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
@@ -16,7 +17,7 @@ from ..embeddings.base import Embedder, ModelUnavailable
 from ..index import changes, config, database, rows, schema
 from ..index.changes import Snapshot
 from ..index.config import Selection
-from ..notes import counted
+from ..notes import counted, time_left
 from ..sources import SourceConfig, SourceError
 from . import Progress, clear_errors, sidecar_option
 
@@ -44,7 +45,8 @@ class Options:
     model: str | None = None
     dimensions: int | None = None
     rebuild: bool = False
-    no_semantic: bool = False
+    semantic: bool | None = None
+    yes: bool = False
     include_trashed: bool = False
     dry_run: bool = False
     quiet: bool = False
@@ -62,8 +64,15 @@ class Options:
         """Whether a person or this program names the model, not only the index."""
         return self.model is not None or self.model_name == registry.default_model()
 
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether vectors are wanted: what was chosen once holds until something else is."""
+        if self.semantic is None:
+            return bool(self.model or self.dimensions) or not database.skips_vectors(self.path)
+        return self.semantic
+
     def embedder(self) -> Embedder | None:
-        if self.no_semantic:
+        if not self.makes_vectors:
             return None
         embedder = registry.get_embedder(self.model_name)
         embedder.may_download |= self.may_download
@@ -96,10 +105,15 @@ class Options:
     help="Keep the first N numbers of each vector (Matryoshka models)",
 )
 @click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch")
-@click.option("--no-semantic", is_flag=True, help="Skip vectors: keyword search only")
+@click.option(
+    "--semantic/--no-semantic",
+    default=None,
+    help="Make vectors, or skip them (keyword search only), now and in later runs",
+)
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
+@click.option("--yes", is_flag=True, help="Don't ask before all vectors are made anew")
 def bear_index(**values: Any) -> None:
     """
     Index notes so that they can be searched
@@ -121,13 +135,14 @@ def bear_index(**values: Any) -> None:
         if options.dry_run:
             failure = _preview(options.path, selection)
         else:
-            if options.dimensions and not options.no_semantic:
+            if options.dimensions and options.makes_vectors:
                 model = registry.with_dimensions(options.model_name, options.dimensions)
                 # Before anything is read: most models have to be loaded to know their dimensions.
                 embedder = registry.get_embedder(model)
                 embedder.may_download |= options.may_download
                 embedder.load()
                 options = replace(options, model=model)
+            _confirm_new_vectors(options)
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:
             from ..index import watch
@@ -142,6 +157,36 @@ def bear_index(**values: Any) -> None:
             ).run()
         elif failure:
             raise click.ClickException(failure)
+
+
+def _confirm_new_vectors(options: Options) -> None:
+    """Ask before all vectors are made anew by another model, which may take hours."""
+    embedder = options.embedder()
+    if embedder is None or options.model is None or options.yes or options.rebuild:
+        return
+    if not database.is_made(options.path):
+        return
+    with closing(database.connect(options.path)) as connection:
+        if not schema.is_current(connection):
+            return  # all of it is made anew
+        state = database.read_state(connection)
+        [passages] = connection.execute("select count(*) from passages").fetchone()
+    if not state.has_vectors or state.model == embedder.name:
+        return
+    try:
+        embedder.load()
+    except ModelUnavailable:
+        return  # the vectors stay, and the run says why
+    left = time_left(passages, state.passages_per_second)
+    left = f", which takes {left} at the pace of the last run" if left else ""
+    consequence = (
+        f"The vectors in the index are those of {state.model}: with {embedder.name}, "
+        f"{counted(passages, 'passage')} are embedded anew{left}. Until then, what has no new "
+        "vector is found by its words only."
+    )
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"{consequence} To do so, add --yes.")
+    click.confirm(f"{consequence}\nGo on?", abort=True)
 
 
 def index_sources(selection: Selection, options: Options) -> str | None:
@@ -163,7 +208,10 @@ def index_sources(selection: Selection, options: Options) -> str | None:
         if report.added or report.changed or report.removed:
             options.say(f"Words indexed ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
-            options.say(f"Embedding {counted(report.pending, 'passage')} with {embedder.name}")
+            left = time_left(report.pending, database.stored_pace(options.path))
+            left = f", which takes {left}; searching works meanwhile" if left else ""
+            passages = counted(report.pending, "passage")
+            options.say(f"Embedding {passages} with {embedder.name}{left}")
 
     started = time.perf_counter()
     try:

@@ -27,6 +27,9 @@ BUSY_SECONDS = 30.0
 WRITER_CACHE = 65536
 # Key in meta: the vec0 table lacks something, and can't be searched until it is made anew.
 STALE = "passage_index_stale"
+# Keys in meta: whether vectors are made, and how many passages a second were embedded of late.
+SEMANTIC, NO = "semantic", "no"
+PACE = "passages_per_second"
 
 
 # --- errors
@@ -298,6 +301,8 @@ class State:
     model: str | None
     fingerprint: str | None  # of the model and prompts that made the vectors
     indexed: str | None  # when the last run ended, ISO 8601 UTC
+    skips_vectors: bool = False  # as somebody chose
+    passages_per_second: float | None = None  # that the model embedded of late
 
 
 def read_state(connection: sqlite3.Connection) -> State:
@@ -318,7 +323,16 @@ def read_state(connection: sqlite3.Connection) -> State:
         model=meta.get("model"),
         fingerprint=meta.get("fingerprint"),
         indexed=meta.get("indexed"),
+        skips_vectors=meta.get(SEMANTIC) == NO,
+        passages_per_second=_positive(meta.get(PACE)),
     )
+
+
+def _positive(text: str | None) -> float | None:
+    with suppress(TypeError, ValueError):  # a damaged file may give anything
+        number = float(text or 0)
+        return number if 0 < number < float("inf") else None
+    return None
 
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
@@ -333,10 +347,24 @@ def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None
 
 def stored_model(path: Path) -> str | None:
     """Return the model that made the vectors of the index file at ``path``, if there is one."""
+    return _stored(path, "model")
+
+
+def skips_vectors(path: Path) -> bool:
+    """Return whether the last run of the index file at ``path`` was to make no vectors."""
+    return _stored(path, SEMANTIC) == NO
+
+
+def stored_pace(path: Path) -> float | None:
+    """Return how many passages a second were embedded into the index file at ``path`` of late."""
+    return _positive(_stored(path, PACE))
+
+
+def _stored(path: Path, key: str) -> str | None:
     if not is_sidecar(path):
         return None
     with closing(connect(path)) as connection:
-        return get_meta(connection, "model")
+        return get_meta(connection, key)
 
 
 def count_notes(connection: sqlite3.Connection) -> int:

@@ -275,7 +275,8 @@ class _Run:
             report.model_failure = f"{error} Until then, {consequence}."
             report.notices.append(report.model_failure)
         report.embed_seconds = time.perf_counter() - started
-        set_meta(connection, indexed=_now())
+        semantic = database.NO if embedder is None else None
+        set_meta(connection, indexed=_now(), **{database.SEMANTIC: semantic})
         report.notes = database.count_notes(connection)
         report.pending = database.read_state(connection).pending
         report.size = path.stat().st_size
@@ -391,14 +392,18 @@ class _Run:
         if total:
             self.hooks.on_embedded(done, total)
         embedder.prepare_for_batch(total)
+        started = time.perf_counter()
         for batch in self._pending_passages(embedder):
             made = embedder.embed_documents([text for _, text in batch])
             pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
             with transaction(connection):
                 vectors.add(connection, pairs)
+                done += len(batch)
+                if done >= PASSAGES_PER_COMMIT:
+                    pace = round(done / (time.perf_counter() - started), 2)
+                    set_meta(connection, **{database.PACE: str(pace)})
             report.embedded += len(pairs)
             report.refused += len(batch) - len(pairs)
-            done += len(batch)
             self.hooks.on_embedded(done, total)
         self._recalibrate(embedder, report.embedded)
         if report.refused:

@@ -14,7 +14,7 @@ from ..embeddings.base import Embedder, ModelUnavailable
 from ..embeddings.rerankers import Reranker, reranker_factories
 from ..index import database
 from ..index.database import State
-from ..notes import counted
+from ..notes import counted, time_left
 from ..query.filters import InvalidParameter, read_filters
 from ..query.query import MODES, Query, completed, parse
 from ..sqlite import sqlite3, time_limit
@@ -347,7 +347,8 @@ def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
     if not state.has_notes:
         return None
     if not state.has_vectors:
-        return f"{WORDS_ONLY} To search by meaning, too, run: datasette bear-index"
+        option = " --semantic" if state.skips_vectors else ""
+        return f"{WORDS_ONLY} To search by meaning, too, run: datasette bear-index{option}"
     if not has_vector_extension:
         return (
             f"{WORDS_ONLY} This Python can't load sqlite-vec; "
@@ -360,10 +361,13 @@ def pending_notice(state: State) -> str | None:
     """Return what to say while some passages have no vector yet."""
     if not state.has_vectors or not state.pending:
         return None
-    return (
-        f"Indexing isn't finished: {counted(state.pending, 'passage')} can only be found by words "
-        "so far. If no datasette bear-index is running, start one."
-    )
+    waiting = f"{counted(state.pending, 'passage')} can only be found by words so far."
+    if state.skips_vectors:
+        return f"{waiting} To search them by meaning, too, run: datasette bear-index --semantic"
+    left = time_left(state.pending, state.passages_per_second)
+    left = f" That takes {left}." if left else ""
+    start = "If no datasette bear-index is running, start one."
+    return f"Indexing isn't finished: {waiting}{left} {start}"
 
 
 def changed_notice(changed: int) -> str | None:

@@ -100,11 +100,12 @@ def test_later_runs_keep_the_dimensions(bear_index, notes, sidecar_path, write):
 
 def test_changing_them_makes_all_vectors_anew(bear_index, notes, sidecar_path):
     bear_index()
-    assert "2 passages embedded" in bear_index("--dimensions", "16").output
-    assert "2 passages embedded" in bear_index("--dimensions", "32").output
+    assert "add --yes" in bear_index("--dimensions", "16", fails=True).output
+    assert "2 passages embedded" in bear_index("--dimensions", "16", "--yes").output
+    assert "2 passages embedded" in bear_index("--dimensions", "32", "--yes").output
     assert "embedded" not in bear_index("--dimensions", "32").output
     assert stored_lengths(sidecar_path) == {32 * 4}
-    assert "2 passages embedded" in bear_index("--model", TINY).output
+    assert "2 passages embedded" in bear_index("--model", TINY, "--yes").output
     assert stored_lengths(sidecar_path) == {64 * 4}
 
 

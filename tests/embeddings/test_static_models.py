@@ -39,4 +39,5 @@ def test_notes_are_indexed_and_found_with_a_static_model(bear_index, write, mode
 
 def test_its_vectors_can_be_truncated(bear_index, write, model, sidecar_path):
     write(BearNote("# Fence\nRepair the garden fence"))
-    assert "1 passage embedded" in bear_index("--model", str(model), "--dimensions", "24").output
+    arguments = ("--model", str(model), "--dimensions", "24", "--yes")
+    assert "1 passage embedded" in bear_index(*arguments).output

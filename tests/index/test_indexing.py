@@ -1,6 +1,7 @@
 """``datasette bear-index``, through the command."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -17,6 +18,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.index import rows as stored_notes
+from datasette_bear_search.search import engine
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit, left_untouched
@@ -295,9 +297,36 @@ def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
     registry.register("other", lambda: TinyEmbedder("other"))
-    assert "3 passages embedded" in bear_index("--model", "other").output
+    assert "3 passages embedded" in bear_index("--model", "other", "--yes").output
     assert rows(sidecar_path, "select value from meta where key = 'model'") == [("other",)]
     assert "embedded" not in bear_index().output  # which now goes on with that model
+
+
+def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, sidecar_path):
+    write(GARDEN, SOUP)
+    bear_index()
+    with closing(sqlite3.connect(sidecar_path)) as db, db:
+        db.execute("insert into meta values ('passages_per_second', '0.01')")
+    registry.register("other", lambda: TinyEmbedder("other"))
+    output = bear_index("--model", "other", fails=True).output
+    assert (
+        f"The vectors in the index are those of {TINY}: with other, 3 passages are embedded anew, "
+        "which takes about 5 minutes at the pace of the last run." in output
+    )
+    assert "To do so, add --yes." in output
+    assert rows(sidecar_path, "select value from meta where key = 'model'") == [(TINY,)]
+
+
+@pytest.mark.parametrize(("answer", "status", "model"), [("n\n", 1, TINY), ("y\n", 0, "other")])
+def test_in_a_terminal_a_person_decides(write, bear_index, sidecar_path, answer, status, model):
+    write(GARDEN, SOUP)
+    bear_index()
+    registry.register("other", lambda: TinyEmbedder("other"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True)
+        arguments = ["bear-index", "--sidecar", str(sidecar_path), "--model", "other"]
+        assert CliRunner().invoke(cli, arguments, input=answer).exit_code == status
+    assert rows(sidecar_path, "select value from meta where key = 'model'") == [(model,)]
 
 
 def test_a_model_that_reads_less_gets_shorter_passages(write, bear_index, sidecar_path):
@@ -309,7 +338,7 @@ def test_a_model_that_reads_less_gets_shorter_passages(write, bear_index, sideca
     write(BearNote("# Long\n\n" + "Some words that go on. " * 60))
     bear_index()
     [(before,)] = rows(sidecar_path, "select count(*) from passages")
-    bear_index("--model", "short")
+    bear_index("--model", "short", "--yes")
     [(after,)] = rows(sidecar_path, "select count(*) from passages")
     assert after > before
     assert rows(sidecar_path, "select count(*) from _vectors") == [(after,)]
@@ -327,10 +356,19 @@ def test_without_a_model_words_are_searchable_and_one_line_says_so(write, bear_i
     assert found(sidecar_path, "apple") == ["Garden"]
 
 
-def test_no_semantic_makes_no_vectors(write, bear_index, sidecar_path):
+@pytest.mark.parametrize("later", [(), ("--rebuild",)])
+def test_no_semantic_holds_until_vectors_are_asked_for(write, bear_index, sidecar_path, later):
     write(GARDEN)
     bear_index("--no-semantic")
+    bear_index(*later)
     assert rows(sidecar_path, "select count(*) from _vectors") == [(0,)]
+    with database.connect(sidecar_path) as connection:
+        obstacle = engine.semantic_obstacle(database.read_state(connection), True)
+    assert obstacle.endswith("run: datasette bear-index --semantic")
+    bear_index("--semantic")
+    write(GARDEN, SOUP)
+    bear_index()
+    assert rows(sidecar_path, "select count(*) from _vectors") == [(3,)]
 
 
 def test_vectors_that_are_no_numbers_are_refused(write, bear_index, sidecar_path):

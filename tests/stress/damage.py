@@ -103,7 +103,7 @@ def check_foreign(place: Place) -> list[str]:
 def check_newer(place: Place) -> list[str]:
     """The index was made by a version to come."""
     problems = []
-    for command in (*WRITING, ("bear-index", "--model", "test/other")):
+    for command in (*WRITING, ("bear-index", "--model", "test/other", "--yes")):
         place.set_up(INCREMENTAL)
         with opened(place.sidecar) as db:
             db.execute("pragma user_version = 9999")

@@ -53,8 +53,8 @@ SCENARIOS = (
     Scenario("fresh", None),
     Scenario("incremental", "old"),
     Scenario("rebuild", "old", ("--rebuild",)),
-    Scenario("other model", "old", ("--model", OTHER), ("--model", OTHER)),
-    Scenario("other model, then without it", "new", ("--model", OTHER)),
+    Scenario("other model", "old", ("--model", OTHER, "--yes"), ("--model", OTHER, "--yes")),
+    Scenario("other model, then without it", "new", ("--model", OTHER, "--yes")),
 )
 
 

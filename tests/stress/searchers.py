@@ -136,7 +136,13 @@ def check(
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + seconds
-        kinds = ((), ("--rebuild",), ("--model", OTHER), (), ("--model", "test/tiny"))
+        kinds = (
+            (),
+            ("--rebuild",),
+            ("--model", OTHER, "--yes"),
+            (),
+            ("--model", "test/tiny", "--yes"),
+        )
         for number, arguments in enumerate(itertools.cycle(kinds)):
             if time.monotonic() > deadline:
                 break
