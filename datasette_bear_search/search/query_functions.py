@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ..index.vectors import note_set
 from ..query.query import Query, parse
-from ..sqlite import sqlite3
+from ..sqlite import like_literal, sqlite3
 from .planner import Plan, plan
 from .sql import COLUMN_WEIGHTS
 
@@ -44,7 +44,11 @@ RECENCY_WEIGHT = 0.001
 # FTS5's expression that no note matches; NULL is an error.
 NO_WORDS = '""'
 
-TEXT = "lower(title || ' ' || body || ' ' || tags || ' ' || attachments)"
+# Not instr(lower(…)), which copies the texts: 15 MB take 94 ms so, and 13 ms with LIKE.
+HAS = " or ".join(
+    f"{column} like '%' || value || '%' escape '^'"
+    for column in ("title", "body", "tags", "attachments")
+)
 
 # The plan that each connection used last, by text, reading, and state of the index file.
 _plans: dict[int, tuple[tuple[str, str, int], Plan]] = {}
@@ -132,10 +136,10 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
         from notes_fts
         where notes_fts match ?
           and not exists (
-            select 1 from json_each(?) where instr({TEXT}, lower(value)) = 0
+            select 1 from json_each(?) where not ({HAS})
           )
         """
-        substrings = json.dumps(query.exact_substrings, ensure_ascii=False)
+        substrings = _literals(query.exact_substrings)
         found = dict.fromkeys(_ids(connection, sql, query.exact, substrings), 1)
     sql = "select id from notes where title = ? collate nocase"
     found.update(dict.fromkeys(_ids(connection, sql, _title(query)), 2))
@@ -158,10 +162,10 @@ def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     sql = f"""
     select id, instr(lower(title), lower(?)) > 0
     from notes
-    where not exists (select 1 from json_each(?) where instr({TEXT}, lower(value)) = 0)
+    where not exists (select 1 from json_each(?) where not ({HAS}))
     order by modified desc, id
     """
-    substrings = json.dumps(query.substrings, ensure_ascii=False)
+    substrings = _literals(query.substrings)
     rows = connection.execute(sql, [_title(query), substrings]).fetchall()
     recency = RECENCY_WEIGHT / max(len(rows), 1)
     return json.dumps(
@@ -179,12 +183,16 @@ def _anywhere(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]
       union all
       select notes.id, {ANYWHERE_WEIGHT}
       from notes
-      join json_each(?) on instr({TEXT}, lower(json_each.value)) > 0
+      join json_each(?) on {HAS}
     )
     group by note_id
     """
-    words = json.dumps(planned.anywhere, ensure_ascii=False)
+    words = _literals(planned.anywhere)
     return dict(connection.execute(sql, [planned.query.match or NO_WORDS, words]).fetchall())
+
+
+def _literals(texts: Iterable[str]) -> str:
+    return json.dumps([like_literal(text) for text in texts], ensure_ascii=False)
 
 
 def _title(query: Query) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from ..index.database import json_value
 from ..query.query import Query
 from ..sqlite import execute, snapshot, sqlite3
+from . import long_notes
 from .planner import Plan
 from .query_functions import remember, rrf
 from .sql import (
@@ -187,6 +188,10 @@ def _retrieve(
         counts = fetch_rows(
             connection, search_statement(planned, retrievers, ranking, size=1, offset=0)
         )
+    if "keyword" in retrievers:
+        missing = [row["id"] for row in rows if row["bm25"] and not row["snippet"]]
+        found = long_notes.snippets(connection, query, missing)
+        rows = [{**row, "snippet": row["snippet"] or found.get(row["id"])} for row in rows]
     total = counts[0]["total"] if counts else 0
     return Results(
         hits=_hits(connection, rows),
@@ -282,10 +287,13 @@ join notes on notes.id = json_extract(row.value, '$[0]')
 join sources on sources.name = notes.source
 -- the passage that is closest in meaning, else the one that the snippet was taken from
 left join passages on passages.id = coalesce(json_extract(row.value, '$[1]'), (
+  -- or else the text would be searched again for each passage
+  with snippet as materialized (
+    select instr(notes.body, json_extract(row.value, '$[2]')) as place
+  )
   select id
-  from passages
-  where note_id = notes.id
-    and start < max(1, instr(notes.body, json_extract(row.value, '$[2]')))
+  from snippet cross join passages
+  where note_id = notes.id and start < max(1, place)
   order by start desc
   limit 1
 ))

@@ -1,0 +1,74 @@
+"""One huge note slows no search, and its snippet is as good as a short one's."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search import engine, long_notes
+from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.snippets import unmarked
+from datasette_bear_search.search.sql import END_MARK, MARK
+
+# FTS5's snippet() takes 2 s of the processor for these repetitions, and 100 times as long for ten
+# times as many.
+REPEATED = "# Repeated\n\nBefore it all. " + "The roof leaks. " * 15_000
+FILLER = "Nothing of interest was said on that day, nor on the next one.\n\n" * 4000
+LONG = f"# A log\n\n{FILLER}The boiler lost pressure, said Ada.\n\n{FILLER}"
+NOTES = [
+    BearNote(REPEATED),
+    BearNote(LONG),
+    BearNote("# Short\n\nThe roof leaks again."),
+    BearNote("# Middling\n\n" + "Some words. " * 2000 + "The chimneys were swept, and the flue."),
+]
+SECONDS = 0.5  # of the processor; the slowest took .08
+
+
+def search(path, text, mode="keyword"):
+    with open_sidecar(path) as connection:
+        engine.search(connection, engine.SearchRequest(parse("warm", mode)))
+        started = time.process_time()
+        found = engine.search(connection, engine.SearchRequest(parse(text, mode))).results
+        assert time.process_time() - started < SECONDS
+    return {hit.title: hit for hit in found.hits}
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid", "like"])
+@pytest.mark.parametrize("text", ["roof", '"roof leaks"', "roo*", "roof OR leaks", "the roof rof"])
+def test_a_word_repeated_15_000_times_takes_no_time(index_notes, text, mode):
+    found = search(index_notes(NOTES), text, mode)
+    if mode != "like":
+        assert all(f"{MARK}roof" in hit.snippet for hit in found.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "snippet"),
+    [
+        ("boiler", "The ⦗boiler⦘ lost pressure, said Ada."),
+        ("pressure boiler", "The ⦗boiler⦘ lost ⦗pressure⦘, said"),
+        ('"lost pressure"', "The boiler ⦗lost pressure⦘, said"),
+        ("boi*", "The ⦗boiler⦘ lost"),
+        ("boilers", "The ⦗boiler⦘ lost"),
+        ("boiler AND ada", "The ⦗boiler⦘ lost pressure, said ⦗Ada⦘."),
+    ],
+)
+def test_the_snippet_is_from_the_place_with_the_words(index_notes, text, snippet):
+    hit = search(index_notes(NOTES), text)["A log"]
+    assert snippet.replace("⦗", MARK).replace("⦘", END_MARK) in hit.snippet
+    assert hit.snippet.startswith("…") and hit.snippet.endswith("…")
+    assert "boiler" in hit.passage.text
+    assert unmarked(hit.snippet).strip("…") in LONG
+
+
+def test_a_text_of_some_pages_is_read_whole(index_notes):
+    hit = search(index_notes(NOTES), "chimney sweeping")["Middling"]
+    assert f"The {MARK}chimneys{END_MARK} were swept, and the flue." in hit.snippet
+
+
+def test_no_word_is_cut_and_none_is_lost():
+    text = " ".join(f"word{number}" for number in range(50_000))
+    pieces = [piece for _, piece in long_notes._pieces(text[:150_000], [], 0)]
+    assert {word for piece in pieces for word in piece.split()} == set(text[:150_000].split())
