@@ -72,10 +72,7 @@ class Library:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open the index file read-only.
-
-        :raises ToolError: if there is none, or if it can't be read, now or inside the context
-        """
+        """Open the index file read-only; raise ToolError if it can't be read, now or inside."""
         try:
             with open_sidecar(self.path) as connection:
                 yield connection

@@ -278,10 +278,7 @@ _RANGE = re.compile(
 
 
 def _lines_extent(lines: str, total: int) -> Extent:
-    """Return the lines that ``10:20``, ``10:``, ``:20`` and ``10`` mean.
-
-    :raises ToolError: for anything else, and for lines that the note doesn't have
-    """
+    """Return the lines that ``10:20``, ``10:``, ``:20`` and ``10`` mean, or raise ToolError."""
     match = _RANGE.fullmatch(lines.replace(" ", ""))
     if not match or not (match["first"] or match["last"]):
         raise ToolError(
@@ -295,10 +292,7 @@ def _lines_extent(lines: str, total: int) -> Extent:
 
 
 def _section_extent(title: str, body: str, heading: str) -> Extent:
-    """Return the lines of a section with those nested in it; ``A › B`` is B below A.
-
-    :raises ToolError: if there is no such heading, or if there are several
-    """
+    """Return the lines of a section with those nested in it; ``A › B`` is B below A."""
     wanted = [_normalized(part) for part in re.split("[›>]", heading.lstrip("# "))]
     spans: dict[tuple[str, ...], list[int]] = {}
     for passage in passages(title, body):

@@ -36,10 +36,7 @@ class SdkMissing(Exception):
 
 
 def build_server(library: Library) -> Server[Any]:
-    """Return a server of the tools, for any transport.
-
-    :raises SdkMissing: without the SDK
-    """
+    """Return a server of the tools, for any transport, or raise SdkMissing."""
     try:
         import anyio.to_thread
         import mcp_types as types
@@ -67,10 +64,7 @@ def build_server(library: Library) -> Server[Any]:
 
 
 def serve_stdio(library: Library) -> None:
-    """Serve the tools over stdin and stdout until stdin ends.
-
-    :raises SdkMissing: without the SDK
-    """
+    """Serve the tools over stdin and stdout until stdin ends, or raise SdkMissing."""
     server = build_server(library)
     import anyio
     from mcp.server.stdio import stdio_server

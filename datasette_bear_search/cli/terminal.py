@@ -126,10 +126,7 @@ def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
-    """Return the lines of a table, whose first row is its head; empty columns are dropped.
-
-    :param align: the side to which all columns but the last are aligned
-    """
+    """Return the lines of a table, whose first row is its head; empty columns are dropped."""
     from tabulate import tabulate
 
     columns = [column for column in zip(*rows) if any(column[1:])]

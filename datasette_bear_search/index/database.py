@@ -75,10 +75,7 @@ def explained(error: sqlite3.Error) -> str:
 
 
 def json_value(text: object, kind: type[T]) -> T:
-    """Return what a column with JSON holds.
-
-    :raises sqlite3.DatabaseError: if it isn't of that kind, as in a file that isn't from here
-    """
+    """Return what a column with JSON holds; raise sqlite3.DatabaseError for another kind."""
     with suppress(ValueError, TypeError, RecursionError):
         value = json.loads(text)  # type: ignore[arg-type]
         is_texts = kind is not list or all(isinstance(item, str) for item in value)

@@ -168,10 +168,7 @@ class Pipeline:
         self._end_step("embed")
 
     def retrieve(self, connection: sqlite3.Connection) -> None:
-        """Run the statement.
-
-        :raises TimeLimitExceeded: if it takes too long
-        """
+        """Run the statement, or raise TimeLimitExceeded."""
         request, limit_ms = self._request, self._time_limit_ms
         size, offset = request.size, request.offset
         if self._reranker:
@@ -195,10 +192,7 @@ class Pipeline:
         self._end_step("sql")
 
     def refine(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
-        """Rerank the first results, and find the sentences that answer.
-
-        :param wait: whether to wait for a reranker that isn't loaded
-        """
+        """Rerank the first results, and find the sentences that answer."""
         if self._reranker:
             if wait and not self._reranker.ready:
                 on_loading()
@@ -251,18 +245,12 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
 def read_request(
     parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
 ) -> SearchRequest:
-    """Read a request from the parameters of the search page.
-
-    :raises InvalidParameter: for a value that makes no sense
-    """
+    """Read a request from the parameters of the search page, or raise InvalidParameter."""
     return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
 
 
 def read_query(parameters: Parameters) -> Query:
-    """Read the query and its filters.
-
-    :raises InvalidParameter: for an unknown mode and for what :func:`read_filters` refuses
-    """
+    """Read the query and its filters, or raise InvalidParameter."""
     mode = _first(parameters, "mode") or "auto"
     if mode not in MODES:
         raise InvalidParameter(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
@@ -275,10 +263,7 @@ def read_note_id(text: str) -> int:
 
 
 def read_ranking(parameters: Parameters) -> Ranking:
-    """Read how results are ordered.
-
-    :raises InvalidParameter: for an unknown fusion, order or reranker, or what is no number
-    """
+    """Read how results are ordered, or raise InvalidParameter."""
     fusion = _first(parameters, "fusion") or "blend"
     if fusion not in FUSIONS:
         raise InvalidParameter(f"fusion must be one of {', '.join(FUSIONS)}, not {fusion!r}")
@@ -299,10 +284,7 @@ def read_ranking(parameters: Parameters) -> Ranking:
 
 
 def read_number(name: str, text: str | None, default: int, lowest: int, highest: int) -> int:
-    """Read the value of a parameter that is a whole number.
-
-    :raises InvalidParameter: if it isn't a number in that range
-    """
+    """Read a parameter that is a whole number in a range, or raise InvalidParameter."""
     text = text or str(default)
     if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
         is_given = name == "_next"

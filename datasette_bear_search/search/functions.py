@@ -25,10 +25,7 @@ from .sql import ELLIPSIS, SNIPPET_TOKENS
 
 @contextmanager
 def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the index file at ``path`` read-only, with our SQL functions.
-
-    :raises SidecarError: if there is none, or an earlier version made it
-    """
+    """Open the index file at ``path`` read-only, with our SQL functions, or raise SidecarError."""
     with closing(database.connect(path)) as connection:
         database.require_current(connection)
         register(connection)
@@ -93,10 +90,7 @@ Rows = list[dict[str, Any]]
 
 
 def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> None:
-    """Give a connection to an index ``bear_search(text, …)`` and ``bear_similar(id, …)``.
-
-    :param redact: whether secrets are masked in what they return
-    """
+    """Give a connection to an index ``bear_search(text, …)`` and ``bear_similar(id, …)``."""
     for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
         function = _as_json(connection, name, find, redact)
         for arguments in (1, 2):

@@ -213,10 +213,7 @@ def fetch_rows(connection: sqlite3.Connection, statement: Statement) -> list[dic
 
 
 def note_fields(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
-    """Return the fields of :class:`ListedNote` from a row.
-
-    :param heading: where the note's url leads
-    """
+    """Return the fields of :class:`ListedNote` from a row; its url leads to the heading."""
     columns = ("id", "source", "key", "title", "app", "created", "modified")
     flags = ("pinned", "archived", "encrypted")
     return {

@@ -63,10 +63,7 @@ class Source(Protocol):
         ...
 
     def state(self) -> str:
-        """Return a token that changes whenever the notes may have changed.
-
-        Cheap; "" if only reading them tells.
-        """
+        """Return, at little cost, a token that changes when notes may have; "" if none is known."""
         ...
 
     def read(self, *, include_trashed: bool = False) -> Iterable[Note]:
@@ -87,19 +84,12 @@ class Incremental(Protocol):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterable[Note | Unchanged]:
-        """Yield every note, as Unchanged if its ``stamp`` is that in ``known``, by key.
-
-        :raises SourceError: if the source can't be read
-        """
+        """Yield every note, as Unchanged if ``known`` has its ``stamp``. Raises SourceError."""
         ...
 
 
 def checked_option(option: str, value: T, is_valid: object, wanted: str) -> T:
-    """Return the value of an option.
-
-    :param wanted: what it has to be, for people
-    :raises SourceError: if it isn't valid
-    """
+    """Return the value of an option, or raise SourceError, which says what is wanted."""
     if not is_valid:
         raise SourceError(f"The option {option} is {wanted}, not {value!r}.")
     return value
@@ -156,10 +146,7 @@ def names() -> list[str]:
 
 
 def get_kind(kind: str) -> type[Source]:
-    """Return the class of a kind.
-
-    :raises SourceError: if there is no such kind
-    """
+    """Return the class of a kind, or raise SourceError."""
     if kind in OUR_KINDS:  # without the plugins, for which Datasette would have to be imported
         module, _, name = OUR_KINDS[kind].partition(":")
         return getattr(import_module(f"{__name__}.{module}"), name)
@@ -173,10 +160,7 @@ def get_kind(kind: str) -> type[Source]:
 
 
 def kind_of(location: str) -> str:
-    """Return the kind that reads a location.
-
-    :raises SourceError: if nothing is there, or none reads it; the message says what each looks for
-    """
+    """Return the kind that reads a location, or raise SourceError with what each looks for."""
     for kind in names():
         with suppress(Exception):  # whatever another package's glance trips over isn't its own
             if get_kind(kind).reads(location):
@@ -197,10 +181,7 @@ def describe(kind: str) -> str:
 
 
 def open_source(config: SourceConfig) -> Source:
-    """Return the source that a configuration describes. No file is opened yet.
-
-    :raises SourceError: if the kind isn't there, or can't use the options
-    """
+    """Return the source that a configuration describes, or raise SourceError; open no file yet."""
     # Any, because the protocol doesn't say how a source is made.
     make: Any = get_kind(config.kind or kind_of(config.location))
     options = {name: _resolved(value) for name, value in config.options.items()}
@@ -215,10 +196,7 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
-    """Return a location that means the same wherever it is read again.
-
-    An address such as ``imap://…`` stays as it is.
-    """
+    """Return a location that means the same wherever it is read; ``imap://…`` stays as it is."""
     if "://" in location:
         return location
     return os.path.abspath(os.path.join(folder, os.path.expanduser(location)))

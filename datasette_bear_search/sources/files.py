@@ -391,10 +391,7 @@ def composed(name: str) -> str:
 
 
 def explained(path: Path | str, error: OSError, *, missing: str = "") -> SourceError:
-    """Return what to tell a person about a file or folder that the system won't give.
-
-    :param missing: what to say if there is nothing
-    """
+    """Return what to tell a person about a file or folder that the system won't give."""
     if isinstance(error, NotADirectoryError) and os.path.isfile(path):
         return SourceError(f"{path} is not a folder. Give the PATH of the folder that it is in.")
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):

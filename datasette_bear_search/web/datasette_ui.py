@@ -364,10 +364,7 @@ _ORDER = ("sort", "sort_desc")
 
 
 def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
-    """Return the tables' metadata and the stored queries, for Datasette before 1.0.
-
-    :param key: what Datasette looks for
-    """
+    """Return the metadata of tables and the stored queries, for Datasette before 1.0."""
     database = site.known_sidecar(datasette)
     if database is None or key in _NOT_OURS:
         return {}

@@ -159,10 +159,7 @@ _TITLES = {"tag": "Tags", "modified": "Modified", "kind": "Type", "source": "Fro
 
 @dataclass(frozen=True)
 class FacetValue:
-    """A value of a facet in the shape of Datasette's: its link narrows to so many notes.
-
-    If it is selected, the link widens the search again.
-    """
+    """A value of a facet in the shape of Datasette's: its link narrows, or widens if selected."""
 
     value: str
     label: str
@@ -272,10 +269,7 @@ class Timeline:
 
 
 def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | None:
-    """Return the histogram of counts by month (``2024-05``), or by year; None for a single bar.
-
-    :param url: where the bar of a month or year leads
-    """
+    """Return the histogram of counts by month (``2024-05``), or by year; None for a single bar."""
     if not months:
         return None
     unit, periods = "month", _months(min(months), max(months))

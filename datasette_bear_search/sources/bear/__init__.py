@@ -48,10 +48,7 @@ _HEADING_MARKS = re.compile(r"^#{1,6}(?:[ \t]+|$)")
 
 
 def default_location() -> Path:
-    """Return where this user's Bear keeps its notes.
-
-    :raises SourceError: if no version of Bear is found
-    """
+    """Return where this user's Bear keeps its notes, or raise SourceError."""
     places = [Path.home() / location for location in LOCATIONS]
     for place in places:
         try:
