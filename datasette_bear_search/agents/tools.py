@@ -34,10 +34,7 @@ class Tool:
 
 
 def read_arguments(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a call's arguments leniently: models write 5 as "5" and one tag as a text.
-
-    :raises ToolError: for an unknown argument, and for one that can't be read
-    """
+    """Read arguments leniently (models write 5 as "5", one tag as a text), or raise ToolError."""
     schemas = tool.input_schema["properties"]
     given = _without_empty(values)
     if unknown := [name for name in given if name not in schemas]:
@@ -181,7 +178,7 @@ TOOLS = (
                 "mode": _described(
                     {"type": "string", "enum": list(MODES)},
                     "Leave it out for the best. keyword: only the words; semantic: only the "
-                    "meaning; like: the text exactly as it stands",
+                    "meaning; like: the text exactly as typed",
                 ),
                 "paraphrase": _described(
                     _FLAG,

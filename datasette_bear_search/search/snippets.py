@@ -318,11 +318,11 @@ def why(hit: Hit, planned: Plan) -> str:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
     # Of what has the words, meaning is a reason only where it is close.
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
-        meaning = "meaning" if hit.is_found else "not close in meaning"
+        meaning = "meaning" if hit.is_found else "loosely related"
         reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
     if hit.is_exact:
         titles = (query.text.casefold(), query.meaning.casefold())
-        reasons.append("title" if hit.title.casefold() in titles else "as it stands")
+        reasons.append("title" if hit.title.casefold() in titles else "exactly as typed")
     return " · ".join(reasons)
 
 

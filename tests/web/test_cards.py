@@ -127,7 +127,7 @@ async def test_a_title_that_matched_is_marked_once(datasette):
     [
         ("q=lentil+soup", "words, 1st · meaning, 1st (1.00) · title"),
         ("q=lentils&mode=keyword", "words, 1st"),
-        ('q="roof+garden"&mode=keyword', "words, 1st · as it stands"),
+        ('q="roof+garden"&mode=keyword', "words, 1st · exactly as typed"),
     ],
 )
 async def test_why_a_note_was_found_is_said_in_plain_words(datasette, query, said):
