@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,6 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 
 import click
@@ -74,7 +72,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
     """Return the findings about the index at ``path`` and all that it needs, by area."""
     areas = {
         "Python": _python(),
-        "Embedding model": chain(_model(path, load_model), _leftovers()),
+        "Embedding model": _model(path, load_model),
         "Sources": _sources(path),
         "Index": _index(path),
     }
@@ -83,12 +81,10 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
 
 
 def _on_index(path: Path, finding: Finding) -> Finding:
-    """Return the finding with a fix that names an index other than the default one."""
-    if path == database.default_path() or not finding.mend or "--sidecar" in finding.mend:
+    if not finding.mend or "--sidecar" in finding.mend:
         return finding
-    command = "datasette bear-index"
-    own = f"{command} --sidecar {shlex.quote(str(path))}"
-    return replace(finding, mend=finding.mend.replace(command, own))
+    command = database.index_command(path)
+    return replace(finding, mend=finding.mend.replace("datasette bear-index", command))
 
 
 def _as_text(finding: Finding) -> str:
@@ -144,21 +140,6 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
-
-
-def _leftovers() -> Findings:
-    from platformdirs import user_cache_path, user_data_path
-
-    # Where Microsoft's programs keep an id of the device: on a Mac not in the cache.
-    for folder in sorted({user_cache_path(), user_data_path()}):
-        reports = folder / "Microsoft" / "DeveloperTools" / ".onnxruntime"
-        if reports.exists():
-            says = (
-                f"{reports} has a lasting id of this machine and reports to Microsoft, such as "
-                "the path of Python. An earlier version of this package let onnxruntime send them, "
-                "or another program did. It can be deleted."
-            )
-            yield Finding("reports", says, None, f"rm -r {shlex.quote(str(reports))}")
 
 
 def _sources(path: Path) -> Findings:

@@ -13,6 +13,7 @@ from ..embeddings import registry
 from ..index import indexer
 from ..notes import Note, counted, without_title_line
 from ..sources import SourceError
+from ..sources.files import FileSource
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet, answered
 
@@ -51,25 +52,14 @@ class Collection:
         return answered(self.name, queries, nothing)
 
 
-class Corpus:
+class Corpus(FileSource):
     """The documents of a collection as a source of notes, whose keys are the documents' ids."""
 
-    app = ""
-    name = "collection"
-    heading_link = ""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / CORPUS
-        self.location = str(self.path.resolve())
-        self.skipped: list[str] = []
+    default_name = "collection"
 
     @classmethod
     def reads(cls, location: str) -> bool:
         return Path(location).name == CORPUS
-
-    def state(self) -> str:
-        status = _existing(self.path).stat()
-        return f"{status.st_mtime_ns}/{status.st_size}"
 
     def read(self, *, include_trashed: bool = False) -> list[Note]:
         notes = []
@@ -116,7 +106,7 @@ def index_collection(
     names = f"{collection.folder.resolve()}\n{embedder.name}"
     digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()
     path = cache / f"{collection.name}-{digest}.db"
-    snapshot = indexer.read(Corpus(collection.folder))
+    snapshot = indexer.read(Corpus(collection.folder.resolve() / CORPUS))
     report = indexer.index(path, [snapshot], embedder if semantic else None, hooks)
     if semantic and report.pending > report.refused:
         raise EvaluationError("\n".join(report.notices))

@@ -17,7 +17,7 @@ from ..index.database import State
 from ..notes import counted, time_left
 from ..query.filters import InvalidParameter, read_filters
 from ..query.query import MODES, Query, completed, parse
-from ..sqlite import sqlite3, time_limit
+from ..sqlite import snapshot, sqlite3, time_limit
 from . import planner, redaction, rerank
 from .planner import Plan
 from .results import PAGE_SIZE, Results, retrieve
@@ -64,7 +64,6 @@ def search(
     connection: sqlite3.Connection,
     request: SearchRequest,
     *,
-    cross_encoder: str | None = None,
     time_limit_ms: float | None = None,
     redact: bool = False,
     on_loading: Callable[[], None] = lambda: None,
@@ -72,14 +71,11 @@ def search(
     """Run the whole pipeline on one thread. Waits for the models that it needs.
 
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
-    :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't the default
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the index file is damaged
     :raises TimeLimitExceeded: if the time is up
     """
-    pipeline = Pipeline(
-        request, cross_encoder=cross_encoder, time_limit_ms=time_limit_ms, redact=redact
-    )
+    pipeline = Pipeline(request, time_limit_ms=time_limit_ms, redact=redact)
     pipeline.plan(connection)
     pipeline.embed(on_loading=on_loading)
     pipeline.retrieve(connection)
@@ -175,7 +171,7 @@ class Pipeline:
             size, offset = rerank.first_stage(size, offset)
         started = time.perf_counter()
         try:
-            with time_limit(connection, limit_ms):
+            with time_limit(connection, limit_ms), snapshot(connection):
                 self.results = retrieve(
                     connection,
                     self.planned,

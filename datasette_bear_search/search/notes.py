@@ -157,25 +157,17 @@ where note_id = ?
 order by position
 """
 
-_LINKS = """
+_LINKED = """
 select notes.id, notes.title
 from links
-join notes on notes.id = links.target_id
-where links.note_id = :note
-  and links.target_id != :note
+join notes on notes.id = links.{other}
+where links.{own} = :note
+  and links.{other} != :note
 group by notes.id
-order by min(links.id)
+order by {order}
 """
-
-_BACKLINKS = """
-select notes.id, notes.title
-from links
-join notes on notes.id = links.note_id
-where links.target_id = :note
-  and links.note_id != :note
-group by notes.id
-order by notes.modified desc, notes.id
-"""
+_LINKS = _LINKED.format(own="note_id", other="target_id", order="min(links.id)")
+_BACKLINKS = _LINKED.format(own="target_id", other="note_id", order="notes.modified desc, notes.id")
 
 _TARGETS = """
 select links.title, links.target_key, notes.title, links.target_id
@@ -284,50 +276,36 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
         "year": f"{now.year:04}",
     }
 
-    def notes(sql: str) -> tuple[StartPageNote, ...]:
+    def notes(date: str, condition: str) -> tuple[StartPageNote, ...]:
+        # What a person put away isn't brought up again.
+        sql = f"""
+        select id, title, {date}
+        from notes
+        where not archived and not trashed and {condition}
+        order by {date} desc, id
+        limit {START_PAGE_NOTES}
+        """
         return tuple(StartPageNote(*row) for row in connection.execute(sql, parameters))
 
     return StartPage(
-        recent=notes(_RECENT),
-        pinned=notes(_PINNED),
-        on_this_day=notes(_ON_THIS_DAY),
+        recent=notes("modified", "true"),
+        pinned=notes("modified", _IS_PINNED),
+        on_this_day=notes("created", _IS_OF_THIS_DAY),
         sources=tuple(IndexedSource(*row) for row in connection.execute(_SOURCES)),
     )
 
 
-# What a person put away isn't brought up again.
-_AT_HAND = "not archived and not trashed"
-
-_RECENT = f"""
-select id, title, modified
-from notes
-where {_AT_HAND}
-order by modified desc, id
-limit {START_PAGE_NOTES}
-"""
-
 # The inner queries read an index from end to end instead of every note.
-_PINNED = f"""
-select id, title, modified
-from notes
-where id in (select id from notes where pinned and {_AT_HAND})
-order by modified desc, id
-limit {START_PAGE_NOTES}
-"""
-
-_ON_THIS_DAY = f"""
-select id, title, created
-from notes
-where id in (
+_IS_PINNED = "id in (select id from notes where pinned and not archived and not trashed)"
+_IS_OF_THIS_DAY = """
+  id in (
     select id
     from notes
-    where {_AT_HAND}
+    where not archived and not trashed
       and substr(created, 6, 5) in (:day_before, :day, :day_after)
   )
   and strftime('%m-%d', created, 'localtime') = :day
   and strftime('%Y', created, 'localtime') < :year
-order by created desc, id
-limit {START_PAGE_NOTES}
 """
 
 _SOURCES = """

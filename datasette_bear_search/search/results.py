@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from ..index.database import json_value
 from ..query.query import Query
-from ..sqlite import execute, snapshot, sqlite3
+from ..sqlite import execute, sqlite3
 from . import long_notes
 from .planner import Plan
 from .query_functions import remember, rrf
@@ -143,18 +143,6 @@ def retrieve(
     :param semantic: whether ``embed(planned.query.meaning)`` answers at once: the caller has asked
         the model
     """
-    with snapshot(connection):
-        return _retrieve(connection, planned, semantic, ranking, size, offset)
-
-
-def _retrieve(
-    connection: sqlite3.Connection,
-    planned: Plan,
-    semantic: bool,
-    ranking: Ranking,
-    size: int,
-    offset: int,
-) -> Results:
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
     retrievers = _retrievers(query, semantic)
     statement = None
