@@ -54,7 +54,7 @@ def search_notes(
             "list_tags shows which tags there are."
         )
     ranking = PARAPHRASED if paraphrase else {}
-    parameters = {"q": [query], "mode": [mode], **ranking, **filters}
+    parameters = {"q": [query], "mode": [mode], "found": ["1"], **ranking, **filters}
     try:
         request = read_request(parameters, size=limit, offset=offset)
     except InvalidParameter as error:
@@ -154,13 +154,10 @@ def _passage(
 
 
 def _heading(data: Mapping[str, Any], shown: int) -> str:
-    found, total, offset = data["found"], data["total"], data["offset"]
+    found, offset = data["found"], data["offset"]
     if not shown:
         return f"There are no results after offset {offset}." if offset else _NOTHING
-    heading = counted(found, "result")
-    if total > found:
-        heading += f" and {total - found} weaker matches"
-    heading += f", {offset + 1} to {offset + shown} shown."
+    heading = f"{counted(found, 'result')}, {offset + 1} to {offset + shown} shown."
     if data["next_offset"]:
         heading += f" For more: offset={data['next_offset']}."
     return heading

@@ -264,6 +264,12 @@ def _page_options() -> list[click.Parameter]:
             metavar="DAYS",
             help="Newer notes weigh more: one of so many days keeps three quarters of its score",
         ),
+        _option("found", is_flag=True, default=None, help="Leave weaker matches out"),
+        _option(
+            "min_similarity",
+            type=float,
+            help="What counts as close in meaning  [default: by the library]",
+        ),
         _option(
             "rerank",
             metavar="NAME",

@@ -72,17 +72,20 @@ def say(notice: str) -> None:
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
     """Return the hits, numbered from ``offset`` on, and how many there are in all."""
     plan, total, found = response.results.plan, response.results.total, response.results.found
-    cards = []
+    cards, is_found = [], True
     for number, hit in enumerate(response.results.hits, offset + 1):
         shown = shown_text(hit, plan)
         texts = [_printable_marked(shown.snippet), _excerpt(shown.passage)]
+        if found and not hit.is_found and (not cards or is_found):
+            cards.append(_style("Weaker matches", screen, dim=True))
+        is_found = hit.is_found
         cards.append(_card(number, hit, texts, why(hit, plan), screen))
     counts = [counted(found, "result")] if found else []
     if weaker := total - found:
         counts.append(f"{weaker:,} weaker match{'es' if weaker > 1 else ''}")
     count = _SEPARATOR.join(counts)
-    if len(cards) < total:
-        count = f"{offset + 1:,}–{offset + len(cards):,} of {count}"
+    if len(response.results.hits) < total:
+        count = f"{offset + 1:,}–{offset + len(response.results.hits):,} of {count}"
     seconds = response.timing_ms["total"] / 1000
     return "\n\n".join([*cards, _style(f"{count}, {seconds:.2f} s", screen, dim=True)])
 

@@ -276,6 +276,8 @@ def read_ranking(parameters: Parameters) -> Ranking:
         fusion=fusion,
         sort=sort,
         recency=_read_fraction(parameters, "recency", 0.01, 100_000.0),
+        min_similarity=_read_fraction(parameters, "min_similarity", 0.0, 1.0),
+        found_only=_first(parameters, "found") == "1",
     )
 
 

@@ -15,7 +15,7 @@ from ..query.filters import FILTERS
 from ..sqlite import execute, sqlite3
 from .planner import Plan
 from .query_functions import remember
-from .sql import NEAREST_PASSAGES, is_close, matches_statement
+from .sql import DEFAULT_RANKING, NEAREST_PASSAGES, Ranking, is_close, matches_statement
 
 # States worth a line: a parameter of the page, its value, and its condition.
 KINDS = (
@@ -61,15 +61,21 @@ class Facets:
         return years
 
 
-def count(connection: sqlite3.Connection, planned: Plan, retrievers: Sequence[str]) -> Facets:
+def count(
+    connection: sqlite3.Connection,
+    planned: Plan,
+    retrievers: Sequence[str],
+    ranking: Ranking = DEFAULT_RANKING,
+) -> Facets:
     """Count what the notes have that a search finds with these retrievers."""
     # A search for a source shows its copies of other sources' notes, too, so they count there.
     names_source = planned.query.filters.names_source()
     has_copies = planned.has_copies and not names_source
     planned = replace(planned, has_copies=False)
     remember(connection, planned)
-    select = _SELECT + (_CLOSE.format(is_close(planned)) if "semantic" in retrievers else "")
-    statement = matches_statement(planned, retrievers, _counted(has_copies) + select)
+    close = _CLOSE.format(is_close(planned, retrievers, ranking))
+    select = _SELECT + (close if "semantic" in retrievers else "")
+    statement = matches_statement(planned, retrievers, ranking, _counted(has_copies) + select)
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
         if notes:

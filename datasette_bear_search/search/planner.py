@@ -113,6 +113,18 @@ class Plan:
             *(word for _, words in self.doubtful for word in words),
         )
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether only notes that have the words are wanted, not those that mean the same."""
+        query = self.query
+        names = query.identifiers and not query.words and not query.prefixes
+        return self.has_matches and bool(query.is_boolean or query.phrases or names)
+
+    @property
+    def closeness(self) -> float:
+        """The similarity from which on a passage is found by its meaning; above 1 for none."""
+        return 2.0 if self.is_exact else self.threshold or 0.0
+
 
 def plan(
     connection: sqlite3.Connection,
@@ -251,7 +263,7 @@ def _replacements(
                 replacements[word], has_rare = found.words[0], True
             else:
                 doubtful[word] = found.words
-    if not known and not has_rare:
+    if not known and not has_rare and not unknown:
         # Common words are all there is to go by in "to be or not to be".
         known, common = common, []
     hits = 0

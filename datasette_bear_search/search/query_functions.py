@@ -12,7 +12,7 @@ from ..index.vectors import note_set
 from ..query.query import Query, parse
 from ..sqlite import like_literal, sqlite3
 from .planner import Plan, plan
-from .sql import COLUMN_WEIGHTS
+from .sql import COLUMN_WEIGHTS, WEAKER_MATCHES
 
 if TYPE_CHECKING:
     import numpy
@@ -90,6 +90,8 @@ def register(connection: sqlite3.Connection) -> None:
         "meaning": lambda _, planned: planned.query.meaning,
         "balance": lambda _, planned: planned.balance,
         "bm25_normalizer": lambda _, planned: planned.bm25_normalizer,
+        "closeness": lambda _, planned: planned.closeness,
+        "weaker_matches": lambda _, planned: 0 if planned.is_exact else WEAKER_MATCHES,
         "names_source": lambda _, planned: planned.query.typed_filters.names_source(),
         "allowed_notes": allowed_notes,
         "exact_matches": exact_matches,

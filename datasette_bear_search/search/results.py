@@ -117,6 +117,7 @@ class Results:
     statement: Statement | None  # None if there was nothing to run
     notices: tuple[str, ...]
     next_offset: int | None
+    ranking: Ranking = DEFAULT_RANKING
 
     @property
     def nothing_found(self) -> bool:
@@ -190,6 +191,7 @@ def retrieve(
         statement=statement,
         notices=tuple(notices),
         next_offset=offset + size if offset + size < total else None,
+        ranking=ranking,
     )
 
 

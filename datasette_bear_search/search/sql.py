@@ -42,6 +42,9 @@ FUSIONS = ("blend", "rrf")
 
 SORTS = ("relevance", "newest", "oldest", "title")
 
+# Notes that are only nearest, listed behind what is found.
+WEAKER_MATCHES = 10
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -52,6 +55,8 @@ class Ranking:
     sort: str = "relevance"  # one of SORTS
     recency: float | None = None  # half-life in days; None: age doesn't matter
     rerank: str | None = None  # name of the reranker of the first results
+    min_similarity: float | None = None  # that counts as close; None: by the library's threshold
+    found_only: bool = False  # whether notes that are only nearest are left out
 
 
 DEFAULT_RANKING = Ranking()
@@ -110,14 +115,16 @@ def search_statement(
         # Such a page shows candidates only.
         is_shallow = sort == "relevance" and offset + size <= CANDIDATES
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
-        # In any order but relevance, what isn't close would stand among what is.
-        found_only = "semantic" in retrievers and sort != "relevance"
-        parts.append(_page(is_shallow, found_only, sort, size, offset))
+        weaker = "0" if ranking.found_only else f"weaker_matches({_q(planned)})"
+        parts.append(_page(is_shallow, weaker, sort, size, offset))
     parts.append(_snippets(_q(planned)) if "keyword" in retrievers else NO_SNIPPETS)
-    return Statement(statement_sql(parts, _rows(sort)), parameters)
+    order = _order(sort, "is_found desc, " if retrievers else "")
+    return Statement(statement_sql(parts, _rows(order)), parameters)
 
 
-def matches_statement(planned: Plan, retrievers: Sequence[str], rest: str) -> Statement:
+def matches_statement(
+    planned: Plan, retrievers: Sequence[str], ranking: Ranking, rest: str
+) -> Statement:
     """Return a statement about all notes that a search finds, in its table ``matches``.
 
     A note is found if it has one of the words, if its title is the query, or if it is close in
@@ -130,7 +137,7 @@ def matches_statement(planned: Plan, retrievers: Sequence[str], rest: str) -> St
     parts, parameters = _retrieved(planned, retrievers, _passages)
     if retrievers:
         matches = f"""select note_id from lexical
-  union all select note_id from nearest where {is_close(planned)}
+  union all select note_id from nearest where {is_close(planned, retrievers, ranking)}
   union all select note_id from exact"""
     else:
         matches = f"select id as note_id from notes {_join_filtered('id')}"
@@ -147,9 +154,14 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
     return f"with{','.join(parts)}{rest}"
 
 
-def is_close(planned: Plan) -> str:
+def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     """Return the condition that a passage is closer in meaning than what is found for nonsense."""
-    return f"similarity >= {planned.threshold or 0.0:.4f}"
+    least = ranking.min_similarity
+    if least is None:
+        if len(retrievers) > 1:
+            return f"similarity >= closeness({_q(planned)})"
+        least = planned.threshold or 0.0
+    return f"similarity >= {least:.4f}"
 
 
 def _q(planned: Plan) -> str:
@@ -391,26 +403,32 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull(bm25 or level or {is_close(planned)}, false) as is_found
+    ifnull(bm25 or level or {is_close(planned, retrievers, ranking)}, false) as is_found
   from {scored}{further}
 )"""
 
 
-def _page(is_shallow: bool, found_only: bool, sort: str, size: int, offset: int) -> str:
+def _page(is_shallow: bool, weaker: str, sort: str, size: int, offset: int) -> str:
     # On such a page, the other notes that have the words are only counted.
     more, further = "", ""
     if is_shallow:
         more = " + more"
         further = ", (select (select count(*) from lexical) - count(bm25) as more from fused)"
-    # What is only nearest, if there is nothing else.
-    only = "\n  where is_found or not exists (select 1 from fused where is_found)"
-    notes = "" if sort == "relevance" else "\n  join notes on id = note_id"
+    notes = "" if sort == "relevance" else " join notes on id = note_id"
+    order = _order(sort)
     return f"""
+-- what is found; below it, a few of the notes that are only nearest
 page as (
-  select fused.*, max(similarity) over () as closest,
+  select *, max(similarity) over () as closest,
     count(*) over (){more} as total, sum(is_found) over (){more} as found
-  from fused{further}{notes}{only if found_only else ""}
-  order by {_order(sort)} limit {int(size)} offset {int(offset)}
+  from (
+    select fused.*, row_number() over (
+      partition by is_found order by {order}
+    ) as place
+    from fused{notes}
+  ){further}
+  where is_found or place <= {weaker}
+  order by is_found desc, place limit {int(size)} offset {int(offset)}
 )"""
 
 
@@ -427,14 +445,14 @@ page as (
 )"""
 
 
-def _order(sort: str) -> str:
+def _order(sort: str, first: str = "") -> str:
     by = {
         "relevance": "level desc, score desc, bm25 desc, ",
         "newest": "modified desc, ",
         "oldest": "modified, ",
         "title": "title collate nocase, ",
     }
-    return f"{by[sort]}note_id"
+    return f"{first}{by[sort]}note_id"
 
 
 def _snippets(q: str) -> str:
@@ -450,10 +468,10 @@ snippets as materialized (
 NO_SNIPPETS = _empty("snippets", "note_id", "snippet")
 
 
-def _rows(sort: str) -> str:
+def _rows(order: str) -> str:
     return f"""
 select id, title, snippet, score, blend, bm25, lexical_rank, similarity,
   dense_rank, level, is_found, passage_id, total, found, closest
 from page join notes on id = note_id left join snippets using (note_id)
-order by {_order(sort)}
+order by {order}
 """

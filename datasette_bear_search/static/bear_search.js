@@ -381,7 +381,7 @@
 
   /* To the next card or the one before; above the first is the box. */
   function move(card, step) {
-    const cards = [...results.querySelectorAll(".bear-card")];
+    const cards = [...results.querySelectorAll(".bear-card")].filter((each) => each.offsetParent);
     const next = cards[cards.indexOf(card) + step];
     if (next) {
       next.querySelector(".bear-title")?.focus({ preventScroll: true });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -31,12 +31,12 @@ from ..search.engine import (
 from ..search.facets import Facets
 from ..search.notes import StartPage, read_start_page
 from ..search.planner import BALANCES
-from ..search.results import PAGE_SIZE, MatchedPassage, Results
+from ..search.results import PAGE_SIZE, Hit, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
 from . import api, links, site
-from .cards import card
+from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
 from .site import SEARCH_PATH, PageError
 
@@ -230,7 +230,10 @@ async def _facets(database: Database, results: Results) -> Facets | None:
     if results.statement is None or _is_empty(results):
         return None
     return await _in_time(
-        database, lambda connection: facets.count(connection, results.plan, results.retrievers)
+        database,
+        lambda connection: facets.count(
+            connection, results.plan, results.retrievers, results.ranking
+        ),
     )
 
 
@@ -320,14 +323,24 @@ async def _results(
     results, query = response.results, response.results.query
     beside = links.filter_chips(urls)
     more = around.more_passages
+    # Where nothing is found, the nearest stand in its place.
+    weaker = [hit for hit in results.hits if results.found and not hit.is_found]
+    found = results.hits[: len(results.hits) - len(weaker)]
+
+    def cards(hits: Iterable[Hit]) -> Iterator[Card]:
+        # Made as they are shown: the start page shows none.
+        return (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in hits)
+
     context: dict[str, Any] = {
         "page_title": f"{query.text} · {TITLE}" if query.text else TITLE,
         "notices": response.notices,
         "results": results,
         "chips": [*links.text_chips(urls, query), *beside, *_option_chips(urls)],
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
-        # Made as they are shown: the start page shows none.
-        "cards": (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in results.hits),
+        "found": cards(found),
+        "weaker": cards(weaker),
+        "weaker_count": len(weaker),
+        "weaker_from": len(found) + 1,
         "with_source": around.has_several_sources,
     }
     grades = await api.grades(database, request.args.get("q") or "")

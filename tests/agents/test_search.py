@@ -87,7 +87,7 @@ async def test_other_words_than_the_notes_own_are_ranked_by_meaning(
         return search(connection, request, **options)
 
     monkeypatch.setattr(engine, "search", recorded)
-    found = await call("search_notes", query="where the water comes in", paraphrase=paraphrase)
+    found = await call("search_notes", query="where the roof leaks", paraphrase=paraphrase)
     assert found["notes"]
     assert [request.ranking.balance for request in requests] == [balance]
 

@@ -120,8 +120,10 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
                     assert page == expected, (q, "page")
                     assert await in_sql(datasette, demo.stem, sql_url) == expected, (q, "SQL")
                     assert in_the_terminal(demo, q, parameters) == expected, (q, "terminal")
-                    assert await by_an_agent(over_stdio, q, parameters) == expected, (q, "stdio")
-                    assert await by_an_agent(over_http, q, parameters) == expected, (q, "HTTP")
+                    # Agents aren't told of what is only nearest.
+                    close = [row["id"] for row in response["rows"] if row["is_found"]]
+                    assert await by_an_agent(over_stdio, q, parameters) == close, (q, "stdio")
+                    assert await by_an_agent(over_http, q, parameters) == close, (q, "HTTP")
                     found[q] = expected
     # Else this would compare nothing with nothing.
     assert sum(map(bool, found.values())) >= len(SEARCHES) - 2

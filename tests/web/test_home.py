@@ -154,16 +154,47 @@ async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
     assert html.index("No results for") < html.index('class="bear-card"')
 
 
-async def test_the_nearest_are_listed_but_not_counted_as_found(datasette):
+async def test_what_is_only_nearest_stands_below_what_is_found(datasette):
     html = await page(datasette, "q=garden+beets+beans")
-    found, less_close = re.search(
-        r'<p class="bear-count">(\d+) notes? <span[^>]*>and (\d+) weaker match', html
-    ).groups()
+    found = int(re.search(r'<p class="bear-count">(\d+) notes?</p>', html)[1])
+    above, folded = html.split('<details class="bear-weaker">')
+    weaker = int(re.search(r"Weaker matches \((\d+)\)", folded)[1])
+    assert above.count('class="bear-card"') == found > 0
+    assert folded.count('class="bear-card"') == weaker > 0
     response = await datasette.client.get("/-/bear-search.json?q=garden+beets+beans&_size=100")
-    rows = response.json()["rows"]
-    assert sum(row["is_found"] for row in rows) == int(found) > 0
-    assert sum(not row["is_found"] for row in rows) == int(less_close) > 0
-    assert "loosely related," in html
+    data = response.json()
+    flags = [row["is_found"] for row in data["rows"]]
+    assert flags == [True] * found + [False] * weaker
+    assert (data["found"], data["total"]) == (found, found + weaker)
+
+
+async def test_programs_can_ask_for_what_is_found_and_say_what_is_close(datasette):
+    async def rows(more):
+        path = f"/-/bear-search.json?q=garden+beets+beans&_size=100&{more}"
+        return (await datasette.client.get(path)).json()["rows"]
+
+    everything, found = await rows(""), await rows("found=1")
+    assert found == [row for row in everything if row["is_found"]] != everything
+    close = await rows("found=1&min_similarity=0.99")
+    assert [row["id"] for row in close] == [row["id"] for row in found if row["keyword_rank"]]
+    everybody = await rows("found=1&min_similarity=0")
+    assert len(everybody) > len(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("%22beans+came%22", ["Garden diary"]),
+        ("garden+AND+plan", ["Garden plan"]),
+        ("what+about+the+zzzzqq", []),
+        ("and+the", ["Garden diary", "Garden plan"]),
+    ],
+)
+async def test_notes_with_other_words_are_not_found(datasette, query, titles):
+    data = (await datasette.client.get(f"/-/bear-search.json?q={query}&_size=100")).json()
+    assert sorted(row["title"] for row in data["rows"] if row["is_found"]) == titles
+    is_exact = query.startswith("%22") or "AND" in query
+    assert data["total"] == len(titles) or not is_exact
 
 
 # What was chosen stays
