@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..search.results import Hit
     from ..search.similar import SimilarNote
     from ..sqlite import sqlite3
-    from .terminal import Screen
 
 LIMIT = 10
 MAX_LIMIT = 100
@@ -138,12 +137,11 @@ def bear_search(
         if number_to_open is not None and found.notes:
             _open(found.notes, number_to_open, offset)
         elif as_json and number_to_open is None:
-            click.echo(
-                terminal.printable_json(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
-            )
-        elif text := found.as_text(terminal.screen_for(sys.stdout)):
+            body = json.dumps(found.body, indent=2, ensure_ascii=False)
+            click.echo(terminal.printable_json(body))
+        elif found.text:
             # Without color=True, click would strip the links; what is no terminal gets plain text.
-            click.echo(text, color=True)
+            click.echo(found.text, color=True)
         if not found.notes:
             terminal.say(f"No results after the first {offset}." if offset else "No results.")
             sys.exit(NOTHING_FOUND)
@@ -155,8 +153,8 @@ class _Found:
 
     notes: Sequence[Hit] | Sequence[SimilarNote]
     notices: Sequence[str]
-    as_json: Callable[[], dict[str, Any]]
-    as_text: Callable[[Screen], str]
+    body: dict[str, Any]  # as JSON
+    text: str  # for this terminal
 
 
 def _search(
@@ -167,11 +165,13 @@ def _search(
     from ..search.snippets import json_body
     from . import terminal
 
-    def show_loading() -> None:
-        _echo_for_now("Loading the model…")
-
     try:
-        response = engine.search(connection, request, redact=redact, on_loading=show_loading)
+        response = engine.search(
+            connection,
+            request,
+            redact=redact,
+            on_loading=lambda: _echo_for_now("Loading the model…"),
+        )
     finally:
         _echo_for_now(" " * 20)
     results = response.results
@@ -184,18 +184,12 @@ def _search(
     asked = results.plan.question
     notices = [*corrections, *filter(None, [asked, *response.notices, changed])]
 
-    def as_text(screen: Screen) -> str:
-        parts = [terminal.results_text(response, request.offset, screen)] if results.hits else []
-        if explain:
-            parts.append(terminal.explanation(connection, response))
-        return "\n\n".join(parts)
-
-    return _Found(
-        results.hits,
-        notices,
-        lambda: json_body(results, notices, response.timing_ms, request.ranking.rerank),
-        as_text,
-    )
+    body = json_body(results, notices, response.timing_ms, request.ranking.rerank)
+    screen = terminal.screen_for(sys.stdout)
+    parts = [terminal.results_text(response, request.offset, screen)] if results.hits else []
+    if explain:
+        parts.append(terminal.explanation(connection, response))
+    return _Found(results.hits, notices, body, "\n\n".join(parts))
 
 
 def _echo_for_now(text: str) -> None:
@@ -207,7 +201,7 @@ def _echo_for_now(text: str) -> None:
 def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, redact: bool) -> _Found:
     from ..search import redaction
     from ..search.similar import find_similar
-    from .terminal import similar_text
+    from . import terminal
 
     similar = find_similar(connection, note_id, size=limit)
     if similar is None:
@@ -216,12 +210,9 @@ def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, reda
         )
     if redact:
         similar = redaction.masked_similar(connection, similar)
-    return _Found(
-        similar.notes,
-        similar.notices,
-        similar.to_json,
-        lambda screen: similar_text(similar, screen) if similar.notes else "",
-    )
+    screen = terminal.screen_for(sys.stdout)
+    text = terminal.similar_text(similar, screen) if similar.notes else ""
+    return _Found(similar.notes, similar.notices, similar.to_json(), text)
 
 
 def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:

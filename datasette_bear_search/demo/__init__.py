@@ -32,7 +32,6 @@ LIBRARY_ID = UUID("8f5d3c0e-6a44-4d0b-9a54-3c1f7c0b7a11")
 _NOTES = Path(__file__).parent / "notes"
 _TABLES = Path(__file__).parent / "bear.sql"
 _EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
-_PREVIEW_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ def _title(note: BearNote) -> str:
 def _write_note(db: sqlite3.Connection, note: BearNote, id: str) -> int:
     text = note.text if note.text is not None else f"# {note.title}" if note.title else ""
     modified = _modified(note)
-    content: dict[str, Any] = {"TEXT": text, "SUBTITLE": _preview(text)}
+    content: dict[str, Any] = {"TEXT": text}
     if note.encrypted:
         content = {
             "ENCRYPTEDDATA": hashlib.shake_256(id.encode()).digest(len(text) + 64),
@@ -188,10 +187,6 @@ def _write_note(db: sqlite3.Connection, note: BearNote, id: str) -> int:
         HASIMAGES=any(file.kind == "image" for file in note.files),
         HASFILES=any(file.kind != "image" for file in note.files),
         HASSOURCECODE="```" in text,
-        ORDER=0,
-        SHOWNINTODAYWIDGET=0,
-        SKIPSYNC=0,
-        VERSION=3,
         **content,
     )
     for position, file in enumerate(note.files):
@@ -212,10 +207,6 @@ def _write_note(db: sqlite3.Connection, note: BearNote, id: str) -> int:
             UNUSED=file.unused,
             PERMANENTLYDELETED=file.deleted,
             ENCRYPTED=file.encrypted,
-            DOWNLOADED=1,
-            UPLOADED=1,
-            SKIPSYNC=0,
-            VERSION=3,
         )
     return pk
 
@@ -225,13 +216,6 @@ def _password(db: sqlite3.Connection) -> int:
     if known:
         return known[0]
     return _insert(db, "SFPassword", UNIQUEIDENTIFIER=_id("password"), ENCRYPTIONVERSION=2)
-
-
-def _preview(text: str) -> str:
-    """Return the text after the title without markup and tags, as Bear shows it below the title."""
-    rest = text.partition("\n")[2]
-    plain = re.sub(r"!\[.*?\]\(.*?\)|<!--.*?-->|(?<!\S)#\S+|\[\[|\]\]|[*`~#>]", "", rest)
-    return " ".join(plain.split())[:_PREVIEW_CHARACTERS]
 
 
 def _write_tags(db: sqlite3.Connection, pks: list[tuple[BearNote, int]]) -> None:
@@ -248,10 +232,6 @@ def _write_tags(db: sqlite3.Connection, pks: list[tuple[BearNote, int]]) -> None
                     TITLE=path,
                     ISROOT="/" not in path,
                     MODIFICATIONDATE=_modified(note),
-                    ENCRYPTED=0,
-                    HIDESUBTAGSNOTES=0,
-                    SORTING=0,
-                    VERSION=3,
                 )
             db.execute("insert into Z_5TAGS values (?, ?)", [note_pk, tag_pks[path]])
         for path in note.pinned_in:
@@ -280,7 +260,6 @@ def _write_links(db: sqlite3.Connection) -> None:
                 TITLE=title,
                 LOCATION=location,
                 MODIFICATIONDATE=modified,
-                VERSION=3,
             )
 
 

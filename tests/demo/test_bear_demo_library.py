@@ -183,19 +183,13 @@ def test_title_and_text_are_made_of_each_other(
     assert query(path, "select ZTITLE, ZTEXT from ZSFNOTE") == [(title, text)]
 
 
-def test_the_preview_is_plain_text_without_the_title(path: Path) -> None:
-    text = "# Plan\n#work ![](a.png)<!-- {} -->\nSee **the** [[Budget]]\n\n> and `this`"
-    write_library(path, [BearNote(text=text)])
-    assert query(path, "select ZSUBTITLE from ZSFNOTE") == [("See the Budget and this",)]
-
-
 def test_not_a_byte_of_an_encrypted_note_but_its_title_is_in_the_file(path: Path) -> None:
     text = "# Diary\nUnspeakable words about [[Budget]]"
     write_library(path, [BearNote(text=text, encrypted=True), BearNote(title="Budget")])
     assert b"Diary" in path.read_bytes()
     assert b"Unspeakable" not in path.read_bytes()
-    sql = "select ZTEXT, ZSUBTITLE, length(ZENCRYPTEDDATA) > 0 from ZSFNOTE where ZENCRYPTED"
-    assert query(path, sql) == [(None, None, 1)]
+    sql = "select ZTEXT, length(ZENCRYPTEDDATA) > 0 from ZSFNOTE where ZENCRYPTED"
+    assert query(path, sql) == [(None, 1)]
 
 
 def test_flags_are_written_as_numbers_and_never_left_empty(path: Path) -> None:

@@ -58,7 +58,8 @@ def test_a_word_repeated_15_000_times_takes_no_time(index_notes, text, mode):
 def test_the_snippet_is_from_the_place_with_the_words(index_notes, text, snippet):
     hit = search(index_notes(NOTES), text)["A log"]
     assert snippet.replace("⦗", MARK).replace("⦘", END_MARK) in hit.snippet
-    assert hit.snippet.startswith("…") and hit.snippet.endswith("…")
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("…")
     assert "boiler" in hit.passage.text
     assert unmarked(hit.snippet).strip("…") in LONG
 

@@ -18,9 +18,6 @@ from ..markdown_metadata import Metadata, extract_metadata, suffix
 from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter
 
-# Goes up when files are read in another way, so that all are read again.
-VERSION = 1
-
 
 @dataclass(frozen=True)
 class ParsedFile:
@@ -136,7 +133,7 @@ class NoteFolder(FileSource, Incremental):
 
     def _settings(self) -> tuple[object, ...]:
         """Return all that decides what becomes of a file, other than the file."""
-        return (type(self).__name__, VERSION, self.encoding, self.inline_tags, self.folder_tags)
+        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
@@ -231,11 +228,8 @@ class LinkResolver:
             self._by_name.setdefault(path.rpartition("/")[2], []).append((path, key))
 
     def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
-        """Return the key of the note that a link in a note in ``folder`` means, or None.
-
-        :param is_wiki: written [[…]], which names a note wherever it is; other links are paths from
-            where they stand
-        """
+        """Return the key of the note that a link in a note in ``folder`` means, or None."""
+        # A wiki link names a note wherever it is; other links are paths from where they stand.
         path = _folded(target)
         here = _folded(folder) + "/" if folder else ""
         if not is_wiki or path.startswith(("./", "../")):

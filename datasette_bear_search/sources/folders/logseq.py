@@ -64,11 +64,8 @@ class LogseqGraph(NoteFolder):
     def __init__(
         self, location: Path | str, name: str = "logseq", *, graph: str = "", **options: Any
     ) -> None:
-        """
-        :param graph: what Logseq calls the graph, if this is a copy in a folder of another name
-        :param options: those of NoteFolder
-        """
         super().__init__(location, name, **options)
+        # The option is for a copy in a folder that has another name than the graph.
         self.graph = composed(str(graph) or os.path.basename(self.root))
         self._title_format = DEFAULT_TITLE
         self._hidden: tuple[str, ...] = ()

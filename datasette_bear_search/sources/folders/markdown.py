@@ -42,7 +42,6 @@ class MarkdownFolder(NoteFolder):
             file, such as ``https://github.com/me/til/blob/main/{path}`` or
             ``vscode://file{absolute}``
         :param app: what opens it, for the words "Open in …"
-        :param options: those of NoteFolder
         """
         super().__init__(location, name, folder_tags=folder_tags, **options)
         wanted = "a list of ends of file names, such as [.md, .rst]"

@@ -36,11 +36,8 @@ class ObsidianVault(NoteFolder):
     def __init__(
         self, location: Path | str, name: str = "obsidian", *, vault: str = "", **options: Any
     ) -> None:
-        """
-        :param vault: what Obsidian calls the vault, if this is a copy in a folder of another name
-        :param options: those of NoteFolder
-        """
         super().__init__(location, name, **options)
+        # The option is for a copy in a folder that has another name than the vault.
         self.vault = composed(str(vault) or os.path.basename(self.root))
         self._ignored: list[re.Pattern[str]] = []
 
