@@ -62,6 +62,7 @@ def search_notes(
     beside = request.query.filters_beside & library.visible
     request = replace(request, query=replace(request.query, filters_beside=beside))
     options: dict[str, Any] = {"time_limit_ms": library.time_limit_ms, "redact": library.redact}
+    options["wait"] = engine.WAIT
     with library.open() as connection:
         response = engine.search(connection, request, **options)
         meant = response.results.plan.foreign_words

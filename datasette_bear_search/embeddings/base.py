@@ -79,6 +79,15 @@ class Model(ABC):
             self._warm_up_thread = threading.Thread(None, load, f"warm-up {self.name}", daemon=True)
             self._warm_up_thread.start()
 
+    @property
+    def status(self) -> str:
+        """``loaded``, ``loading``, ``failed`` or ``not loaded``."""
+        if self.ready:
+            return "loaded"
+        if self._load_lock.locked():
+            return "loading"
+        return "failed" if self.failure else "not loaded"
+
     def wait_until_loaded(self, seconds: float | None) -> bool:
         """Return whether the model is loaded within that time, None for any; if not, it goes on."""
         self.warm_up()
@@ -163,6 +172,10 @@ class Embedder(Model):
 
     def prepare_for_batch(self, documents: int) -> None:
         """Get ready to embed so many documents in the fastest way."""
+
+    def loads_fast(self) -> bool:
+        """Return whether loading takes about a second and little memory. Loads nothing."""
+        return False
 
     def needs_onnx_export(self) -> bool:
         """Return whether :meth:`export_onnx` would make the next start faster. Loads nothing."""

@@ -79,12 +79,17 @@ def export_folder(name: str, folder: Path) -> Path:
     return cache_folder() / f"{_digest([name, str(folder)])}-{_digest([FORMAT, files])}"
 
 
+def has_export(name: str, folder: Path) -> bool:
+    """Return whether there is an export of these files that this Python can run."""
+    exported = export_folder(name, folder)
+    return is_installed() and (exported / ABOUT).exists() and not _is_unsupported(exported)
+
+
 def open_export(name: str, folder: Path) -> OnnxModel | None:
     """Return the export of these files; None if there is none or it can't be used."""
     exported = export_folder(name, folder)
     try:
-        is_there = is_installed() and (exported / ABOUT).exists()
-        return OnnxModel(exported) if is_there and not _is_unsupported(exported) else None
+        return OnnxModel(exported) if has_export(name, folder) else None
     except Exception as error:  # whatever it is, the model itself is there
         logger.warning("The ONNX export of %s can't be used: %s", name, error)
         shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes it anew

@@ -80,6 +80,10 @@ class SentenceTransformerEmbedder(Embedder):
             except Exception as error:
                 logger.warning("%s makes many vectors as slowly as few: %s", self.name, error)
 
+    def loads_fast(self) -> bool:
+        folder = files.model_folder(self._source)
+        return folder is not None and onnx.has_export(self._source, folder)
+
     def needs_onnx_export(self) -> bool:
         if self._onnx is not None or not onnx.is_installed():
             return False

@@ -30,6 +30,8 @@ MAX_SIZE = 100
 # The names in the address of the search page, with the values of each.
 Parameters = Mapping[str, Sequence[str]]
 
+# Seconds that a program, or a person who chose a mode, waits for models, unless it says otherwise.
+WAIT = 30
 WORDS_ONLY = "Notes are found by their words only."
 # The page's script looks for "model is still loading".
 LOADING = f"{WORDS_ONLY} The model is still loading. Search again in a few seconds."
@@ -66,16 +68,18 @@ def search(
     *,
     time_limit_ms: float | None = None,
     redact: bool = False,
+    wait: float | None = None,
     on_loading: Callable[[], None] = lambda: None,
 ) -> SearchResponse:
-    """Run the whole pipeline on one thread. Waits for the models that it needs.
+    """Run the whole pipeline on one thread.
 
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
+    :param wait: seconds to wait for models that aren't loaded; None for as long as it takes
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the index file is damaged
     :raises TimeLimitExceeded: if the time is up
     """
-    pipeline = Pipeline(request, time_limit_ms=time_limit_ms, redact=redact)
+    pipeline = Pipeline(request, time_limit_ms=time_limit_ms, redact=redact, wait=wait)
     pipeline.plan(connection)
     pipeline.embed(on_loading=on_loading)
     pipeline.retrieve(connection)
@@ -100,6 +104,7 @@ class Pipeline:
         cross_encoder: str | None = None,
         time_limit_ms: float | None = None,
         redact: bool = False,
+        wait: float | None = None,
     ) -> None:
         self.seconds: dict[str, float] = {}  # that each step took
         self._started = self._step_started = time.perf_counter()
@@ -107,6 +112,7 @@ class Pipeline:
         self._cross_encoder = cross_encoder
         self._time_limit_ms = time_limit_ms
         self._redact = redact
+        self._wait = wait
         self._state: State
         self.embedder: Embedder | None = None  # has the query's vector
         self.obstacle: str | None = None  # why there is none, if one was wanted
@@ -141,7 +147,8 @@ class Pipeline:
     def embed(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
         """Make the query's vector; without one, the search goes by words and the response says so.
 
-        :param wait: False lets a model that isn't loaded load in the background, for later searches
+        :param wait: False, as when time is up, lets a model that isn't loaded load in the
+            background, for later searches
         """
         state, query = self._state, self.planned.query
         ranking = self._request.ranking
@@ -151,13 +158,12 @@ class Pipeline:
         is_needed = is_semantic(query) or not wait
         if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
-            if not wait and not embedder.ready:
-                failure = embedder.failure
-                embedder.warm_up()
-                obstacle = f"{WORDS_ONLY} {failure}" if failure else LOADING
+            if wait and not embedder.ready:
+                on_loading()
+            seconds = self._seconds_left() if wait else 0.0
+            if seconds is not None and not embedder.wait_until_loaded(seconds):
+                obstacle = f"{WORDS_ONLY} {embedder.failure}" if embedder.failure else LOADING
             elif is_semantic(query):
-                if not embedder.ready:
-                    on_loading()
                 obstacle = _embed(state, embedder, query)
                 self.embedder = None if obstacle else embedder
         self.obstacle = obstacle if is_semantic(query) else None
@@ -187,10 +193,11 @@ class Pipeline:
             raise
         self._end_step("sql")
 
-    def refine(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
+    def refine(self, *, on_loading: Callable[[], None] = lambda: None) -> None:
         """Rerank the first results, and find the sentences that answer."""
         if self._reranker:
-            if wait and not self._reranker.ready:
+            wait = self._seconds_left()
+            if wait != 0 and not self._reranker.ready:
                 on_loading()
             size, offset = self._request.size, self._request.offset
             self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
@@ -213,6 +220,11 @@ class Pipeline:
         seconds = {**self.seconds, "total": time.perf_counter() - self._started}
         timing_ms = {name: round(each * 1000, 1) for name, each in seconds.items()}
         return SearchResponse(self.results, tuple(filter(None, notices)), timing_ms, self._state)
+
+    def _seconds_left(self) -> float | None:
+        if self._wait is None:
+            return None
+        return max(0.0, self._started + self._wait - time.perf_counter())
 
     def _end_step(self, name: str) -> None:
         now = time.perf_counter()

@@ -22,6 +22,9 @@ from .results import PAGE_SIZE, Hit
 from .snippets import shown_text, unmarked
 from .sql import ELLIPSIS, SNIPPET_TOKENS
 
+# Seconds between two looks at a query's time limit while embed() waits for the model.
+LOADING_STEP = 0.05
+
 
 @contextmanager
 def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
@@ -48,11 +51,16 @@ def register_embed(connection: sqlite3.Connection) -> None:
         model = None if text is None else database.get_meta(connection, "model")
         if model is None:
             return None
-        if _is_over_time(connection):
-            connection.interrupt()
-            return None
+        embedder = get_embedder(model)
+        # Within the query's time limit, while the model loads, too.
+        while (over := _is_over_time(connection)) or not embedder.wait_until_loaded(LOADING_STEP):
+            if over:
+                connection.interrupt()
+                return None
+            if embedder.failure:
+                break
         try:
-            return get_embedder(model).embed_query(str(text))
+            return embedder.embed_query(str(text))
         except ModelUnavailable as error:
             # NULL and a line in the log: SQLite would only say that a function raised something.
             print(error, file=sys.stderr)

@@ -71,11 +71,11 @@ def first_stage(size: int, offset: int) -> tuple[int, int]:
 
 
 def page(
-    results: Results, reranker: Reranker, size: int, offset: int, *, wait: bool = False
+    results: Results, reranker: Reranker, size: int, offset: int, *, wait: float | None = SECONDS
 ) -> Results:
     """Return the page of that size at that offset, made of what :func:`first_stage` asked for.
 
-    :param wait: whether to wait for the model if it isn't loaded, however long that takes
+    :param wait: seconds to wait for the model if it isn't loaded; None for as long as it takes
     """
     if offset >= TOP or not results.retrievers:
         return results
@@ -96,7 +96,7 @@ def rerank(
     query: str,
     reranker: Reranker,
     *,
-    wait: bool = False,
+    wait: float | None = SECONDS,
     seconds: float = SECONDS,
     resume: bool = True,
 ) -> Reranked:
@@ -158,16 +158,14 @@ def _scores(
     query: str,
     passages: Sequence[str],
     known: Sequence[float],
-    wait: bool,
+    wait: float | None,
     seconds: float,
 ) -> tuple[tuple[float, ...], str | None]:
     """Return the scores of as many passages as there is time for, or why there are no more."""
-    end = time.monotonic() + seconds
-    if not reranker.wait_until_loaded(None if wait else seconds):
+    if not reranker.wait_until_loaded(wait):
         return tuple(known), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else LOADING
     scores, size, started = list(known), FIRST_BATCH, time.monotonic()
-    if wait:
-        end = started + seconds  # the wait for the model isn't what the time is meant for
+    end = started + seconds
     try:
         while len(scores) < len(passages) and size:
             scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])

@@ -1,10 +1,12 @@
-"""What the page's scripts and buttons call: suggestions for the box, judgments of results.
+"""What scripts, buttons and programs call: suggestions, the status of the search, judgments.
 
 Nothing else of ours writes while a Datasette serves.
 """
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from datasette import Forbidden, NotFound, Response
@@ -12,16 +14,22 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils.asgi import BadRequest
 
+from ..embeddings import registry
+from ..embeddings.base import ModelUnavailable
 from ..evaluation import judgments
+from ..index import database as index_database
+from ..index import rows, watch
+from ..index.database import State
 from ..query import suggest as suggestions
 from ..search import redaction
-from ..search.engine import read_number
+from ..search.engine import changed_notice, pending_notice, read_number, semantic_obstacle
 from ..sqlite import sqlite3
 from . import site
 from .links import note_url
 from .site import SEARCH_PATH
 
 SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
+STATUS_PATH = f"{SEARCH_PATH}/status"
 JUDGE_PATH = f"{SEARCH_PATH}/judge"
 
 BUTTONS = ((judgments.THIS_WAS_IT, "Right note"), (judgments.NOT_IT, "Wrong note"))
@@ -54,7 +62,7 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
         # What would be typed into the box can't be masked and still find anything.
         found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
     shown = redaction.masked if redacts else str
-    rows = [
+    completions = [
         {
             "kind": each.kind,
             "label": shown(each.label),
@@ -64,8 +72,57 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
         }
         for each in found
     ]
-    body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": rows}
+    body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": completions}
     return site.json_response(datasette, body)
+
+
+@site.view()
+async def status(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Respond with what is ready, how fresh the index is, and what its sources are."""
+
+    def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
+        state = index_database.read_state(connection)
+        obstacle = semantic_obstacle(state, index_database.has_vector_extension(connection))
+        [passages] = connection.execute("select count(*) from passages").fetchone()
+        sources = [
+            {"name": name, "kind": stored.config.kind, "notes": stored.notes, "read": stored.read}
+            for name, stored in rows.read_sources(connection).items()
+        ]
+        return state, obstacle, passages, sources
+
+    state, obstacle, passages, sources = await site.read_index(database, read)
+    shown = redaction.masked if site.redacts(datasette) else str
+    model = await asyncio.to_thread(_model_status, state)
+    changed = await asyncio.to_thread(watch.changes_since_indexing, database.path)
+    notices = filter(None, (obstacle, pending_notice(state), changed_notice(changed)))
+    body = {
+        "ok": True,
+        "ready": obstacle is None and model["state"] == "loaded",
+        "model": {name: value and shown(value) for name, value in model.items()},
+        "vectors": {"passages": passages, "embedded": passages - state.pending},
+        "index": {
+            "notes": sum(each["notes"] for each in sources),
+            "indexed": state.indexed,
+            "changed": changed,
+        },
+        "sources": [{**each, "name": shown(each["name"])} for each in sources],
+        "notices": [shown(notice) for notice in notices],
+    }
+    return site.json_response(datasette, body)
+
+
+def _model_status(state: State) -> dict[str, str | None]:
+    if not state.model:
+        return {"name": None, "state": "absent", "problem": None}
+    embedder = registry.get_embedder(state.model)
+    name, found, problem = state.model, embedder.status, embedder.failure
+    if found != "loaded":
+        try:
+            if not registry.is_here(state.model):
+                embedder.load()  # fails at once, and says why
+        except ModelUnavailable as error:
+            found, problem = "absent", str(error)
+    return {"name": name, "state": found, "problem": None if found == "loaded" else problem}
 
 
 # --- judgments

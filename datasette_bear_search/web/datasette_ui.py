@@ -53,6 +53,7 @@ def routes() -> list[tuple[str, Any]]:
         (rf"^{SEARCH_PATH}(\.(?P<format>json))?$", search_page.search),
         (rf"^{api.JUDGE_PATH}$", api.judge),
         (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
+        (rf"^{api.STATUS_PATH}\.json$", api.status),
         (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
         (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.note),
     ]

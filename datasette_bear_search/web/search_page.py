@@ -20,6 +20,7 @@ from ..query.query import Query
 from ..search import facets, redaction
 from ..search.engine import (
     MAX_SIZE,
+    WAIT,
     Pipeline,
     SearchRequest,
     SearchResponse,
@@ -47,6 +48,10 @@ TOO_SLOW = (
     "This search took too long and was stopped. Try fewer words or a filter "
     "(limit: sql_time_limit_ms)."
 )
+
+# Seconds: the most that a program may wait for models, and what a person who chose no mode waits
+# for a reranker.
+MAX_WAIT, PAGE_WAIT = 600, 1
 
 # Sent by a page that wants the first results only; with this value, those by words alone, which
 # need no model.
@@ -134,14 +139,18 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
     """Respond with the search page, or with ``.json`` with the results for programs."""
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     search_request = _read_request(request, first)
+    wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
+    if is_json:
+        wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
+    options = {"wait": wait, "by_words_first": not is_json}
     try:
-        response = await _respond(database, search_request, wait=is_json)
+        response = await _respond(database, search_request, **options)
     except PageError as error:
         if str(error) != site.UNREADABLE:
             raise
         # Its tables may have been rebuilt between two statements, or a killed run only now undone.
         await site.sidecar_database(datasette)
-        response = await _respond(database, search_request, wait=is_json)
+        response = await _respond(database, search_request, **options)
     if is_json:
         return await _json(request, database, response)
     if first:
@@ -163,11 +172,12 @@ def _read_request(request, first: str | None) -> SearchRequest:
 
 
 async def _respond(
-    database: Database, search_request: SearchRequest, *, wait: bool
+    database: Database, search_request: SearchRequest, *, wait: float, by_words_first: bool
 ) -> SearchResponse:
     """Run the pipeline: what reads the index on Datasette's SQL threads, models on others.
 
-    :param wait: whether to wait for models, as programs do; a person gets results by words first
+    :param wait: seconds to wait for models
+    :param by_words_first: whether only a mode that is chosen waits for the embedding model
     """
     datasette = database.ds
     pipeline = Pipeline(
@@ -175,17 +185,18 @@ async def _respond(
         cross_encoder=site.config(datasette).get("cross_encoder"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
         redact=site.redacts(datasette),
+        wait=wait,
     )
     try:
         await database.execute_fn(pipeline.plan)
-        wait_to_embed = wait or search_request.query.mode != "auto"
+        wait_to_embed = not by_words_first or search_request.query.mode != "auto"
         await asyncio.to_thread(pipeline.embed, wait=wait_to_embed)
         # Ask whether notes changed while SQLite searches, which leaves Python to others.
         changes = asyncio.create_task(
             asyncio.to_thread(watch.changes_since_indexing, database.path)
         )
         await database.execute_fn(pipeline.retrieve)
-        await asyncio.to_thread(pipeline.refine, wait=wait)
+        await asyncio.to_thread(pipeline.refine)
         if site.redacts(datasette):
             await database.execute_fn(pipeline.redact)
     except TimeLimitExceeded:

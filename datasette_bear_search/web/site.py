@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import traceback
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
@@ -192,12 +193,24 @@ async def start(datasette: Datasette) -> None:
         raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
     _attach_sidecar(datasette)
     database = await sidecar_database(datasette)
-    if database is not None and config(datasette).get("warm_up"):
+    setting = config(datasette).get("warm_up")
+    if database is None or (setting is not None and not setting):
+        return
+    with suppress(sqlite3.Error):  # whoever searches finds out
         model = await database.execute_fn(
             lambda connection: index_database.get_meta(connection, "model")
         )
-        if model:
+        if model and setting:
             registry.get_embedder(model).warm_up()
+        elif model:
+            # In a thread: to find out where a model is may take tenths of a second, too.
+            threading.Thread(target=_warm_up_if_fast, args=[model], daemon=True).start()
+
+
+def _warm_up_if_fast(model: str) -> None:
+    embedder = registry.get_embedder(model)
+    if embedder.loads_fast():
+        embedder.warm_up()
 
 
 def config(datasette: Datasette) -> dict[str, Any]:

@@ -84,6 +84,19 @@ async def test_a_query_that_embeds_forever_is_ended(slow, sidecar_path, statemen
     assert len(slow.lengths) <= 0.2 / SECONDS + 2
 
 
+async def test_a_model_that_is_loading_is_waited_for_within_the_time_limit(slow, sidecar_path):
+    class LoadedLater(TinyEmbedder):
+        def open_model(self):
+            time.sleep(2)
+            return super().open_model()
+
+    registry.register(TINY, lambda: LoadedLater(TINY))
+    datasette = Datasette([str(sidecar_path)], settings={"sql_time_limit_ms": 100})
+    started = time.monotonic()
+    assert (await run(datasette, "select embed('roof')")).status_code == 400
+    assert time.monotonic() - started < 1.5
+
+
 async def test_a_book_costs_no_more_than_a_sentence(slow, sidecar_path):
     datasette = Datasette([str(sidecar_path)], settings={"sql_time_limit_ms": 20_000})
     response = await run(datasette, "select length(embed(hex(zeroblob(10000000)))) as length")

@@ -173,8 +173,8 @@ def test_scores_that_make_no_sense_are_not_used(monkeypatch, scores):
 def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
     monkeypatch.setattr(Fake, "prepare", lambda self: time.sleep(0.3))
     fake = Fake()
-    assert rerank(hits(3), "query", fake, seconds=0.01).notice == reranking.LOADING
-    assert rerank(hits(3), "query", fake, wait=True).notice is None
+    assert rerank(hits(3), "query", fake, wait=0.01).notice == reranking.LOADING
+    assert rerank(hits(3), "query", fake, wait=None).notice is None
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are():
@@ -187,7 +187,7 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     # Before the library is imported, which takes seconds.
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=True)
+    reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=None)
     assert (ids(reranked.hits), reranked.notice) == (
         [1, 2, 3],
         "These notes weren't reranked. "
@@ -220,7 +220,7 @@ def tiny_cross_encoder(tmp_path_factory) -> str:
 
 def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
     reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}", None)
-    reranked = rerank(hits(5), "tap", reranker, wait=True, seconds=30)
+    reranked = rerank(hits(5), "tap", reranker, wait=None, seconds=30)
     assert reranked.notice is None
     assert sorted(ids(reranked.hits)) == [1, 2, 3, 4, 5]
     assert len({hit.rerank_score for hit in reranked.hits}) == 5

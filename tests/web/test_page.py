@@ -2,7 +2,8 @@
 
 import json
 import re
-from contextlib import contextmanager
+import time
+from contextlib import closing, contextmanager
 from html import unescape
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -545,6 +546,63 @@ async def test_programs_and_an_explicit_mode_wait_for_the_model(datasette, url):
     with model(datasette, embedder):
         assert "still loading" not in (await get(datasette, url)).text
     assert embedder.ready
+
+
+class LoadedLater(TinyEmbedder):
+    def open_model(self):
+        time.sleep(3)
+        return super().open_model()
+
+
+async def test_a_program_says_how_long_it_waits_for_the_model(datasette):
+    with model(datasette, LoadedLater(TINY)):
+        started = time.monotonic()
+        data = await answer(datasette, "q=roof&_wait=0")
+        assert time.monotonic() - started < 2
+        assert data["query"]["legs"] == ["keyword"]
+        assert "The model is still loading" in data["notices"][0]
+        status = (await get(datasette, "/-/bear-search/status.json")).json()
+        assert (status["ready"], status["model"]["state"]) == (False, "loading")
+    refused = await answer(datasette, "q=roof&_wait=soon", 400)
+    assert refused["error"] == "_wait must be a number from 0 to 600, not 'soon'"
+
+
+async def test_the_status_says_what_is_ready_how_fresh_it_is_and_of_what(datasette):
+    embedder = TinyEmbedder(TINY)
+    with model(datasette, embedder):
+        embedder.load()
+        status = (await get(datasette, "/-/bear-search/status.json")).json()
+    [source] = status["sources"]
+    assert (status["ok"], status["ready"], status["notices"]) == (True, True, [])
+    assert status["model"] == {"name": TINY, "state": "loaded", "problem": None}
+    assert status["vectors"]["embedded"] == status["vectors"]["passages"] > 0
+    assert status["index"]["notes"] == source["notes"] == len(NOTES)
+    assert status["index"]["changed"] == 0
+    assert (source["name"], source["kind"]) == ("bear", "bear")
+
+
+async def test_the_status_says_that_a_model_is_not_on_this_machine(datasette, sidecar_path):
+    with closing(sqlite3.connect(sidecar_path)) as db, db:
+        db.execute("update meta set value = 'nosuch/model' where key = 'model'")
+    status = (await get(datasette, "/-/bear-search/status.json")).json()
+    assert (status["ready"], status["model"]["state"]) == (False, "absent")
+    assert "nosuch/model isn't on this machine" in status["model"]["problem"]
+
+
+@pytest.mark.parametrize("setting", [{}, {"warm_up": False}])
+async def test_a_model_that_loads_fast_is_loaded_at_start(
+    write, bear_index, sidecar_path, setting, monkeypatch
+):
+    write(*NOTES)
+    bear_index()
+    embedder = TinyEmbedder(TINY)
+    registry.register(TINY, lambda: embedder)
+    monkeypatch.setattr(embedder, "loads_fast", lambda: True)
+    plugins = {"plugins": {"datasette-bear-search": setting}}
+    await Datasette([str(sidecar_path)], metadata=plugins).invoke_startup()
+    for _ in range(0 if setting else 100):
+        time.sleep(0.05 * (not embedder.ready))
+    assert embedder.status == ("not loaded" if setting else "loaded")
 
 
 async def test_the_first_visit_begins_to_load_the_model(datasette):

@@ -89,6 +89,7 @@ OURS = (
     Row("/-/bear-search.json?mode=nonsense", 400, "nonsense"),
     Row(f"/-/bear-search/suggest.json?q={SECRET[:4]}"),
     Row("/-/bear-search/suggest.json?q=tag:"),
+    Row("/-/bear-search/status.json", shows="sources"),
     Row("/-/bear-search/note/1"),
     Row("/-/bear-search/note/1.json"),
     Row("/-/bear-search/note/999", 404, "not in the index"),
