@@ -152,10 +152,10 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
     import socket
     import webbrowser
 
-    import uvicorn
     from datasette.app import Datasette
 
-    from ..web.site import LOCAL_HOSTS, SEARCH_PATH, only_these_hosts
+    from ..web.server import server
+    from ..web.site import SEARCH_PATH
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -178,11 +178,9 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
         datasette = Datasette(
             [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
         )
-        app = only_these_hosts(datasette.app(), {*LOCAL_HOSTS, *settings.get("mcp_hosts", ())})
-        config = uvicorn.Config(app, log_level="warning")
-        config.load()
+        uvicorn_server = server(datasette, settings.get("mcp_hosts", ()))
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn_server.run(sockets=[listener])
     click.echo(STOPPED)
 
 

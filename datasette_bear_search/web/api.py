@@ -6,13 +6,13 @@ Nothing else of ours writes while a Datasette serves.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from datasette import Forbidden, NotFound, Response
+from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
-from datasette.utils.asgi import BadRequest
 
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
@@ -24,9 +24,9 @@ from ..query import suggest as suggestions
 from ..search import redaction
 from ..search.engine import changed_notice, pending_notice, read_number, semantic_obstacle
 from ..sqlite import sqlite3
-from . import site
+from . import clients, site
 from .links import note_url
-from .site import SEARCH_PATH
+from .site import SEARCH_PATH, PageError
 
 SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
 STATUS_PATH = f"{SEARCH_PATH}/status"
@@ -133,34 +133,30 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
     if not judgments.normalized(query) or not site.judging_is_on(database):
         return None
     try:
-        return await database.execute_fn(lambda connection: judgments.grades(connection, query))
+        return await clients.execute(
+            database, lambda connection: judgments.grades(connection, query)
+        )
     except sqlite3.DatabaseError:
         return None  # an index that an earlier version made has no room for judgments
 
 
-async def judge(datasette: Datasette, request) -> Response:
+@site.view(partial(site.html_response, "error.html"))
+async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Store or take back a judgment, then go back to the results."""
-    database = await site.sidecar_database(datasette)
-    if database is None or not site.judging_is_on(database):
-        raise NotFound(OFF)
-    try:
-        is_allowed = await site.may_search(datasette, request.actor, database)
-    except site.PageError as error:
-        return Response.text(str(error), status=error.status)
-    if not is_allowed:
-        raise Forbidden(site.FORBIDDEN)
+    if not site.judging_is_on(database):
+        raise PageError(OFF, 404)
     if request.method != "POST":
         message = "Only the buttons of the search page do something here."
         return Response.text(message, status=405, headers={"allow": "POST"})
     if _is_cross_origin(request):
-        raise Forbidden("This was sent from another website, so nothing was stored.")
+        raise PageError("This was sent from another website, so nothing was stored.", 403)
     form = _pairs((await request.post_body()).decode(errors="replace"))
     search = _pairs(form.get("search", ""))
     query, source, key = search.get("q", ""), form.get("source", ""), form.get("key", "")
     if not judgments.normalized(query):
-        raise BadRequest(NO_QUERY)
+        raise PageError(NO_QUERY, 400)
     if form.get("grade") not in GRADES:
-        raise BadRequest(f"grade must be one of {', '.join(GRADES)}")
+        raise PageError(f"grade must be one of {', '.join(GRADES)}", 400)
     grade = GRADES[form["grade"]]
 
     def write(connection: sqlite3.Connection) -> int | None:
@@ -181,9 +177,9 @@ async def judge(datasette: Datasette, request) -> Response:
     try:
         note_id = await database.execute_write_fn(write)
     except sqlite3.DatabaseError:
-        return Response.text(NOT_STORED, status=503)
+        raise PageError(NOT_STORED, 503) from None
     if note_id is None:
-        raise NotFound("This note is no longer in the index.")
+        raise PageError("This note is no longer in the index.", 404)
     # Put together here, whatever the form says: it can't lead to another site.
     pairs = parse_qsl(form["search"], keep_blank_values=True)
     results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(pairs)}"

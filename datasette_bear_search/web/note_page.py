@@ -22,7 +22,7 @@ from ..search.results import url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
-from . import render, site
+from . import clients, render, site
 from .cards import open_link
 from .links import Anchor, note_url, tag_url
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, PageError
@@ -89,7 +89,7 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
         except sqlite3.DatabaseError:
             return ()  # the page of similar notes takes its time, and says what is wrong
 
-    return await database.execute_fn(read)
+    return await clients.execute(database, read)
 
 
 async def _note_page(

@@ -36,7 +36,7 @@ from ..search.results import PAGE_SIZE, Hit, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
-from . import api, links, site
+from . import api, clients, links, site
 from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
 from .site import SEARCH_PATH, PageError
@@ -188,17 +188,17 @@ async def _respond(
         wait=wait,
     )
     try:
-        await database.execute_fn(pipeline.plan)
+        await clients.execute(database, pipeline.plan)
         wait_to_embed = not by_words_first or search_request.query.mode != "auto"
         await asyncio.to_thread(pipeline.embed, wait=wait_to_embed)
         # Ask whether notes changed while SQLite searches, which leaves Python to others.
         changes = asyncio.create_task(
             asyncio.to_thread(watch.changes_since_indexing, database.path)
         )
-        await database.execute_fn(pipeline.retrieve)
+        await clients.execute(database, pipeline.retrieve)
         await asyncio.to_thread(pipeline.refine)
         if site.redacts(datasette):
-            await database.execute_fn(pipeline.redact)
+            await clients.execute(database, pipeline.redact)
     except TimeLimitExceeded:
         raise PageError(TOO_SLOW, 503) from None
     except sqlite3.DatabaseError as error:

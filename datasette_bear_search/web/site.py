@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
@@ -27,6 +28,7 @@ from ..query.filters import InvalidParameter
 from ..search import functions, redaction
 from ..search.sql import Statement
 from ..sqlite import sqlite3, time_limit
+from . import clients
 
 T = TypeVar("T")
 Respond = Callable[..., Awaitable[Response]]
@@ -41,6 +43,7 @@ NO_SIDECAR = (
     "Then open it with: datasette bear-serve"
 )
 FORBIDDEN = "You do not have permission to search these notes"
+BUSY = "Too many searches are waiting. Try again in a few seconds."
 UNREADABLE = (
     "The index can't be read right now. If it stays so, run: datasette bear-index. "
     "If that doesn't fix it: datasette bear-index --rebuild"
@@ -144,7 +147,7 @@ async def read_index(
             return read(connection)
 
     try:
-        return await database.execute_fn(run)
+        return await clients.execute(database, run)
     except sqlite3.DatabaseError as error:
         raise PageError(
             too_slow if "interrupted" in str(error) else unreadable(error), 503
@@ -262,16 +265,17 @@ class PageError(Exception):
 def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
     """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
-    It opens the index for those who may see it. A PageError or InvalidParameter becomes JSON, or
-    the response of ``error_page(datasette, request, {"error": message}, status)``; without it, all
-    is JSON.
+    It opens the index for those who may see it, and ends with its client. A PageError or
+    InvalidParameter becomes JSON, or the response of ``error_page(datasette, request,
+    {"error": message, "status": status}, status)``; without it, all is JSON.
     """
 
     def decorate(respond: Respond) -> Respond:
         # Datasette reads the names of these parameters.
         async def handle(datasette: Datasette, request) -> Response:
             is_json = error_page is None or request.url_vars.get("format") == "json"
-            try:
+
+            async def answer() -> Response:
                 database = await sidecar_database(datasette)
                 if database is None:
                     raise PageError(NO_SIDECAR, 404)
@@ -280,6 +284,13 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                         raise Forbidden(FORBIDDEN)
                     raise PageError("Permission denied", 403)
                 return await respond(datasette, request, database, is_json)
+
+            if clients.are_too_many(datasette):  # a page would wait like the others
+                busy = json_error(datasette, BUSY, 503) if is_json else Response.text(BUSY, 503)
+                busy.headers["retry-after"] = clients.RETRY_AFTER_SECONDS
+                return busy
+            try:
+                return await clients.while_connected(request, answer)
             except PageError as error:
                 message, status = str(error), error.status
             except InvalidParameter as error:
@@ -292,7 +303,8 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                 message, status = UNREADABLE, 503
             if error_page is None or is_json:
                 return json_error(datasette, message, status)
-            return await error_page(datasette, request, {"error": message}, status)
+            context = {"error": message, "status": status}
+            return await error_page(datasette, request, context, status)
 
         return handle
 
@@ -340,92 +352,18 @@ def age(timestamp: str | None, now: datetime | None = None) -> str | None:
 
 
 # --- hosts
-#
-# DNS rebinding: a site points its own name at 127.0.0.1 while one of its pages is open, so that to
-# the browser the notes are the site's. The name in the request is still the site's.
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
-WRONG_HOST = (
-    "This server doesn't answer at {host!r}, because another website could have sent you here. "
-    "Open it at http://127.0.0.1 with its port. If this is a name of yours, start the server with "
-    "--host {name}.\n"
-)
-
-Scope = dict[str, Any]
-App = Callable[[Scope, Any, Any], Awaitable[None]]
+_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)
 
 
 def host_name(host: str) -> str:
     """Return the name in ``name:port``, ``name`` or ``[::1]:port``; "" if there is none."""
-    return origin_name(f"//{host}")
+    match = _HOST.fullmatch(host)
+    return match[1].lower().strip("[]").rstrip(".") if match else ""
 
 
 def origin_name(origin: str) -> str:
     """Return the name in ``https://name:port``; "" if there is none, as in ``null``."""
-    try:
-        return (urlsplit(origin).hostname or "").rstrip(".")
-    except ValueError:  # such as [::1
-        return ""
-
-
-# One answer to whatever another site's page asks, before any work: neither its status nor its time
-# says anything of the notes. The empty link leads here again, and then by the person's own click.
-CROSS_SITE = """<!DOCTYPE html><title>Search notes</title>
-<p>Another website sent you here. <a href="">Continue to your notes</a></p>
-"""
-
-# No other site may frame a page, hold its window or load its answers; scripts and styles of
-# Datasette's own pages are inline.
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "content-security-policy": "default-src 'self'; script-src 'self' 'unsafe-inline'; "
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
-    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
-}
-
-
-def only_these_hosts(app: App, hosts: Collection[str]) -> App:
-    """Return the web application as it answers under these names, and to its own pages only."""
-    names = {host.lower() for host in hosts}
-
-    async def checked(scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        host = headers.get(b"host", "")
-
-        async def send_with_headers(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                sent = list(message.get("headers", ()))
-                there = {name.lower() for name, _ in sent}
-                ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
-                sent += [(name, value) for name, value in ours if name not in there]
-                message = {**message, "headers": sent}
-            await send(message)
-
-        if host_name(host) not in names:
-            message = WRONG_HOST.format(host=host, name=host_name(host) or "NAME")
-            await Response.text(message, status=403).asgi_send(send_with_headers)
-        elif _is_from_another_site(headers, host, names):
-            await Response.html(CROSS_SITE, status=403).asgi_send(send_with_headers)
-        else:
-            await app(scope, receive, send_with_headers)
-
-    return checked
-
-
-def _is_from_another_site(headers: dict[bytes, str], host: str, names: Collection[str]) -> bool:
-    if b"sec-fetch-site" in headers:
-        return headers[b"sec-fetch-site"] not in ("same-origin", "none")
-    # Browsers before 2023, and those that reach this by a name without TLS, send only this.
-    origin = headers.get(b"origin")
-    if origin is None:
-        return False
-    is_own_name = origin_name(origin) in set(names) - set(LOCAL_HOSTS)
-    return origin.partition("//")[2] != host and not is_own_name
+    return host_name(origin.partition("://")[2])

@@ -1,0 +1,150 @@
+"""The server of ``bear-serve``: whom it answers, what with, and how much it takes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+import h11
+import uvicorn
+from datasette import Response, handle_exception
+from datasette.app import Datasette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .site import LOCAL_HOSTS, host_name, origin_name
+
+Scope = dict[str, Any]
+App = Callable[[Scope, Any, Any], Awaitable[None]]
+
+MAX_CONNECTIONS = 200
+MAX_BODY = 1_000_000  # bytes of a judgment or an agent's call, which have a few hundred
+REQUEST_SECONDS = 10  # from the first byte of a request to its last
+
+# DNS rebinding: a site points its own name at 127.0.0.1 while one of its pages is open, so that to
+# the browser the notes are the site's. The name in the request is still the site's.
+WRONG_HOST = (
+    "This server doesn't answer at {host!r}, because another website could have sent you here. "
+    "Open it at http://127.0.0.1 with its port. If this is a name of yours, start the server with "
+    "--host {name}.\n"
+)
+
+# One answer to whatever another site's page asks, before any work: neither its status nor its time
+# says anything of the notes. The empty link leads here again, and then by the person's own click.
+CROSS_SITE = """<!DOCTYPE html><title>Search notes</title>
+<p>Another website sent you here. <a href="">Continue to your notes</a></p>
+"""
+
+# No other site may frame a page, hold its window or load its answers; scripts and styles of
+# Datasette's own pages are inline.
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "content-security-policy": "default-src 'self'; script-src 'self' 'unsafe-inline'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+}
+
+
+def server(datasette: Datasette, hosts: Collection[str]) -> uvicorn.Server:
+    """Return what serves a Datasette to this machine, under these names."""
+    # Datasette draws each 404 as a traceback with all variables where rich is installed: .25 to 2 s
+    # in which nothing else is answered, and the query stands in the terminal.
+    handle_exception.rich = None
+    config = uvicorn.Config(
+        only_these_hosts(datasette.app(), {*LOCAL_HOSTS, *hosts}),
+        http=PromptProtocol,
+        ws="none",
+        limit_concurrency=MAX_CONNECTIONS,
+        # Warnings are of malformed requests, which nobody here can do anything about.
+        log_level="error",
+    )
+    config.load()
+    return uvicorn.Server(config)
+
+
+class PromptProtocol(H11Protocol):
+    """HTTP for clients that send each request in time, or lose the connection."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unwatch()
+
+    def _watch(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._unwatch()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _unwatch(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def only_these_hosts(app: App, hosts: Collection[str]) -> App:
+    """Return the web application as it answers under these names, and to its own pages only."""
+    names = {host.lower() for host in hosts}
+
+    async def checked(scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                sent = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in sent}
+                ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
+                sent += [(name, value) for name, value in ours if name not in there]
+                message = {**message, "headers": sent}
+            await send(message)
+
+        if refusal := _refusal(scope, names):
+            await refusal.asgi_send(send_with_headers)
+        else:
+            await app(scope, receive, send_with_headers)
+
+    return checked
+
+
+def _refusal(scope: Scope, names: Collection[str]) -> Response | None:
+    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    host = headers.get(b"host", "")
+    name = host_name(host)
+    if name not in names:
+        message = WRONG_HOST.format(host=host, name=name or "NAME")
+        return Response.text(message, status=403)
+    if _is_from_another_site(headers, host, names):
+        return Response.html(CROSS_SITE, status=403)
+    if not scope["path"].startswith("/"):
+        return Response.text("The path of a request begins with a slash.\n", status=400)
+    if b"transfer-encoding" in headers:
+        return Response.text("Say how long the request is.\n", status=411)
+    if int(headers.get(b"content-length", 0)) > MAX_BODY:  # h11 lets only digits pass
+        return Response.text(f"A request has at most {MAX_BODY:,} bytes.\n", status=413)
+    return None
+
+
+def _is_from_another_site(headers: dict[bytes, str], host: str, names: Collection[str]) -> bool:
+    if b"sec-fetch-site" in headers:
+        return headers[b"sec-fetch-site"] not in ("same-origin", "none")
+    # Browsers before 2023, and those that reach this by a name without TLS, send only this.
+    origin = headers.get(b"origin")
+    if origin is None:
+        return False
+    is_own_name = origin_name(origin) in set(names) - set(LOCAL_HOSTS)
+    return origin.partition("//")[2] != host and not is_own_name

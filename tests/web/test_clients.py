@@ -1,0 +1,129 @@
+"""A client that goes away ends its search, and only so many may wait."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web import clients
+from tests.support.agents import serving
+
+pytestmark = pytest.mark.datasette
+
+ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+SEARCH = "/-/bear-search.json?q=roof"
+
+
+@pytest.fixture
+def running(monkeypatch) -> list[sqlite3.Connection]:
+    """Searches that never end by themselves: their connections."""
+    running: list[sqlite3.Connection] = []
+
+    def retrieve(self, connection):
+        running.append(connection)
+        try:
+            connection.execute(ENDLESS).fetchone()
+        finally:
+            running.remove(connection)
+
+    monkeypatch.setattr(Pipeline, "retrieve", retrieve)
+    return running
+
+
+@pytest.fixture
+def address(index_notes):
+    path = index_notes([BearNote("# Roof\n\nThe roof leaks.")], "--no-semantic")
+    with serving(Datasette([str(path)])) as address:
+        yield address
+
+
+def ask(address: str, path: str = SEARCH) -> socket.socket:
+    """A client that has asked, and waits."""
+    client = socket.create_connection(("127.0.0.1", urlsplit(address).port))
+    client.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+    return client
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("path", [SEARCH, "/-/bear-search?q=roof"])
+def test_who_goes_away_ends_the_search_and_what_waits(address, running, monkeypatch, path):
+    waiting = [ask(address, path) for _ in range(20)]
+    wait_for(lambda: len(running) == 3 and len(clients._working) == 20)
+    for client in reversed(waiting):
+        client.close()
+    wait_for(lambda: not running and not clients._working)
+    monkeypatch.undo()
+    assert urlopen(address + path).status == 200
+
+
+def test_who_stays_gets_an_answer_while_others_go_away(address, running, monkeypatch):
+    gone = [ask(address) for _ in range(3)]
+    wait_for(lambda: len(running) == 3)
+    monkeypatch.undo()
+    staying = ask(address)
+    for client in gone:
+        client.close()
+    assert staying.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_only_so_many_may_wait(address, running, monkeypatch):
+    monkeypatch.setattr(clients, "MAX_WAITING", 2)
+    waiting = [ask(address) for _ in range(5)]
+    wait_for(lambda: len(running) == 3 and len(clients._working) == 5)
+    for path in (SEARCH, "/-/bear-search?q=roof", "/-/bear-search/note/1"):
+        answer = ask(address, path).recv(10_000)
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"retry-after: 5\r\n" in answer.lower()
+    for client in waiting:
+        client.close()
+    wait_for(lambda: not clients._working)
+    monkeypatch.undo()
+    assert urlopen(address + SEARCH).status == 200
+
+
+class Connection:
+    """A connection that counts how often it was interrupted."""
+
+    in_transaction = False
+    interrupted = 0
+
+    def interrupt(self):
+        self.interrupted += 1
+
+
+def test_a_connection_that_does_other_work_is_not_interrupted():
+    work, connection = clients.Work(), Connection()
+    assert work.run(lambda own: "read", connection) == "read"
+    asyncio.run(work.end())
+    assert connection.interrupted == 0
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        work.run(lambda own: "read", connection)
+
+
+def test_an_interrupted_search_leaves_no_transaction_open():
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    work = clients.Work()
+
+    def read(own):
+        own.execute("begin")
+        work._interrupt()
+        raise sqlite3.OperationalError("interrupted")
+
+    with pytest.raises(sqlite3.OperationalError):
+        work.run(read, connection)
+    assert not connection.in_transaction
