@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,9 @@ from ..sources import Incremental, Source, SourceConfig, SourceError, Unchanged,
 from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredSource
+
+# Bytes of texts that a reading keeps in memory. Of more, the next reading takes the next ones.
+MOST_TEXT = 128 * 1024 * 1024
 
 
 @dataclass
@@ -27,6 +31,7 @@ class Snapshot:
     restamped: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
     seconds: float = 0.0
+    left: int = 0  # notes that weren't kept, as those before them took all of MOST_TEXT
 
     @property
     def count(self) -> int:
@@ -82,6 +87,8 @@ def read(
             "please report it. Until it is fixed, what the index has of this source stays as it "
             "was."
         ) from error
+    if snapshot.left:
+        snapshot.state = ""
     snapshot.skipped[:0] = source.skipped
     snapshot.seconds = time.perf_counter() - started
     return snapshot
@@ -161,6 +168,7 @@ def _take_in(
     # With a slash at the end, a tag begins those nested below it, and no others.
     never = tuple(f"{fold_tag(tag)}/" for tag in snapshot.config.never)
     seen: set[str] = set()
+    size = 0
     for item in items:
         key = item.key
         if key in seen:
@@ -173,8 +181,15 @@ def _take_in(
             note = _storable(item)
             if fingerprints and fingerprints.get(key) == note.fingerprint():
                 snapshot.restamped[key] = note.stamp
-            else:
+                continue
+            own = sys.getsizeof(note.body) + sys.getsizeof(note.attachments)
+            if size + own <= MOST_TEXT or not snapshot.notes or note.encrypted:
                 snapshot.notes.append(note)
+                size += own
+                continue
+            snapshot.left += 1
+            if key in fingerprints:  # as it was, until then
+                snapshot.unchanged.add(key)
         elif key in stamps:
             seen.add(key)
             snapshot.unchanged.add(key)

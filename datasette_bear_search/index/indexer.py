@@ -165,6 +165,20 @@ def update(
             database.reset(connection)
         run = _Run(connection, embedder, report, hooks)
         run.write(path, snapshots, list(remove), tidy=tidy, verify_model=verify_model)
+        left = {snapshot.config.name: snapshot.left for snapshot in snapshots if snapshot.left}
+        while left:
+            # So much text that it doesn't go into memory at once.
+            configs = [config for config in configs if config.name in left]
+            snapshots.clear()
+            stored = rows.read_sources(connection)
+            snapshots = _read_all(connection, configs, stored, report, hooks)
+            run.write(path, snapshots, tidy=tidy)
+            # A source whose notes are others each time never ends.
+            left = {
+                snapshot.config.name: snapshot.left
+                for snapshot in snapshots
+                if 0 < snapshot.left < left[snapshot.config.name]
+            }
     return report
 
 

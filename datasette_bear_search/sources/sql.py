@@ -191,23 +191,33 @@ _READING = {
 
 _LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python names since 3.11
 
+# Bytes, of all that SQLite keeps in this process: a view may ask printf() for a gigabyte.
+MOST_MEMORY = 512 * 1024 * 1024
+
 
 def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
     """Return the names of the columns, and the rows, that one SELECT gives. Raises SourceError."""
     with readonly.read_transaction(path) as db:
-        db.set_authorizer(_authorize)
-        if hasattr(db, "setlimit"):  # pysqlite3 has none
+        if hasattr(db, "setlimit"):
             db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
+        else:  # pysqlite3. It holds until the process ends; SQLite can't raise it again.
+            db.execute(f"pragma hard_heap_limit = {MOST_MEMORY}")
+        db.set_authorizer(_authorize)
         try:
             with time_limit(db, seconds * 1000):
                 cursor = db.execute(sql)
                 return [column[0] for column in cursor.description or ()], cursor.fetchall()
-        except (sqlite3.Error, sqlite3.Warning) as error:
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
             words = str(error)
             if "interrupted" in words:
                 raise SourceError(
                     f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
                     " raise time_limit."
+                ) from error
+            if isinstance(error, MemoryError) or "too big" in words:
+                raise SourceError(
+                    f"The query of {path} makes texts that are too long. Leave them out, or cut"
+                    " them with substr()."
                 ) from error
             if _REFUSALS.search(words):
                 raise SourceError(

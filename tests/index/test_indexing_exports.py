@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.index import database
+from datasette_bear_search.index import changes, database
 from tests.sources.test_bear_backup import bundle
 from tests.sources.test_slack import EXPORT, says
 from tests.sources.test_sql_examples import EXAMPLES
@@ -72,3 +72,33 @@ def test_a_query_in_the_configuration_is_indexed(sidecar_path: Path, tmp_path: P
     result = CliRunner().invoke(cli, ["bear-index", *arguments])
     assert result.exit_code == 0, result.output
     assert stored(sidecar_path) == [("apple", note.title, '["Recipes"]')]
+
+
+def test_what_does_not_fit_into_memory_is_read_in_the_same_run(
+    bear_index: Any, sidecar_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MOST_TEXT", 500)
+    kept = []
+    take_in = changes._take_in
+    monkeypatch.setattr(
+        changes,
+        "_take_in",
+        lambda snapshot, *rest: (take_in(snapshot, *rest), kept.append(len(snapshot.notes))),
+    )
+    notes = {f"Note{n}": f"# Note {n}\n\n{'peas ' * 50}" for n in range(4)}
+    path = folder_of(tmp_path / "notes", {f"{name}.md": text for name, text in notes.items()})
+    bear_index("--no-semantic", path=path)
+    assert [title for _, title, _ in stored(sidecar_path)] == [
+        "Note 0",
+        "Note 1",
+        "Note 2",
+        "Note 3",
+    ]
+    assert kept == [1, 1, 1, 1]
+    assert "Nothing has changed in" in bear_index("--no-semantic", path=path).output
+    for name, text in notes.items():
+        (path / f"{name}.md").write_text(f"{text} and beans")
+    bear_index("--no-semantic", path=path)
+    with closing(database.connect(sidecar_path)) as connection:
+        [[found]] = connection.execute("select count(*) from notes where body like '%and beans'")
+    assert found == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import sqlite3 as stdlib_sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -408,6 +409,21 @@ def test_a_query_that_takes_too_long_is_stopped(path: Path) -> None:
         " select max(i) as key, '' as title, '' as body from n"
     )
     assert "longer than 0.05 seconds" in error(path, endless, time_limit=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("printf('%.*c', 900000000, 'a')", "texts that are too long"),
+        ("zeroblob(900000000)", "only reads"),
+        ("randomblob(900000000)", "only reads"),
+    ],
+)
+def test_a_view_can_not_use_up_the_memory(path: Path, text: str, reason: str) -> None:
+    run(path, f"create view bomb as select 1 as key, 'a' as title, {text} as body")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert reason in error(path, "select * from bomb")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # KB
 
 
 @pytest.mark.parametrize(
