@@ -19,7 +19,14 @@ from datasette.plugins import pm
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, watch
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import SourceError, Unchanged, registry
+from datasette_bear_search.sources import (
+    OUR_KINDS,
+    SourceError,
+    Unchanged,
+    describe,
+    get_kind,
+    names,
+)
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.bear_libraries import bear_library, day, edit
 
@@ -178,15 +185,15 @@ def test_the_names_of_our_kinds_stay_ours():
     other = Other()
     pm.register(other)
     try:
-        assert registry.names().count("markdown") == 1
-        assert registry.get_kind("markdown") is MarkdownFolder
+        assert names().count("markdown") == 1
+        assert get_kind("markdown") is MarkdownFolder
     finally:
         pm.unregister(other)
 
 
 def test_every_kind_of_ours_can_be_imported_and_says_what_it_reads():
-    for kind in registry.OUR_KINDS:
-        assert registry.describe(kind) not in ("", "no description")
+    for kind in OUR_KINDS:
+        assert describe(kind) not in ("", "no description")
 
 
 def test_each_path_is_added_and_the_others_stay(index, journal, sidecar_path):
