@@ -154,8 +154,6 @@ def period_name(text: str) -> str:
 
 # --- facets
 
-_TITLES = {"tag": "Tags", "modified": "Modified", "kind": "Type", "source": "From"}
-
 
 @dataclass(frozen=True)
 class FacetValue:
@@ -184,17 +182,18 @@ class FacetGroup:
 def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, ...]:
     """Return the facets that can narrow this search."""
     sources = facets.sources if len(facets.sources) > 1 or urls.values("source") else {}
-    found = {
-        "tag": _tags(urls, facets.tags),
-        "modified": _periods(urls, query, facets),
-        "kind": [
-            _choice(urls, name, value, FILTERS[name].describe(value), notes)
-            for (name, value), notes in facets.kinds.items()
-        ],
-        "source": [_choice(urls, "source", name, name, notes) for name, notes in sources.items()],
-    }
-    shown = ((name, tuple(choices)) for name, choices in found.items() if choices)
-    return tuple(FacetGroup(name, _TITLES[name], choices) for name, choices in shown)
+    kinds = (
+        _choice(urls, name, value, FILTERS[name].describe(value), notes)
+        for (name, value), notes in facets.kinds.items()
+    )
+    origins = (_choice(urls, "source", name, name, notes) for name, notes in sources.items())
+    groups = (
+        FacetGroup("tag", "Tags", _tags(urls, facets.tags)),
+        FacetGroup("modified", "Modified", _periods(urls, query, facets)),
+        FacetGroup("kind", "Type", tuple(kinds)),
+        FacetGroup("source", "From", tuple(origins)),
+    )
+    return tuple(group for group in groups if group.choices)
 
 
 def _choice(
@@ -214,7 +213,7 @@ def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> tuple[FacetV
     return tuple(choices)
 
 
-def _periods(urls: Urls, query: Query, facets: Facets) -> list[FacetValue]:
+def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]:
     """Return years, newest first, with their months in the order of the calendar."""
     after, before = (urls.value(f"modified_{end}") for end in ("after", "before"))
     chosen = after if after == before else ""
@@ -230,7 +229,7 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> list[FacetValue]:
     for year, notes in sorted(facets.years.items(), reverse=True):
         months = ((name, count) for name, count in facets.months.items() if name[:-3] == year)
         years.append(choice(year, notes, tuple(choice(*month) for month in months)))
-    return years
+    return tuple(years)
 
 
 # --- the timeline
