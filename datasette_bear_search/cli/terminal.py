@@ -72,7 +72,8 @@ def say(notice: str) -> None:
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
     """Return the hits, numbered from ``offset`` on, and how many there are in all."""
     plan, total, found = response.results.plan, response.results.total, response.results.found
-    cards, is_found = [], True
+    cards: list[str] = []
+    is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
         shown = shown_text(hit, plan)
         texts = [_printable_marked(shown.snippet), _excerpt(shown.passage)]
