@@ -94,7 +94,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     library, path = directory / "database.sqlite", directory / "notes.db"
     with clear_errors():
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            database.make_private_folder(directory)
             count = write_demo_library(library)
         except FileExistsError:
             raise

@@ -185,6 +185,13 @@ def require_current(connection: sqlite3.Connection) -> None:
         )
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it, that only this user may open; others stay as they are."""
+    if not folder.exists():
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the index file at ``path``, which is made if need be; one of an older version stays so.
@@ -194,9 +201,11 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
     """
     is_made(path)  # or empty, or nothing is there: anything else raises
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         # Notes are private: on a shared machine nobody else may read the file.
+        make_private_folder(path.parent)
         path.touch(mode=0o600)
+        with suppress(PermissionError):  # somebody else's file, which we may write
+            path.chmod(0o600)
     except OSError as error:
         raise not_writable(path, error) from None
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:

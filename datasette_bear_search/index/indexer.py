@@ -211,8 +211,8 @@ def _only_run(path: Path) -> Iterator[None]:
     import filelock
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(f"{path}.lock", timeout=0).acquire()
+        database.make_private_folder(path.parent)
+        lock = filelock.FileLock(f"{path}.lock", timeout=0, mode=0o600).acquire()
     except filelock.Timeout:
         raise IndexBusy(
             f"Another datasette bear-index is already writing {path}. Wait until it has finished; "

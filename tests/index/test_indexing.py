@@ -1,7 +1,9 @@
 """``datasette bear-index``, through the command."""
 
 import json
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -475,10 +477,22 @@ def test_a_damaged_sidecar_is_said_to_be_disposable(write, bear_index, sidecar_p
     assert "delete the index and run datasette" in bear_index(fails=True).output
 
 
-def test_only_the_owner_may_read_the_sidecar(write, bear_index, sidecar_path):
-    write(GARDEN)
-    bear_index()
-    assert sidecar_path.stat().st_mode & 0o077 == 0
+def test_nobody_else_may_read_what_is_written(write, bear_index, sidecar_path):
+    write(BearNote("# Roof"))
+    before = os.umask(0)
+    try:
+        bear_index("--no-semantic")
+        sidecar_path.chmod(0o666)  # as an earlier version, or a copy, may have left it
+        bear_index("--no-semantic")
+    finally:
+        os.umask(before)
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in (sidecar_path.parent, *sidecar_path.parent.iterdir())
+    }
+    assert modes.pop(sidecar_path.parent.name) == 0o700
+    assert sidecar_path.name in modes
+    assert set(modes.values()) == {0o600}, modes
 
 
 def test_bears_folder_is_left_untouched_by_every_kind_of_run(

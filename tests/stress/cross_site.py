@@ -1,0 +1,200 @@
+"""Another website that guesses what stands in the notes, in Chromium, at bear-serve.
+
+Run: python -m tests.stress.cross_site [--guesses 25]
+
+A page of another origin tries each way that a page has to ask an address: fetch, img, script,
+object, iframe, form, popup. Each guess is between a text (or the number of a note) that is there
+and one that isn't. What happens must be the same for all. The page takes the best of three times
+and says that the slower one is there, or the faster one, whichever is right more often. By chance
+half is right; of all guesses together at most 60 % may be. (Of 25 alone, chance gives 60 % or more
+every fifth time.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.server
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+from datasette_bear_search.demo import demo_notes, write_demo_library
+from tests.support.chromium import launched
+from tests.support.datasettes import indexed
+
+MAY_BE_RIGHT = 0.6
+WAYS = ("fetch", "img", "script", "object", "iframe", "form", "popup")
+
+# What a page can see of one request: an event, how long it took, and what it left.
+GUESS = """
+async ([way, url]) => {
+  const element = (name, attributes, go = (made) => document.body.append(made)) =>
+    new Promise((done) => {
+      const made = Object.assign(document.createElement(name), attributes);
+      made.onload = () => done("load");
+      made.onerror = () => done("error");
+      setTimeout(() => done("nothing"), 3000);
+      go(made);
+    });
+  const ways = {
+    fetch: () => fetch(url, {mode: "no-cors", cache: "no-store"}).then(
+      (answer) => answer.type + answer.status, (error) => error.name),
+    img: () => element("img", {src: url}),
+    script: () => element("script", {src: url}),
+    object: () => element("object", {data: url}),
+    iframe: () => element("iframe", {src: url}),
+    form: () => element("iframe", {name: "target"}, (frame) => {
+      document.body.append(frame);
+      const form = document.createElement("form");
+      Object.assign(form, {method: "post", target: "target", action: url});
+      document.body.append(form);
+      form.submit();
+    }),
+    popup: async () => {
+      const opened = open(url);
+      for (let waited = 0; waited < 100; waited++) {
+        await new Promise((go) => setTimeout(go, 5));
+        try { void opened.location.href; } catch { break; }
+        if (opened.closed) break;
+      }
+      await new Promise((go) => setTimeout(go, 100));
+      let seen;
+      try {
+        seen = opened.closed ? "closed" : `frames ${opened.length}`;
+      } catch (error) { seen = error.name; }
+      opened.close();
+      return seen;
+    },
+  };
+  const started = performance.now();
+  const seen = await ways[way]();
+  const milliseconds = performance.now() - started;
+  const names = performance.getEntriesByName(url);
+  const entry = names[names.length - 1];
+  document.body.replaceChildren();
+  performance.clearResourceTimings();
+  return [String(seen) + (entry ? ` ${entry.transferSize} ${entry.responseStatus}` : ""),
+          milliseconds];
+}
+"""
+
+
+@contextmanager
+def bear_serve(path: Path) -> Iterator[str]:
+    """The address of the command."""
+    command = [sys.executable, "-u", "-m", "datasette", "bear-serve", "--no-open", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--sidecar", str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout
+            yield re.search(r"http://[0-9.:]+", process.stdout.readline())[0]  # type: ignore[index]
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def other_website() -> Iterator[str]:
+    """The address of a website on another port of this machine."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!DOCTYPE html><title>Elsewhere</title><body></body>")
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_address[1]}"
+        server.shutdown()
+
+
+def texts(count: int) -> tuple[list[str], list[str]]:
+    """Three words in a row that a note has, and three that none has, of the same words."""
+    chosen = random.Random(1)
+    bodies = [" ".join(re.findall(r"[a-z]+", (note.text or "").lower())) for note in demo_notes()]
+    there: list[str] = []
+    for body in bodies:
+        words = body.split()
+        if len(words) > 40:
+            start = chosen.randrange(10, len(words) - 4)
+            there.append(" ".join(words[start : start + 3]))
+    words = sorted({word for body in bodies for word in body.split()})
+    missing: list[str] = []
+    while len(missing) < count:
+        text = " ".join(chosen.sample(words, 3))
+        if not any(text in body for body in bodies):
+            missing.append(text)
+    return there[:count], missing
+
+
+Pair = tuple[tuple[str, float], tuple[str, float]]  # of what is there, and what isn't
+
+
+def right(pairs: Sequence[Pair]) -> float:
+    """The part of guesses by time that are right."""
+    slower = sum(there[1] > missing[1] for there, missing in pairs) / len(pairs)
+    return max(slower, 1 - slower)
+
+
+def seen(page: Any, way: str, url: str, times: int) -> tuple[str, float]:
+    """What a page sees: the event, and the shortest time."""
+    seen = [page.evaluate(GUESS, [way, f"{url}&n={n}"]) for n in range(times)]
+    return seen[0][0], min(milliseconds for _, milliseconds in seen)
+
+
+def attack(page: Any, address: str, way: str, guesses: int, times: int = 3) -> list[Pair]:
+    """What a page sees of texts and of notes that are there, and that aren't."""
+    there, missing = texts(guesses)
+    search = f"{address}/-/bear-search?mode=like&q="
+    note = f"{address}/-/bear-search/note/"
+    pairs = [*zip(there, missing, strict=True)]
+    asked = [*((search + quote_plus(a), search + quote_plus(b)) for a, b in pairs)]
+    asked += [(f"{note}{n}?a", f"{note}{n + 10**6}?a") for n in range(1, guesses + 1)]
+    # One after the other, so that a machine that gets busy tells nothing.
+    return [(seen(page, way, a, times), seen(page, way, b, times)) for a, b in asked]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--guesses", type=int, default=25)
+    arguments = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        write_demo_library(Path(folder, "bear.sqlite"))
+        path = indexed(Path(folder, "bear.sqlite"), "--no-semantic")
+        with bear_serve(path) as address, other_website() as website, launched() as browser:
+            page = browser.new_page()
+            page.goto(website)
+            everything: list[Pair] = []
+            for way in WAYS:
+                started = time.monotonic()
+                pairs = attack(page, address, way, arguments.guesses)
+                everything += pairs
+                events = Counter(event for pair in pairs for event, _ in pair)
+                failed |= len(events) > 1
+                took = time.monotonic() - started
+                print(
+                    f"{way:8} {right(pairs):4.0%} right, {dict(events)}, {took:.0f} s", flush=True
+                )
+            share = right(everything)
+            print(f"together {share:4.0%} of {len(everything)}")
+    sys.exit(failed or share > MAY_BE_RIGHT)
+
+
+if __name__ == "__main__":
+    main()

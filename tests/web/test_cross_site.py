@@ -1,0 +1,53 @@
+"""What another website's page can do in the same browser: nothing that tells it of the notes."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from datasette import handle_exception
+from datasette.app import Datasette
+
+from datasette_bear_search.web import server
+from tests.stress.cross_site import WAYS, attack, other_website
+from tests.support.chromium import needs_chromium
+
+pytestmark = [pytest.mark.datasette, *needs_chromium]
+
+
+@pytest.fixture(scope="module")
+def address(sidecar) -> Iterator[str]:
+    """The server of ``bear-serve`` in this process."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handle_exception, "rich", None)  # as the server sets it
+        served = server.server(Datasette([str(sidecar)]), ())
+        thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        served.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def page(chromium):
+    with other_website() as website:
+        page = chromium.new_page()
+        page.goto(website)
+        yield page
+        page.close()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_happens_whether_a_text_or_a_note_is_there_or_not(page, address, way):
+    pairs = attack(page, address, way, guesses=1, times=1)
+    assert len(pairs) == 2  # a text and a note
+    assert len({event for pair in pairs for event, _ in pair}) == 1
+
+
+def test_a_link_from_another_website_asks_for_one_more_click(page, address):
+    page.evaluate("url => { location = url }", f"{address}/-/bear-search?q=cabin")
+    page.get_by_role("link", name="Continue to your notes").click()
+    page.locator(".bear-card").first.wait_for()
