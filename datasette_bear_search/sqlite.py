@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,6 +22,13 @@ PATIENCE = 10
 # than the steps once a few people search at once.
 STEPS_PER_MILLISECOND = 20
 MIN_STEPS, MAX_STEPS = 1000, 20_000
+
+
+def wrong_argument(problem: str) -> sqlite3.DataError:
+    """Return the error of an SQL function for an argument that makes no sense."""
+    # Of an error, SQLite only says that a function raised something.
+    print(problem, file=sys.stderr)
+    return sqlite3.DataError(problem)
 
 
 @contextmanager

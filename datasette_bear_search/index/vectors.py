@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..sqlite import sqlite3
+from ..sqlite import sqlite3, wrong_argument
 from .database import STALE, file_of, get_meta, has_vector_extension, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
 
@@ -286,23 +286,26 @@ def register(connection: sqlite3.Connection) -> None:
     """Add ``nearest_passages(vector, count[, notes])`` and ``note_set(ids)`` to a connection.
 
     ``nearest_passages`` returns a JSON object of at most ``count`` passages, nearest first: id →
-    cosine similarity; NULL for a vector of another length. ``notes`` are those that may be found,
-    as ids with commas between them (group_concat) or as ``note_set`` makes them of these: a BLOB in
-    which the byte at the position of each id is 1, others 0. NULL stands for all.
+    cosine similarity; NULL for NULL and a vector of another length. ``notes`` are those that may be
+    found, as ids with commas between them (group_concat) or as ``note_set`` makes them of these: a
+    BLOB in which the byte at the position of each id is 1, others 0. NULL stands for all.
     """
 
-    def nearest_passages(vector: Any, count: Any, *notes: Any) -> str | None:
+    def nearest_passages(vector: Any, count: Any, notes: Any = None) -> str | None:
+        if vector is None or count is None:
+            return None
+        if not isinstance(vector, bytes):
+            raise wrong_argument("nearest_passages: the vector must be one, such as embed() gives")
         try:
             number = int(count)  # parameters of a URL are text
-        except (TypeError, ValueError):
-            return None
-        if not isinstance(vector, bytes) or len(vector) != 4 * _dimension(connection) or number < 1:
-            return None
-        allowed = notes[0] if notes else None
-        if allowed is not None:
-            # Any value becomes a set: nothing but zeros and ones.
-            allowed = allowed if isinstance(allowed, bytes) else note_set(allowed)
-            allowed = allowed.translate(_AS_FLAGS)
+        except (ValueError, OverflowError):
+            number = 0
+        if number < 1:
+            raise wrong_argument(f"nearest_passages: the count must be 1 or more, not {count!r}")
+        if len(vector) != 4 * _dimension(connection):
+            return None  # another model's, as while all vectors are made anew
+        # Any BLOB becomes a set: nothing but zeros and ones.
+        allowed = None if notes is None else checked_set(notes).translate(_AS_FLAGS)
         try:
             found = nearest(connection, vector, number, allowed)
         except sqlite3.OperationalError as error:
@@ -314,8 +317,16 @@ def register(connection: sqlite3.Connection) -> None:
         pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
         return f"{{{pairs}}}"
 
-    connection.create_function("nearest_passages", -1, nearest_passages)
-    connection.create_function("note_set", 1, note_set, deterministic=True)
+    def checked_set(notes: Any) -> bytes:
+        if isinstance(notes, bytes):
+            return notes
+        if notes not in (None, "") and not _IDS.fullmatch(str(notes)):
+            raise wrong_argument("notes must be ids with commas between them, or note_set() of it")
+        return note_set(notes)
+
+    connection.create_function("nearest_passages", 2, nearest_passages)
+    connection.create_function("nearest_passages", 3, nearest_passages)
+    connection.create_function("note_set", 1, checked_set, deterministic=True)
 
 
 def note_set(ids: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..index.vectors import note_set
 from ..query.query import Query, parse
-from ..sqlite import like_literal, sqlite3
+from ..sqlite import like_literal, sqlite3, wrong_argument
 from .planner import Plan, plan
 from .sql import COLUMN_WEIGHTS, WEAKER_MATCHES
 
@@ -231,21 +232,29 @@ def rrf_weighted(k: Any = RRF_K, *weights_and_ranks: Any) -> float | None:
 
 
 def decay(timestamp: Any, half_life_days: Any) -> float | None:
-    """Return 0.5 ^ (age / half-life), 1 for now or later; NULL if an argument makes no sense.
+    """Return 0.5 ^ (age / half-life), 1 for now or later; NULL for NULL and what is no time.
 
-    :param timestamp: ISO 8601; without a time zone it is UTC
+    :param timestamp: ISO 8601, a year or a month, too; without a time zone it is UTC
     """
-    half_life = _number(half_life_days)
-    if half_life is None or half_life <= 0 or not isinstance(timestamp, str):
+    if timestamp is None or half_life_days is None:
         return None
+    half_life = _number(half_life_days)
+    if half_life is None or half_life <= 0:
+        raise wrong_argument(f"decay: the half-life must be days, not {half_life_days!r}")
+    text = str(timestamp).strip()
+    if _YEAR_OR_MONTH.fullmatch(text):
+        text += "-01-01"[len(text) - 4 :]
     try:
-        moment = datetime.fromisoformat(timestamp.strip().replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     age = (datetime.now(timezone.utc) - moment).total_seconds() / 86400
     return float(0.5 ** (max(age, 0.0) / half_life))
+
+
+_YEAR_OR_MONTH = re.compile(r"[0-9]{4}(-[0-9]{2})?", re.ASCII)
 
 
 class Refine:

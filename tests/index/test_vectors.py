@@ -12,6 +12,7 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, indexer, vectors
 from datasette_bear_search.sources.bear import BearLibrary
+from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import bear_library, day
 from tests.support.datasettes import IS_1_0
 from tests.support.tiny_embedder import TinyEmbedder
@@ -276,16 +277,45 @@ def test_a_large_set_needs_no_numpy(monkeypatch):
     assert vectors.note_set(ids) == by_numpy == b"\0\1" * 4499
 
 
-@pytest.mark.parametrize("notes", ["'3'", "x'0000ff'", "x'00000100'", "'three'", "zeroblob(100)"])
-def test_any_value_is_a_set_of_notes(connection, notes):
-    vector = connection.execute("select vector from _vectors").fetchone()[0]
+def nearest_notes(connection, count="9", notes="null", vector=None) -> str | None:
+    """Ids of the notes of passages, as Datasette's page of SQL would ask for them."""
+    if vector is None:
+        vector = connection.execute("select vector from _vectors").fetchone()[0]
     sql = f"""
         select group_concat(distinct note_id)
-        from json_each(nearest_passages(?, 9, {notes}))
+        from json_each(nearest_passages(?, {count}, {notes}))
         join passages on passages.id = key
         """
-    found = connection.execute(sql, [vector]).fetchone()
-    assert found == ((None,) if notes in ("'three'", "zeroblob(100)") else ("3",))
+    return connection.execute(sql, [vector]).fetchone()[0]
+
+
+@pytest.mark.parametrize("notes", ["'3'", "3", "x'0000ff'", "x'00000100'", "note_set('3')"])
+def test_any_blob_and_ids_are_a_set_of_notes(connection, notes):
+    assert nearest_notes(connection, notes=notes) == "3"
+
+
+@pytest.mark.parametrize("notes", ["''", "note_set(null)", "zeroblob(100)"])
+def test_a_set_of_notes_may_be_empty(connection, notes):
+    assert nearest_notes(connection, notes=notes) is None
+
+
+def test_a_count_may_be_text_as_the_parameters_of_a_page_are(connection):
+    assert nearest_notes(connection, "'9'") == nearest_notes(connection, "9")
+
+
+@pytest.mark.parametrize("wrong", [
+    {"count": "0"}, {"count": "'many'"}, {"count": "1e999"}, {"notes": "'three'"},
+    {"notes": "1.5"}, {"notes": "note_set('1,,2')"}, {"vector": "roof"},
+])  # fmt: skip
+def test_a_wrong_argument_is_an_error_and_the_log_says_why(connection, wrong, capsys):
+    with pytest.raises(sqlite3.OperationalError, match="raised exception"):
+        nearest_notes(connection, **wrong)
+    assert " must be " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("none", [{"count": "null"}, {"vector": b"1234"}])
+def test_another_models_vector_has_no_neighbors(connection, none):
+    assert nearest_notes(connection, **none) is None
 
 
 # While several searches read and the index changes.

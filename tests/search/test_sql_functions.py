@@ -31,8 +31,8 @@ def connection():
         ("rrf_weighted(null, 1, 1)", None),
         ("decay(null, 30)", None),
         ("decay('someday', 30)", None),
-        ("decay('2024-01-01', 0)", None),
-        ("decay(20240101, 30)", None),
+        ("decay('2024-01-01', null)", None),
+        ("decay('2024-99', 30)", None),
     ],
 )
 def test_functions_answer_what_they_are_documented_to(connection, expression, value):
@@ -45,6 +45,20 @@ def test_decay_halves_with_each_half_life(connection, days, value):
     timestamp = (datetime.now(timezone.utc) - timedelta(days=days)).isoformat()
     [answer] = connection.execute("select decay(?, 30)", [timestamp]).fetchone()
     assert answer == pytest.approx(value, abs=1e-5)
+
+
+@pytest.mark.parametrize("timestamp", ["'2020'", "2020", "'2020-01'"])
+def test_decay_takes_years_and_months(connection, timestamp):
+    sql = f"select decay({timestamp}, 365) - decay('2020-01-01', 365)"
+    [difference] = connection.execute(sql).fetchone()
+    assert difference == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "'a month'"])
+def test_a_half_life_that_is_none_is_an_error_and_the_log_says_why(connection, days, capsys):
+    with pytest.raises(sqlite3.OperationalError):
+        connection.execute(f"select decay('2024-01-01', {days})").fetchone()
+    assert "decay: the half-life must be days, not" in capsys.readouterr().err
 
 
 def test_rrf_can_be_used_in_an_index():
