@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from ..notes import ForeseenError
 from ..sqlite import sqlite3
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def register(cli: click.Group) -> None:
@@ -39,7 +37,7 @@ sidecar_option = click.option(
 )
 
 
-def redact_option(*, default: bool | None) -> Callable[[F], F]:
+def redact_option(*, default: bool | None) -> Any:
     return click.option(
         "--redact/--no-redact",
         default=default,
