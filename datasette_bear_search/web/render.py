@@ -307,7 +307,7 @@ def _parser() -> MarkdownIt:
         markdown.linkify.add(scheme, "http:")
     markdown.use(footnote_plugin).use(front_matter_plugin)
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-    markdown.block.ruler.before("table", "limit", _limit_blocks)
+    markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
     markdown.inline.ruler.at("linkify", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
@@ -354,8 +354,7 @@ def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 def _limit_marks(state: StateCore) -> None:
     brackets = sum(token.content.count("[") for token in state.tokens if token.type == "inline")
-    # A list's empty items weren't counted yet.
-    if len(state.tokens) > MAX_BLOCKS or brackets > MAX_BRACKETS:
+    if brackets > MAX_BRACKETS:
         raise TooMuchMarkup
 
 
