@@ -29,6 +29,8 @@ LOADING_STEP = 0.05
 @contextmanager
 def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the index file at ``path`` read-only, with our SQL functions, or raise SidecarError."""
+    # Datasette turns them on: of a damaged index, they would show the query and our code.
+    sqlite3.enable_callback_tracebacks(False)
     with closing(database.connect(path)) as connection:
         database.require_current(connection)
         register(connection)
