@@ -34,10 +34,11 @@ def address(sidecar) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def page(chromium):
     with other_website() as website:
-        page = chromium.new_page()
+        context = chromium.new_context()
+        page = context.new_page()
         page.goto(website)
         yield page
-        page.close()
+        context.close()
 
 
 @pytest.mark.parametrize("way", WAYS)
