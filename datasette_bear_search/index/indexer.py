@@ -7,6 +7,7 @@ can't be read stays, and the other sources are indexed all the same.
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -427,16 +428,29 @@ class _Run:
             )
 
     def _pending_passages(self, embedder: Embedder) -> Iterator[Sequence[tuple[int, str]]]:
-        """Yield batches of (passage id, text to embed), within a window by length."""
+        """Yield batches of (passage id, text to embed), within a window by length.
+
+        Pinned notes come first, then the newest: they are what most searches are for.
+        """
         connection = self.connection
         sql = """
-        select id, note_id, position from passages where not embedded and id > ? order by id limit ?
+        select passages.id
+        from passages
+        join notes on notes.id = passages.note_id
+        where not passages.embedded
+        order by notes.pinned desc, notes.modified desc, passages.id
         """
+        pending = [passage_id for (passage_id,) in connection.execute(sql)]
         max_tokens = rows.max_tokens(connection)
-        last = 0
-        while window := connection.execute(sql, [last, PASSAGES_PER_WINDOW]).fetchall():
-            last = window[-1][0]
-            wanted = {(note_id, position): passage_id for passage_id, note_id, position in window}
+        for first in range(0, len(pending), PASSAGES_PER_WINDOW):
+            ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
+            sql = """
+            select note_id, position, id
+            from passages
+            where id in (select value from json_each(?))
+            """
+            found = connection.execute(sql, [ids])
+            wanted = {(note_id, position): passage_id for note_id, position, passage_id in found}
             texts = []
             for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
                 [note] = connection.execute("select title, body from notes where id = ?", [note_id])

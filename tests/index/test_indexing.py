@@ -331,6 +331,26 @@ def test_in_a_terminal_a_person_decides(write, bear_index, sidecar_path, answer,
     assert rows(sidecar_path, "select value from meta where key = 'model'") == [(model,)]
 
 
+def test_pinned_and_newest_notes_are_embedded_first(write, bear_index, monkeypatch):
+    monkeypatch.setattr(indexer, "PASSAGES_PER_WINDOW", 1)
+    embedded = []
+
+    class Watched(TinyEmbedder):
+        def encode(self, texts, *, is_query):
+            embedded.extend(text.split()[0] for text in texts if text.startswith("N"))
+            return super().encode(texts, is_query=is_query)
+
+    registry.register(TINY, lambda: Watched(TINY))
+    write(
+        BearNote("# N1\n\nold", modified=day(1)),
+        BearNote("# N2\n\nnew", modified=day(9)),
+        BearNote("# N3\n\npinned", modified=day(2), pinned=True),
+        BearNote("# N4\n\nnewer", modified=day(10)),
+    )
+    bear_index()
+    assert embedded == ["N3", "N4", "N2", "N1"]
+
+
 def test_a_model_that_reads_less_gets_shorter_passages(write, bear_index, sidecar_path):
     class Short(TinyEmbedder):
         def open_model(self):
