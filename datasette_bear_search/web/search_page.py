@@ -142,7 +142,7 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
     wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
     if is_json:
         wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
-    options = {"wait": wait, "by_words_first": not is_json}
+    options: dict[str, Any] = {"wait": wait, "by_words_first": not is_json}
     try:
         response = await _respond(database, search_request, **options)
     except PageError as error:
