@@ -9,6 +9,8 @@ import pytest
 from datasette.app import Datasette
 from datasette.cli import cli
 
+from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.registry import get_embedder
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -53,8 +55,7 @@ def test_the_readme_can_be_read_at_one_sitting():
 
 
 def test_the_json_example_has_the_fields_that_the_api_answers_with(sample_index):
-    [example] = re.findall(r"```json\n(\{.*?\n\})\n```", TEXTS["docs/json-api.md"], re.DOTALL)
-    shown = json.loads(example)
+    shown, _ = json_examples()
     answer = api_answer(sample_index)
     assert shown.keys() == answer.keys()
     assert shown["rows"][0].keys() == answer["rows"][0].keys()
@@ -63,9 +64,25 @@ def test_the_json_example_has_the_fields_that_the_api_answers_with(sample_index)
 
 
 @pytest.mark.asyncio
+async def test_the_example_of_the_status_has_the_fields_that_are_there(sample_index):
+    _, shown = json_examples()
+    response = await Datasette([str(sample_index)]).client.get("/-/bear-search/status.json")
+    status = response.json()
+    assert shown.keys() == status.keys()
+    for name in ("model", "vectors", "index"):
+        assert shown[name].keys() == status[name].keys()
+    assert shown["sources"][0].keys() == status["sources"][0].keys()
+
+
+def json_examples() -> list[dict]:
+    examples = re.findall(r"```json\n(\{.*?\n\})\n```", TEXTS["docs/json-api.md"], re.DOTALL)
+    return [json.loads(example) for example in examples]
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("sql", SQL)
 async def test_the_sql_in_the_documentation_runs(sql, sample_index):
-    # The first query loads the model.
+    get_embedder(BUNDLED).load()  # not in the time that a query may take
     datasette = Datasette([str(sample_index)], settings={"sql_time_limit_ms": 30_000})
     parameters = {"sql": sql, "note": "1", "q": "roof", "_shape": "array"}
     response = await datasette.client.get("/notes.json", params=parameters, follow_redirects=True)
