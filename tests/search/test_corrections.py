@@ -72,6 +72,7 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
         ("bicyle", {"bicyle": "bicycle"}, ()),  # dropped
         ("bicycke", {}, ("bicycle",)),  # another letter
         ("bicyclel", {}, ("bicycle",)),  # one more at the end
+        ("apartwent", {"apartwent": "apartment"}, ()),  # long
         ("Bicyle", {}, ("bicycle",)),  # a name
         ("bicýle", {}, ("bicycle",)),  # nobody types an accent by chance
         ("soupp", {}, ("soup",)),  # short
