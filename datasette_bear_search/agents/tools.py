@@ -64,7 +64,9 @@ def _read(name: str, schema: Mapping[str, Any], value: Any) -> Any:
         return _read_filters(name, schema, value)
     if isinstance(value, (list, dict)):
         raise ToolError(f"{name} must be a text, not {value!r}.")
-    return str(value).strip()
+    text = str(value).strip()
+    # A space after it says that a query's last word is complete.
+    return f"{text} " if name == "query" and text and str(value)[-1].isspace() else text
 
 
 def _read_number(name: str, schema: Mapping[str, Any], value: Any) -> int:

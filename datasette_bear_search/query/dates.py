@@ -6,6 +6,11 @@ import re
 from calendar import monthrange
 from datetime import datetime, timedelta, timezone
 
+# Spans that people mean more often than they know how to write them; years and months they know.
+SPANS = (
+    "today yesterday this-week last-week this-month last-month this-year last-year 7d 30d 12m"
+).split()
+
 _UNITS = {"d": "day", "w": "week", "m": "month", "y": "year"}
 # Patterns are compiled when they are first used, since every datasette command imports this module.
 _CALENDAR = r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..notes import fold_tag
 from . import fts5
-from .dates import period, span, utc
+from .dates import SPANS, period, span, utc
 from .fts5 import unique
 
 # Each condition looks into the notes once; a thousand would be more than SQLite takes.
@@ -382,6 +383,19 @@ def read_operator(name: str, value: str, now: datetime | None = None) -> Filters
     if not row.normalized(value):
         raise ValueError(f"{name}: has no value")
     return Filters({value: ("1",)} if name == "is" else {row.name: (value,)})
+
+
+def is_beginning(name: str, value: str, now: datetime | None = None) -> bool:
+    """Return whether the value of an operator makes sense when more is typed."""
+    row = operators()[name]
+    if row.kind == "date":
+        for more in ("1", "01", "24", "024", "2024"):
+            with suppress(ValueError):
+                read_operator(name, value + more, now)
+                return True
+    choices = SPANS if row.kind == "date" else row.choices
+    value = value.lower()
+    return any(choice.startswith(value) and choice != value for choice in choices)
 
 
 def _both(name: str, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

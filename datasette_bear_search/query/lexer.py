@@ -39,6 +39,7 @@ class Token(NamedTuple):
     minus: bool = False  # a minus stands directly before it
     name: str = ""  # of the operator: "tag" of tag:work
     quoted: bool = False
+    is_open: bool = False  # without its value, or without its closing quotation mark
 
     @property
     def is_punctuation(self) -> bool:
@@ -64,8 +65,8 @@ class Token(NamedTuple):
         return prefix if self.kind == "word" and is_prefix and is_long_enough else ""
 
 
-def tokenize(text: str) -> tuple[list[Token], bool]:
-    """Return the tokens of any text, and whether a quotation mark has no partner."""
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of any text."""
     return _Lexer(text.translate(QUOTES)).read()
 
 
@@ -74,20 +75,18 @@ class _Lexer:
         self.text = text
         self.depth = 0  # parentheses that are open here
 
-    def read(self) -> tuple[list[Token], bool]:
-        tokens, place, has_unpaired_quote = [], 0, False
+    def read(self) -> list[Token]:
+        tokens, place = [], 0
         while place < len(self.text):
-            if self.text[place] == " ":
-                place += 1
-            elif self.text[place] == '"' and not self.closing_quote(place):
-                has_unpaired_quote = True
+            is_lone_quote = self.text[place] == '"' and not self.opens_phrase(place)
+            if is_lone_quote or self.text[place] == " ":
                 place += 1
             else:
                 token = self.token(place)
                 self.depth += (token.kind == "open") - (token.kind == "close")
                 tokens.append(token)
                 place = token.end
-        return tokens, has_unpaired_quote
+        return tokens
 
     def token(self, start: int) -> Token:
         character = self.text[start]
@@ -103,9 +102,11 @@ class _Lexer:
         narrowing = self.filter(start, at) or (self.tag(start, at) if begins_word else None)
         if narrowing:
             return narrowing
-        if self.text[at] == '"' and (closing := self.closing_quote(at)):
-            phrase = self.text[at + 1 : closing].strip()
-            return Token("phrase", phrase, start, closing + 1, minus)
+        if self.text[at] == '"':
+            # One that is still being typed goes to the end.
+            closing = self.closing_quote(at) or len(self.text)
+            phrase, end = self.text[at + 1 : closing].strip(), min(closing + 1, len(self.text))
+            return Token("phrase", phrase, start, end, minus, is_open=closing == len(self.text))
         end = self.word_end(at)
         return Token("word", self.text[at:end], start, end, minus)
 
@@ -113,7 +114,7 @@ class _Lexer:
         """Return whether a minus here means "without", as before words, not in -5 and "ls -la"."""
         following = self.text[place : place + 1]
         if following == '"':
-            return bool(self.closing_quote(place))
+            return self.opens_phrase(place)
         if following == "#":
             return self.text[place + 1 : place + 2].isalpha()
         if following == "(":
@@ -131,14 +132,15 @@ class _Lexer:
         if quoted := self.text.startswith('"', colon + 1):
             closing = self.closing_quote(colon + 1)
             value, end = self.text[colon + 2 : closing], closing + 1
-            if not closing:
-                return None
         else:
             end = self.word_end(colon + 1)
-            value = self.text[colon + 1 : end].rstrip(",;!?")
-            if not value:
-                return None
-        return Token("filter", value, start, end, start < at, name, quoted)
+            value, closing = self.text[colon + 1 : end].rstrip(",;!?"), colon
+        is_open = not closing or end == len(self.text) == colon + 1
+        if is_open:  # its value is still to come
+            value, end = "", len(self.text)
+        elif not value and not quoted:
+            return None
+        return Token("filter", value, start, end, start < at, name, quoted, is_open)
 
     def tag(self, start: int, at: int) -> Token | None:
         """``#work/projects``, or as Bear writes a tag of several words: ``#two words#``."""
@@ -183,6 +185,12 @@ class _Lexer:
             elif character == ")" and self.depth:
                 return place
         return len(self.text)
+
+    def opens_phrase(self, place: int) -> bool:
+        """Return whether a quotation mark begins a phrase, even if that isn't complete."""
+        if self.closing_quote(place):
+            return True
+        return self.text[:place][-1:] in ("", " ", "(") and any(map(str.isalnum, self.text[place:]))
 
     def closing_quote(self, opening: int) -> int:
         """Return where the partner of a quotation mark stands, or 0."""

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from . import fts5
-from .filters import Filters, operators, read_operator
+from .filters import Filters, is_beginning, operators, read_operator
 from .lexer import Token
 
 # The words by which a sentence is known. In capitals they may be others: IT, US.
@@ -63,10 +63,17 @@ class Reading:
         self.clauses.append(Clause(kind, value, label, token.start, token.end))
 
 
-def read(tokens: Sequence[Token], *, has_boolean: bool, now: datetime | None = None) -> Reading:
+def read(
+    tokens: Sequence[Token],
+    *,
+    has_boolean: bool,
+    is_typing: bool = False,
+    now: datetime | None = None,
+) -> Reading:
     """Read filters, exclusions and phrases.
 
     :param has_boolean: whether NOT may be more than a word
+    :param is_typing: whether the last token may go on
     :param now: what "today" is reckoned from
     """
     reading = Reading()
@@ -88,7 +95,7 @@ def read(tokens: Sequence[Token], *, has_boolean: bool, now: datetime | None = N
             token = following._replace(start=token.start, minus=True)
             place += 1
         if token.kind == "filter":
-            place += _read_filter(reading, token, tokens[place:], now)
+            place += _read_filter(reading, token, tokens[place:], is_typing, now)
         elif token.minus:
             _exclude(reading, [token])
         else:
@@ -118,9 +125,16 @@ def _can_be_negated(token: Token, depth: int = 0) -> bool:
 
 
 def _read_filter(
-    reading: Reading, token: Token, following: Sequence[Token], now: datetime | None
+    reading: Reading,
+    token: Token,
+    following: Sequence[Token],
+    is_typing: bool,
+    now: datetime | None,
 ) -> int:
     """Read an operator such as ``tag:``; return how many further tokens belong to it."""
+    if token.is_open:
+        reading.tokens.append(token)
+        return 0
     if token.name == "in" and token.text.lower() == "title" and not token.minus:
         reading.in_title = True
         reading.add_clause("in", "title", token)
@@ -146,10 +160,14 @@ def _read_filter(
         reading.add_clause(longer.name, longer.text.strip(), longer)
         reading.tokens.append(longer)
         return count
-    reading.notices.append(
-        f"{token.name}:{token.text} was searched for as words, "
-        f"because {token.name}: takes {operator.takes}."
-    )
+    takes = f"{token.name}: takes {operator.takes}."
+    if is_typing and not following and is_beginning(token.name, token.text, now):
+        reading.notices.append(
+            f"{token.name}:{token.text} isn't complete and filters nothing: {takes}"
+        )
+        reading.tokens.append(token)
+        return 0
+    reading.notices.append(f"{token.name}:{token.text} was searched for as words, because {takes}")
     reading.tokens.extend(
         token._replace(kind="word", text=word, minus=False)
         for word in (token.name, *token.text.split())

@@ -39,6 +39,9 @@ class Query:
     excluded: tuple[str, ...] = ()  # words, phrases and prefixes* that no result may have
     is_boolean: bool = False
     in_title: bool = False
+    ends_in_space: bool = False  # after the text: its last word is complete
+    beginning: str = ""  # the last word, which may go on
+    open_phrase: str = ""  # the phrase without a closing quotation mark, whose last word may go on
     match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
     exact: str | None = None  # for what comes first, if it has the exact_substrings, too
     mode: str = "auto"
@@ -46,6 +49,11 @@ class Query:
     notices: tuple[str, ...] = ()
     understood: tuple[Clause, ...] = ()
     filters_beside: Filters = field(default_factory=Filters)
+
+    @property
+    def typed(self) -> str:
+        """The text as the statement has it."""
+        return self.text + " " * self.ends_in_space
 
     @property
     def filters(self) -> Filters:
@@ -77,15 +85,12 @@ def parse(
     :param filters: what else narrows the search, beside the text
     :param now: what "today" is reckoned from
     """
+    ends_in_space = text[-1:].isspace()
     text, notices = _cleaned(text)
-    tokens, has_unpaired_quote = tokenize(text)
-    if has_unpaired_quote:
-        notices.append(
-            "The closing quotation mark is missing, so the words were searched for separately."
-        )
+    tokens = tokenize(text)
     # Who looks for text as it is written means AND and OR as they are written, too.
     has_boolean = mode != "like"
-    reading = parser.read(tokens, has_boolean=has_boolean, now=now)
+    reading = parser.read(tokens, has_boolean=has_boolean, is_typing=not ends_in_space, now=now)
     boolean = parser.read_boolean(reading.tokens) if has_boolean else None
     if boolean:
         terms = boolean.wanted
@@ -113,6 +118,9 @@ def parse(
         excluded=reading.excluded,
         is_boolean=bool(boolean and boolean.match),
         in_title=reading.in_title,
+        ends_in_space=ends_in_space,
+        open_phrase=_open_phrase(terms) if not ends_in_space else "",
+        beginning=_beginning(text, terms) if not (boolean or ends_in_space) else "",
         match=boolean.match if boolean else None,
         typed_filters=reading.filters,
         notices=(*notices, *reading.notices),
@@ -157,7 +165,7 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
 
 def text_with(text: str, replacements: Mapping[str, str]) -> str:
     """Return a text with words replaced where they stand as words or alone in quotation marks."""
-    for token in reversed(tokenize(text)[0]):
+    for token in reversed(tokenize(text)):
         if token.kind in ("word", "phrase") and (other := replacements.get(token.bare)):
             typed = text[token.start : token.end].replace(token.bare, other)
             text = text[: token.start] + typed + text[token.end :]
@@ -203,6 +211,19 @@ def _with_boolean(
     return widened
 
 
+def _beginning(text: str, terms: Sequence[Token]) -> str:
+    """Return the last word if nothing says that it is complete; of one letter it says nothing."""
+    last = terms[-1] if terms else None
+    if last is None or last.kind != "word" or last.end < len(text) or not text[-1].isalnum():
+        return ""
+    return last.bare if len(last.bare) > 1 or not last.bare.isascii() else ""
+
+
+def _open_phrase(terms: Sequence[Token]) -> str:
+    last = terms[-1] if terms else None
+    return last.text if last and last.is_open and last.text[-1:].isalnum() else ""
+
+
 def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
     phrases, prefixes, identifiers, words, punctuation, meaning = [], [], [], [], [], []
     for term in terms:
@@ -241,7 +262,8 @@ def _with_expressions(query: Query) -> Query:
         match, exact, required = query.match, None, query.match
     else:
         match, required = _match(query), None
-        exact = " AND ".join(map(fts5.quoted, [*query.phrases, *query.identifiers])) or None
+        identifiers = map(fts5.quoted, query.identifiers)
+        exact = " AND ".join([*_phrases(query), *identifiers]) or None
     if query.in_title and match:
         required = f"{{title}} : ({match})"
     filters = replace(
@@ -252,6 +274,13 @@ def _with_expressions(query: Query) -> Query:
         required_in_title=query.substrings if query.in_title and not query.is_boolean else (),
     )
     return replace(query, match=match, exact=exact, typed_filters=filters)
+
+
+def _phrases(query: Query) -> list[str]:
+    return [
+        fts5.starting_with(phrase) if phrase == query.open_phrase else fts5.quoted(phrase)
+        for phrase in query.phrases
+    ]
 
 
 def _match(query: Query) -> str | None:
@@ -269,7 +298,7 @@ def _match(query: Query) -> str | None:
     loose.extend(map(fts5.starting_with, query.prefixes))
     # The word index has stems, which needn't begin so: run finds running, runn* doesn't.
     loose.extend(map(fts5.quoted, query.completions))
-    required = [fts5.quoted(phrase) for phrase in query.phrases]
+    required = _phrases(query)
     if not required:
         return fts5.any_of(loose)
     if loose:

@@ -10,6 +10,7 @@ from itertools import islice
 
 from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
+from .dates import SPANS
 from .filters import operators, read_operator
 from .lexer import QUOTES, tokenize
 from .query import MAX_CHARACTERS
@@ -20,11 +21,6 @@ MAX_TITLES = 3
 
 # A single letter begins too much, and "is" and "in" are words of a sentence first.
 SHORTEST_WORD = 2
-
-# Spans that people mean more often than they know how to write them; years and months they know.
-SPANS = (
-    "today yesterday this-week last-week this-month last-month this-year last-year 7d 30d 12m"
-).split()
 
 # Of a note in several sources only one copy is found.
 _COPIES = "select id from notes where copy_of is not null"
@@ -88,7 +84,7 @@ def typed_at(text: str, cursor: int) -> Typed | None:
     before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
     # The quotation mark that is still to come.
     closed = before + '"' * (before.count('"') % 2)
-    tokens, _ = tokenize(closed)
+    tokens = tokenize(closed)
     if not tokens or tokens[-1].end < len(before):
         return Typed("", cursor, cursor)
     start = tokens[-1].start
@@ -249,7 +245,7 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
             forms = [f"#{value}", f"#{value}#", *forms]
         # The shortest that is read as this value, in the manner in which it was begun.
         for form in forms:
-            tokens, _ = tokenize(form)
+            tokens = tokenize(form)
             if [(token.name, token.text) for token in tokens] == [(typed.name, value)]:
                 detail = "" if notes is None else counted(notes, "note")
                 yield Suggestion(typed.name, value, detail, form + space)
@@ -258,7 +254,7 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
 
 def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
     """Return notes with all of these words in their titles, if the text is only words."""
-    tokens, _ = tokenize(" ".join(text.split()))
+    tokens = tokenize(" ".join(text.split()))
     words = [token.bare for token in tokens if token.bare]
     letters = "".join(words)
     is_too_short = len(letters) < SHORTEST_WORD and letters.isascii()

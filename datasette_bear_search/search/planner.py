@@ -79,6 +79,7 @@ class Plan:
     # BM25 is divided by the best one, but by at least this; 0 where that isn't known.
     bm25_normalizer: float = 0.0
     has_matches: bool = True  # whether the word index has a note with one of the words
+    beginnings: tuple[str, ...] = ()  # words of the notes that the last one may go on to be
     anywhere: tuple[str, ...] = ()  # words in scripts that put no spaces between words
     threshold: float | None = None  # cosine below which nothing is really close in meaning
     reading: str = ""  # how the text was read: "like" as it is written, "uncorrected", or as usual
@@ -171,6 +172,7 @@ def plan(
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
+        beginnings=_beginnings(connection, query) if has_matches else (),
         anywhere=tuple(word for word in query.words if _UNSPACED.search(word)),
         shape=shape,
         balance=BALANCES[shape] if balance is None else balance,
@@ -273,6 +275,20 @@ def _replacements(
             common.append(word)
         has_rare = True
     return replacements | dict.fromkeys(common), doubtful
+
+
+def _beginnings(connection: sqlite3.Connection, query: Query) -> tuple[str, ...]:
+    """Return the words that the last one may go on to be, but for its own other forms.
+
+    A sentence has other words to go by, and is rather complete.
+    """
+    word = query.beginning
+    content = [each for each in query.words if each.lower() not in STOP_WORDS]
+    if word not in content or len(content) > MAX_KEYWORDS or query.phrases or query.identifiers:
+        return ()
+    words = spelling.completions(connection, word)
+    own = spelling.stems(word)
+    return tuple(word for word in words if spelling.stems(word) != own)
 
 
 # --- Scores

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ..index.vectors import note_set
+from ..query import fts5
 from ..query.query import Query, parse
 from ..sqlite import like_literal, sqlite3, wrong_argument
 from .planner import Plan, plan
@@ -42,6 +43,10 @@ ANYWHERE_WEIGHT = 4.0
 # What the notes with the words inside of others differ by, from the newest to the oldest.
 RECENCY_WEIGHT = 0.001
 
+# Of a note without the last word, but with words that it may be the beginning of: this share of
+# their BM25, so that it stands below those that have the word itself.
+BEGINNING_WEIGHT = 0.25
+
 # FTS5's expression that no note matches; NULL is an error.
 NO_WORDS = '""'
 
@@ -63,7 +68,7 @@ _plans: dict[int, tuple[tuple[str, str, int], Plan]] = {}
 
 def remember(connection: sqlite3.Connection, planned: Plan) -> None:
     """Let the functions use a plan instead of making it again."""
-    key = planned.query.text, planned.reading, _version(connection)
+    key = planned.query.typed, planned.reading, _version(connection)
     _plans[id(connection)] = key, planned
 
 
@@ -129,9 +134,17 @@ def allowed_notes(connection: sqlite3.Connection, planned: Plan) -> bytes | None
 
 
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
-    """Return a JSON object of notes: 2 if the title is the text, 1 for phrases and identifiers."""
+    """Return a JSON object of notes: 2 if the title is the text, 1 for phrases and identifiers.
+
+    And .5 if the title begins so, and the text may go on.
+    """
     query = planned.query
-    found = {}
+    title = _title(query)
+    found: dict[int, float] = {}
+    if len(title) > 1 and planned.reading != "like" and not query.is_boolean:
+        sql = "select id from notes where title collate nocase between ? and ? || char(0x10ffff)"
+        title += " " * query.ends_in_space
+        found = dict.fromkeys(_ids(connection, sql, title, title), 0.5)
     if query.exact and planned.reading != "like":
         # The word index takes C++ for c.
         sql = f"""
@@ -143,7 +156,7 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
           )
         """
         substrings = _literals(query.exact_substrings)
-        found = dict.fromkeys(_ids(connection, sql, query.exact, substrings), 1)
+        found |= dict.fromkeys(_ids(connection, sql, query.exact, substrings), 1)
     sql = "select id from notes where title = ? collate nocase"
     found.update(dict.fromkeys(_ids(connection, sql, _title(query)), 2))
     return json.dumps(found)
@@ -152,14 +165,16 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
 def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     """Return a JSON object of notes and scores: those that the word index can't find by words.
 
-    In scripts without spaces a word may stand anywhere; where no note has the words, they may be
-    parts of longer ones.
+    The last word may be the beginning of another. In scripts without spaces a word may stand
+    anywhere; where no note has the words, they may be parts of longer ones.
     """
     found: dict[int, float] = {}
     query = planned.query
     if planned.reading != "like":
         if planned.anywhere:
             found = _anywhere(connection, planned)
+        elif planned.beginnings:
+            found = _begun(connection, planned)
         if found or planned.has_matches:
             return json.dumps(found)
     sql = f"""
@@ -174,6 +189,17 @@ def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     return json.dumps(
         {note: 1 + in_title - place * recency for place, (note, in_title) in enumerate(rows)}
     )
+
+
+def _begun(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:
+    sql = f"""
+    select rowid, {BEGINNING_WEIGHT} * -bm25(notes_fts, {COLUMN_WEIGHTS})
+    from notes_fts
+    where notes_fts match ?
+    """
+    words = fts5.any_of(map(fts5.quoted, planned.beginnings))
+    expression = f"({words}) NOT ({planned.query.match})"
+    return dict(connection.execute(sql, [expression]).fetchall())
 
 
 def _anywhere(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:

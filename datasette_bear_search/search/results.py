@@ -314,7 +314,7 @@ def _hit(row: dict[str, Any]) -> Hit:
         score=row["score"],
         blend=row["blend"],
         rrf=rrf(row["lexical_rank"], row["dense_rank"]),
-        is_exact=bool(row["level"]),
+        is_exact=(row["level"] or 0) >= 1,
         is_found=bool(row["is_found"]),
         also_in=tuple(json.loads(row["also_in"])),
     )

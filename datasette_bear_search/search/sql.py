@@ -202,7 +202,7 @@ def _retrieved(
             parts.append(of_passages(_nearest(q, is_filtered)))
         else:
             parts.append(of_passages(_nearest_in_memory(q)))
-    return parts, {"q": planned.query.text, **values}
+    return parts, {"q": planned.query.typed, **values}
 
 
 def _join_filtered(note_id: str) -> str:

@@ -307,6 +307,10 @@ async def _first_results(request, database: Database, response: SearchResponse) 
     around = await _surroundings(database, response.results)
     urls = Urls(database.ds, request.args)
     context = await _results(urls, request, database, response, around)
+    # What is said of the text waits until somebody pauses.
+    plan = response.results.plan
+    of_text = {*plan.query.notices, *plan.notices}
+    context["notices"] = [notice for notice in response.notices if notice not in of_text]
     context |= {"is_first": True, "csrftoken": request.scope.get("csrftoken", lambda: "")}
     template = _quick_environment(database.ds, request).get_template("bear_first_results.html")
     return Response.html(template.render(context), headers=NOT_TO_BE_KEPT)

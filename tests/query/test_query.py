@@ -140,10 +140,38 @@ def test_what_is_embedded_has_no_syntax(text, meaning):
     assert parse(text).meaning == meaning
 
 
-def test_an_unpaired_quotation_mark_is_said_so():
-    query = parse('prune "apple tree')
-    assert query.words == ("prune", "apple", "tree")
-    assert "closing quotation mark is missing" in query.notices[0]
+def test_an_open_quotation_mark_is_a_phrase_to_the_end():
+    query = parse('prune "apple tre')
+    assert (query.words, query.phrases, query.notices) == (("prune",), ("apple tre",), ())
+    assert '"apple tre"*' in query.match
+    assert '"apple tre"*' not in parse('prune "apple tre ').match
+    assert parse('the "').phrases == ()
+
+
+@pytest.mark.parametrize("typed", ["tag:", "-tag:", 'linked-to:"Roof pl', "is:pin", "created:20",
+                                   "created:2024-", "created:las", "has:i", "in:ti"])  # fmt: skip
+def test_an_operator_that_is_not_complete_filters_nothing(typed):
+    query = parse(f"roof {typed}")
+    assert (query.words, query.filters) == (("roof",), Filters())
+
+
+@pytest.mark.parametrize(
+    ("text", "beginning"),
+    [
+        ("roof gard", "gard"),
+        ("tag:work gard", "gard"),
+        ("roof gard ", ""),
+        ("roof gard?", ""),
+        ('roof "gard"', ""),
+        ("roof -gard", ""),
+        ("roof gard tag:work", ""),
+        ("roof OR gard", ""),
+        ("a", ""),
+        ("庭", "庭"),
+    ],
+)
+def test_the_last_word_without_a_space_after_it_is_a_beginning(text, beginning):
+    assert parse(text).beginning == beginning
 
 
 def test_a_pasted_page_is_cut_and_said_so():

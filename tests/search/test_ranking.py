@@ -69,6 +69,24 @@ async def test_the_beginning_of_a_word_finds_it_in_spite_of_stemming(datasette, 
     assert {"Productivity", "Running shoes"} & set(await titles(datasette, q))
 
 
+@pytest.mark.parametrize(
+    ("q", "first"),
+    [("run", "Running shoes"), ("prod", "Productivity"), ("hous", "House"), ("the ro", "The roof")],
+)
+async def test_a_title_that_begins_as_typed_comes_first(datasette, q, first):
+    assert (await titles(datasette, q, mode="hybrid"))[0] == first
+
+
+async def test_the_last_word_is_a_beginning_unless_a_space_follows(write, bear_index, sidecar_path):
+    boiling = BearNote("# Custard\n\nBoil it. Boiling milk boils over.", created=day(1))
+    write(boiling, BearNote("# Pressure\n\nOf the boiler.", created=day(2)))
+    bear_index()
+    datasette = Datasette([str(sidecar_path)])
+    assert await titles(datasette, "boil") == ["Custard", "Pressure"]
+    assert await titles(datasette, "boil ") == ["Custard"]
+    assert await titles(datasette, '"of the boil') == ["Pressure"]
+
+
 async def test_function_words_do_not_decide(datasette):
     assert (await titles(datasette, "what of the universities"))[0] == "Running shoes"
     assert (await answer(datasette, q="what of the shed"))["query"]["match"] == '"shed"'

@@ -61,9 +61,16 @@ async def test_they_come_without_what_the_page_has_already(datasette):
 
 @pytest.mark.asyncio
 async def test_what_there_is_to_say_comes_with_them(datasette):
-    assert "No note contains this exact phrase" in (await ask(datasette, 'q="tiles+of+slate"')).text
     assert "Remove" in (await ask(datasette, "q=roof&tag=house")).text
-    assert "Showing results for" in (await ask(datasette, "q=slatte&mode=keyword")).text
+    assert "Did you mean" in (await ask(datasette, "q=slatte&mode=keyword")).text
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("q", ['"tiles+of+slate"', "roof+created:20"])
+async def test_what_is_said_of_the_text_waits_for_a_pause(datasette, q):
+    assert 'class="bear-notice"' not in (await ask(datasette, f"q={q}")).text
+    whole = await datasette.client.get(f"/-/bear-search?q={q}")
+    assert 'class="bear-notice"' in whole.text
 
 
 @pytest.mark.asyncio
