@@ -214,7 +214,7 @@ def _with_boolean(
 def _beginning(text: str, terms: Sequence[Token]) -> str:
     """Return the last word if nothing says that it is complete; of one letter it says nothing."""
     last = terms[-1] if terms else None
-    if last is None or last.kind != "word" or last.end < len(text) or not text[-1].isalnum():
+    if last is None or last.kind != "word" or last.end < len(text) or not last.bare.isalnum():
         return ""
     return last.bare if len(last.bare) > 1 or not last.bare.isascii() else ""
 

@@ -280,11 +280,10 @@ def _replacements(
 def _beginnings(connection: sqlite3.Connection, query: Query) -> tuple[str, ...]:
     """Return the words that the last one may go on to be, but for its own other forms.
 
-    A sentence has other words to go by, and is rather complete.
+    Among other words that the notes have, it needs no more to be found.
     """
     word = query.beginning
-    content = [each for each in query.words if each.lower() not in STOP_WORDS]
-    if word not in content or len(content) > MAX_KEYWORDS or query.phrases or query.identifiers:
+    if query.substrings != (word,) or word.lower() in STOP_WORDS:
         return ()
     words = spelling.completions(connection, word)
     own = spelling.stems(word)

@@ -136,15 +136,16 @@ def allowed_notes(connection: sqlite3.Connection, planned: Plan) -> bytes | None
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     """Return a JSON object of notes: 2 if the title is the text, 1 for phrases and identifiers.
 
-    And .5 if the title begins so, and the text may go on.
+    And .5 if the title goes on where the text breaks off in a word.
     """
     query = planned.query
     title = _title(query)
     found: dict[int, float] = {}
-    if len(title) > 1 and planned.reading != "like" and not query.is_boolean:
-        sql = "select id from notes where title collate nocase between ? and ? || char(0x10ffff)"
-        title += " " * query.ends_in_space
-        found = dict.fromkeys(_ids(connection, sql, title, title), 0.5)
+    if query.beginning and planned.reading != "like":
+        # Of a whole word such titles are not better: they lose .001 nDCG@10.
+        sql = "select id, title from notes where title collate nocase between ? and ?"
+        rows = connection.execute(sql, [title, title + "\U0010ffff"])
+        found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
     if query.exact and planned.reading != "like":
         # The word index takes C++ for c.
         sql = f"""
