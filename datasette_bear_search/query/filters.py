@@ -108,13 +108,18 @@ class Filter(NamedTuple):
 _A_DATE = "a date such as 2024, 2024-05, last-week, 7d or 2024..2025-03"
 _DATES = "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"
 
+# '0' follows '/': between them lies all that is nested below the tag, and nothing else.
+_TAGGED = (
+    "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
+    "where (tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0')))"
+)
+_PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
+
 _ROWS = (
     Filter(
         "tag",
         "text",
-        # '0' follows '/': between them lies all that is nested below the tag, and nothing else.
-        "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
-        "where tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0'))",
+        _TAGGED,
         label="#{}",
         help="With this tag or one nested below it; several: all",
         value="a tag such as work/projects",
@@ -131,6 +136,28 @@ _ROWS = (
         example="bear",
         any_of=True,
         completions="select source, count(*) from notes group by source order by 2 desc, 1",
+        in_form=False,
+    ),
+    Filter(
+        "title",
+        "text",
+        "instr(lower(title), lower({0}))",
+        label="title: {}",
+        help="With this in the title; several: all",
+        value="words of a title",
+        example="plan",
+        in_form=False,
+    ),
+    Filter(
+        "path",
+        "text",
+        "instr('/' || lower(key), '/' || lower({0}) || '/')",
+        label="in {}",
+        help="In this folder or one in it; several: any",
+        value="a folder such as work/plans",
+        example="work/plans",
+        normalized=lambda folder: folder.strip("/"),
+        any_of=True,
         in_form=False,
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
@@ -201,6 +228,15 @@ def operators() -> dict[str, Filter]:
         "before": FILTERS["modified"]._replace(example="2024"),
         "after": FILTERS["modified"]._replace(example="last-week"),
     }
+
+
+# What people type for an operator in other programs.
+ALIASES = {
+    "tags": "tag", "folder": "path", "dir": "path", "directory": "path", "name": "title",
+    "date": "modified", "changed": "modified", "updated": "modified", "edited": "modified",
+    "on": "modified", "since": "after", "until": "before", "from": "source", "type": "has",
+    "links-to": "linked-to", "intitle": "title",
+}  # fmt: skip
 
 
 class InvalidParameter(ValueError):
@@ -286,8 +322,14 @@ class Filters:
         return list(self._conditions(bind)), parameters
 
     def _conditions(self, bind: Bind) -> Iterator[str]:
+        tags = self.values.get("tag", ())
         for row in FILTERS.values():
-            yield from row.conditions(self.values, bind)
+            if row.name == "pinned" and tags and self.values.get("pinned"):
+                # Bear pins a note everywhere, or among those with a tag.
+                ways = [_PINNED_IN_TAG.format(bind("pinned_in", fold_tag(tag))) for tag in tags]
+                yield f"(pinned or {' or '.join(ways)})"
+            else:
+                yield from row.conditions(self.values, bind)
         yield from _without_words(self.excluded, bind)
         yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:

@@ -24,6 +24,10 @@ _BEFORE = "([{<'‘’*_^`|,;:!?…¡¿–—"
 _AFTER = tuple(">'‘’*_^`|.,;:!?…–—-")
 _BRACKETS = ((")", "("), ("]", "["), ("}", "{"))
 
+# 'roof garden', not the dogs' bones; but neither rock 'n' roll, 'tis or the '90s.
+_IN_SINGLE_QUOTES = r"""['‘]\w[^'‘’"]*(?:\w['’]\w[^'‘’"]*)*\w['’](?=[\s.,;:!?)]|$)"""
+_ELISION = r"(?i:(?:\d|n\b|tis\b|twas\b|em\b|til\b|cause\b|round\b|bout\b))"
+
 # Letters after a minus that still look like an option of a command.
 _LONGEST_OPTION = 2
 
@@ -107,6 +111,8 @@ class _Lexer:
             closing = self.closing_quote(at) or len(self.text)
             phrase, end = self.text[at + 1 : closing].strip(), min(closing + 1, len(self.text))
             return Token("phrase", phrase, start, end, minus, is_open=closing == len(self.text))
+        if begins_word and (closing := self.single_quote(at)):
+            return Token("phrase", self.text[at + 1 : closing], start, closing + 1, minus)
         end = self.word_end(at)
         return Token("word", self.text[at:end], start, end, minus)
 
@@ -117,8 +123,8 @@ class _Lexer:
             return self.opens_phrase(place)
         if following == "#":
             return self.text[place + 1 : place + 2].isalpha()
-        if following == "(":
-            return True
+        if following in ("(", "'", "‘"):
+            return following == "(" or bool(self.single_quote(place))
         word = self.text[place : place + _LONGEST_OPTION + 1].split(" ")[0]
         is_option = len(word) <= _LONGEST_OPTION and word.isascii() and word.isalnum()
         return following.isalpha() and not is_option
@@ -185,6 +191,13 @@ class _Lexer:
             elif character == ")" and self.depth:
                 return place
         return len(self.text)
+
+    def single_quote(self, opening: int) -> int:
+        """Return where ``'two or more words'`` end, or 0: most such signs are apostrophes."""
+        match = re.match(_IN_SINGLE_QUOTES, self.text[opening:])
+        if not match or re.match(_ELISION, self.text[opening + 1 :]):
+            return 0
+        return opening + match.end() - 1
 
     def opens_phrase(self, place: int) -> bool:
         """Return whether a quotation mark begins a phrase, even if that isn't complete."""

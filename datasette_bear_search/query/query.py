@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import fts5, parser
-from .filters import Filters
+from .filters import ALIASES, Filters, operators
 from .fts5 import unique
 from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
@@ -172,6 +172,29 @@ def text_with(text: str, replacements: Mapping[str, str]) -> str:
     return text
 
 
+def repaired(query: Query) -> str:
+    """Return the text with the names of operators that people know from other programs mended."""
+    text = query.text
+    for token in reversed(tokenize(text)):
+        name, colon, value = token.text.partition(":")
+        if token.kind != "word" or not colon or not re.fullmatch(r"[a-zA-Z-]+", name):
+            continue
+        at = token.end - len(token.text)
+        meant = ALIASES.get(name.lower()) or (name[:-1] if name[:-1] in operators() else None)
+        if meant and (value or text[token.end : token.end + 1] == '"'):
+            text = text[:at] + meant + text[at + len(name) :]
+    return text
+
+
+def with_value(text: str, name: str, value: str, other: str) -> str:
+    """Return the text with another value of an operator."""
+    for token in reversed(tokenize(text)):
+        if (token.kind, token.name, token.text) == ("filter", name, value):
+            form = f'{name}:"{other}"' if " " in other else f"{name}:{other}"
+            text = text[: token.start + token.minus] + form + text[token.end :]
+    return text
+
+
 def completed(query: Query, completions: Iterable[str]) -> Query:
     """Return the same search, in which the prefixes stand for these words, too."""
     return _with_expressions(replace(query, completions=unique(completions)))
@@ -214,7 +237,7 @@ def _with_boolean(
 def _beginning(text: str, terms: Sequence[Token]) -> str:
     """Return the last word if nothing says that it is complete; of one letter it says nothing."""
     last = terms[-1] if terms else None
-    if last is None or last.kind != "word" or last.end < len(text) or not last.bare.isalnum():
+    if last is None or last.kind != "word" or last.end < len(text) or not last.text.isalnum():
         return ""
     return last.bare if len(last.bare) > 1 or not last.bare.isascii() else ""
 

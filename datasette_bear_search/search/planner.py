@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 
 from ..index import database, vectors
 from ..index.rows import has_copies
+from ..query import fts5
+from ..query.filters import FILTERS, Filters, read_operator
 from ..query.fts5 import unique
-from ..query.query import Query, completed, literal, relaxed, rewritten, text_with
+from ..query.query import (
+    Query,
+    completed,
+    literal,
+    relaxed,
+    repaired,
+    rewritten,
+    text_with,
+    with_value,
+)
 from ..sqlite import sqlite3
 from . import spelling
 
@@ -87,6 +98,7 @@ class Plan:
     has_vec0: bool = True  # whether sqlite-vec looks for the nearest passages
     corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
     doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # what was typed, what may be meant
+    others: tuple[str, ...] = ()  # texts that may be meant, for other reasons
     notices: tuple[str, ...] = ()
 
     @property
@@ -98,7 +110,7 @@ class Plan:
             {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
             for place in range(most)
         )
-        return unique(text_with(self.query.text, sure | each) for each in meant)
+        return unique([*self.others, *(text_with(self.query.text, sure | each) for each in meant)])
 
     @property
     def question(self) -> str | None:
@@ -165,6 +177,11 @@ def plan(
     if has_matches and not query.is_boolean:
         with suppress(sqlite3.DatabaseError):
             normalizer = BM25_NORMALIZER * _max_bm25(query, counts, notes)
+    others: list[str] = []
+    if query.mode != "like":
+        with suppress(sqlite3.DatabaseError):
+            others, told = _second_thoughts(connection, query)
+            notices += told
     threshold = database.get_meta(connection, "floor")
     corrections = tuple(
         (word, other) for word, other in replacements.items() if other and not other.endswith("*")
@@ -183,6 +200,7 @@ def plan(
         has_vec0=vectors.has_vec0(connection),
         corrections=corrections,
         doubtful=tuple(doubtful.items()),
+        others=tuple(others),
         notices=tuple(notices),
     )
 
@@ -288,6 +306,91 @@ def _beginnings(connection: sqlite3.Connection, query: Query) -> tuple[str, ...]
     words = spelling.completions(connection, word)
     own = spelling.stems(word)
     return tuple(word for word in words if spelling.stems(word) != own)
+
+
+# --- What may be meant instead
+
+
+def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list[str], list[str]]:
+    """Return other texts that may be meant, and what to say of values that no note has."""
+    offers, notices = [], []
+    if (text := repaired(query)) != query.text:
+        offers.append(text)
+    elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
+        notices.append("There is no operator for the order: choose it beside the text, with sort=.")
+    for identifier in query.identifiers:
+        if identifier in text and not _has_identifier(connection, query, identifier):
+            notices.append(f"No note has “{identifier}” as it stands.")
+        # A date may also be the day of a change.
+        date = "-".join(re.findall(r"\d+", identifier))
+        is_date = re.fullmatch(r"\d{4}[-/.]\d\d[-/.]\d\d", identifier)
+        if is_date and _is_day_of_change(connection, query, date):
+            offers.append(query.text.replace(identifier, f"modified:{date}"))
+    for name, sql in _VALUES.items():
+        wanted = query.filters.values.get(name, ())
+        known = _visible(query, name, connection.execute(sql)) if wanted else []
+        for value in wanted:
+            if any(_is_within(other, FILTERS[name].normalized(value)) for other in known):
+                continue
+            near = _near_value(value, known)
+            notices.append(
+                f"No note has the {name} “{value}”." + (f" Did you mean “{near}”?" if near else "")
+            )
+            if near and (text := with_value(query.text, name, value, near)) != query.text:
+                offers.append(text)
+    return offers, notices
+
+
+_VALUES = {"tag": "select distinct folded from tags", "source": "select name from sources"}
+
+
+def _has_identifier(connection: sqlite3.Connection, query: Query, identifier: str) -> bool:
+    return _has_any(connection, query, Filters(required=fts5.quoted(identifier)))
+
+
+def _is_day_of_change(connection: sqlite3.Connection, query: Query, date: str) -> bool:
+    try:
+        return _has_any(connection, query, read_operator("modified", date))
+    except ValueError:
+        return False
+
+
+def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
+    # Nobody learns of notes that are hidden from them.
+    filters = filters & Filters(hidden=query.filters_beside.hidden)
+    conditions, values = filters.conditions()
+    sql = f"select exists (select 1 from notes where {' and '.join(conditions)})"
+    return bool(connection.execute(sql, values).fetchone()[0])
+
+
+def _is_within(value: str, wanted: str) -> bool:
+    return value.lower() == wanted.lower() or value.startswith(f"{wanted}/")
+
+
+def _visible(query: Query, name: str, rows: Iterable[tuple[str]]) -> list[str]:
+    hidden = [
+        FILTERS[name].normalized(value)
+        for filters in query.filters_beside.hidden
+        for value in filters.values.get(name, ())
+    ]
+    return [value for (value,) in rows if not any(_is_within(value, each) for each in hidden)]
+
+
+def _near_value(value: str, known: Sequence[str]) -> str | None:
+    """Return the known value that is nearest, also by its last part: projects, work/projects."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    folded = value.lower().strip("/")
+    parts = [other.rsplit("/", 1)[-1] for other in known]
+    begun = [other.startswith(folded) or part == folded for other, part in zip(known, parts)]
+    if folded and True in begun:
+        return known[begun.index(True)]
+    found = (
+        process.extractOne(folded, each, scorer=OSA.distance, score_cutoff=1 + (len(folded) > 5))
+        for each in (known, parts)
+    )
+    return next((known[near[2]] for near in found if near), None)
 
 
 # --- Scores

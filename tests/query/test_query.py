@@ -140,6 +140,27 @@ def test_what_is_embedded_has_no_syntax(text, meaning):
     assert parse(text).meaning == meaning
 
 
+@pytest.mark.parametrize(
+    ("text", "phrases", "words"),
+    [
+        ("'roof garden'", ("roof garden",), ()),
+        ("don't ‘roof garden’ now", ("roof garden",), ("don't", "now")),
+        ("'Anna's plan' b", ("Anna's plan",), ("b",)),
+        ("the dogs' bones and cats' toys", (), ("the", "dogs", "bones", "and", "cats", "toys")),
+        ("rock 'n' roll", (), ("rock", "n", "roll")),
+        ("'tis the dogs' bones", (), ("tis", "the", "dogs", "bones")),
+        ("'90s music and '80s films", (), ("90s", "music", "and", "80s", "films")),
+    ],
+)
+def test_single_quotation_marks_around_several_words_are_a_phrase(text, phrases, words):
+    query = parse(text)
+    assert (query.phrases, query.words) == (phrases, words)
+
+
+def test_a_phrase_in_single_quotation_marks_is_excluded():
+    assert parse("tiles -'roof garden'").excluded == ("roof garden",)
+
+
 def test_an_open_quotation_mark_is_a_phrase_to_the_end():
     query = parse('prune "apple tre')
     assert (query.words, query.phrases, query.notices) == (("prune",), ("apple tre",), ())
