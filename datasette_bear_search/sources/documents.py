@@ -29,8 +29,8 @@ DEEPEST_PAGE = 50_000_000
 LARGEST_XML = 32 * MEGABYTE
 LARGEST_WORD = 4 * MEGABYTE
 
-# Its tags: so many take 3 s, twice as many in half of the bytes 7 s. A novel has 50,000.
-MOST_TAGS = 200_000
+# Its tags: so many take 2 s. A novel has 50,000.
+MOST_TAGS = 100_000
 
 # Elements that mean something as Markdown, with their attributes; those that are a block of their
 # own; and those with what is in them that aren't words.
