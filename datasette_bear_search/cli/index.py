@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # Lines on what a source skipped: a folder of scans would fill the screen.
 MAX_SKIPPED_LINES = 5
 
+# Passages a second that the bundled model embeds on two cores, until a run has measured it.
+TYPICAL_PACE = 25.0
+
 STOPPED = (
     "Stopped. What is indexed so far can be searched; run datasette bear-index again to finish."
 )
@@ -177,12 +180,11 @@ def _confirm_new_vectors(options: Options) -> None:
         embedder.load()
     except ModelUnavailable:
         return  # the vectors stay, and the run says why
-    left = time_left(passages, state.passages_per_second)
-    left = f", which takes {left} at the pace of the last run" if left else ""
+    left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
     consequence = (
         f"The vectors in the index are those of {state.model}: with {embedder.name}, "
-        f"{counted(passages, 'passage')} are embedded anew{left}. Until then, what has no new "
-        "vector is found by its words only."
+        f"{counted(passages, 'passage')} are embedded anew, which takes {left}. Until then, what "
+        "has no new vector is found by its words only."
     )
     if not sys.stdin.isatty():
         raise click.ClickException(f"{consequence} To do so, add --yes.")
@@ -208,10 +210,11 @@ def index_sources(selection: Selection, options: Options) -> str | None:
         if report.added or report.changed or report.removed:
             options.say(f"Words indexed ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
-            left = time_left(report.pending, database.stored_pace(options.path))
-            left = f", which takes {left}; searching works meanwhile" if left else ""
-            passages = counted(report.pending, "passage")
-            options.say(f"Embedding {passages} with {embedder.name}{left}")
+            pace = database.stored_pace(options.path) or TYPICAL_PACE
+            options.say(
+                f"Embedding {counted(report.pending, 'passage')} with {embedder.name}, which takes "
+                f"{time_left(report.pending, pace)}; searching works meanwhile"
+            )
 
     started = time.perf_counter()
     try:

@@ -313,7 +313,7 @@ def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, side
     output = bear_index("--model", "other", fails=True).output
     assert (
         f"The vectors in the index are those of {TINY}: with other, 3 passages are embedded anew, "
-        "which takes about 5 minutes at the pace of the last run." in output
+        "which takes about 5 minutes." in output
     )
     assert "To do so, add --yes." in output
     assert rows(sidecar_path, "select value from meta where key = 'model'") == [(TINY,)]
