@@ -15,7 +15,7 @@ from ..search.engine import read_request
 from ..search.planner import Plan
 from ..search.results import Hit
 from ..search.similar import SimilarNote, find_similar
-from ..search.snippets import passage_text, shortened, shown_text, why
+from ..search.snippets import passage_text, shortened, why, with_words_marked
 from ..search.sql import END_MARK, MARK
 from ..sqlite import sqlite3
 from . import Library, ToolError, ToolResult, facts_line, note_facts, note_heading, without_empty
@@ -125,10 +125,11 @@ def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> 
 
 
 def _hit(connection: sqlite3.Connection, hit: Hit, plan: Plan) -> dict[str, Any]:
-    shown = shown_text(hit, plan)
+    text = with_words_marked(hit.snippet).replace(MARK, "**").replace(END_MARK, "**")
     more = {
-        "snippet": " ".join(shown.snippet.split()).replace(MARK, "**").replace(END_MARK, "**"),
-        "passage": _passage(connection, hit, with_text=bool(shown.passage)),
+        "snippet": text,
+        "in_file": bool(hit.file_text),
+        "passage": None if hit.file_text else _passage(connection, hit, with_text=False),
         "why": why(hit, plan),
     }
     return note_facts(hit) | without_empty(more)

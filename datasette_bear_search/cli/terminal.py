@@ -22,9 +22,9 @@ from ..search.snippets import (
     innermost,
     passage_text,
     shortened,
-    shown_text,
-    starting_near_mark,
+    unmarked,
     why,
+    with_words_marked,
 )
 from ..search.sql import COLUMN_WEIGHTS, END_MARK, MARK
 from ..sqlite import sqlite3
@@ -75,8 +75,7 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     cards: list[str] = []
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
-        shown = shown_text(hit, plan)
-        texts = [_printable_marked(shown.snippet), _excerpt(shown.passage)]
+        texts = [_printable_marked(with_words_marked(hit.snippet))]
         if found and not hit.is_found and (not cards or is_found):
             cards.append(_style("Weaker matches", screen, dim=True))
         is_found = hit.is_found
@@ -209,8 +208,7 @@ def _card(
 
 
 def _excerpt(passage: str) -> str:
-    text = starting_near_mark(_printable_marked(passage), PASSAGE_CHARACTERS // 2)
-    return shortened(text, PASSAGE_CHARACTERS)
+    return shortened(printable(unmarked(passage)), PASSAGE_CHARACTERS)
 
 
 def _printable_marked(text: str) -> str:

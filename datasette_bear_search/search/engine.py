@@ -21,7 +21,7 @@ from ..sqlite import snapshot, sqlite3, time_limit
 from . import planner, redaction, rerank
 from .planner import Plan
 from .results import PAGE_SIZE, Results, retrieve
-from .snippets import mark_sentences
+from .snippets import show
 from .sql import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
 # Results in one response of the JSON API, and rows of bear_search().
@@ -83,8 +83,8 @@ def search(
     pipeline.plan(connection)
     pipeline.embed(on_loading=on_loading)
     pipeline.retrieve(connection)
-    pipeline.refine(on_loading=on_loading)
     pipeline.redact(connection)
+    pipeline.refine(on_loading=on_loading)
     return pipeline.response()
 
 
@@ -202,9 +202,8 @@ class Pipeline:
             size, offset = self._request.size, self._request.offset
             self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
             self._end_step("rerank")
-        if self.embedder:
-            self.results = mark_sentences(self.results, self.embedder)
-            self._end_step("highlight")
+        self.results = show(self.results, self.embedder)
+        self._end_step("highlight")
 
     def redact(self, connection: sqlite3.Connection) -> None:
         """Mask the secrets in the results, if they are to be."""

@@ -16,11 +16,9 @@ from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
 from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice, read_note_id
-from .planner import Plan
 from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit
-from .snippets import shown_text, unmarked
-from .sql import ELLIPSIS, SNIPPET_TOKENS
+from .snippets import unmarked
 
 # Seconds between two looks at a query's time limit while embed() waits for the model.
 LOADING_STEP = 0.05
@@ -121,10 +119,11 @@ def found_notes(
     pipeline.embed(wait=False)
     pipeline.retrieve(connection)
     pipeline.redact(connection)
+    pipeline.refine()
     response, planned = pipeline.response(), pipeline.planned
     corrections = planned.corrections
     notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
-    rows = [_hit_row(hit, planned) for hit in response.results.hits]
+    rows = [_hit_row(hit) for hit in response.results.hits]
     changed = changed_notice(watch.changes_since_indexing(database.file_of(connection)))
     others = filter(None, [planned.question, *response.notices, changed])
     return _with_notices(rows, [*notices, *others])
@@ -187,15 +186,12 @@ def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
     return [{**row, "notice": None if number else first} for number, row in enumerate(rows)]
 
 
-def _hit_row(hit: Hit, planned: Plan) -> dict[str, Any]:
-    shown = shown_text(hit, planned)
-    words = unmarked(shown.snippet or shown.passage or hit.title).split()
-    text = " ".join([*words[:SNIPPET_TOKENS], *([ELLIPSIS] if words[SNIPPET_TOKENS:] else [])])
+def _hit_row(hit: Hit) -> dict[str, Any]:
     return {
         "id": hit.id,
         "title": hit.title,
         "url": hit.url,
-        "text": text,
+        "text": unmarked(hit.snippet),
         "heading": hit.passage.heading if hit.passage else None,
         "keyword_rank": hit.keyword_rank,
         "semantic_rank": hit.semantic_rank,

@@ -185,7 +185,7 @@ Found = TypeVar("Found", "Hit", "SimilarNote")
 
 # Fields that are whole texts, and parts of a note's text, in which a secret may be cut.
 _WHOLE = frozenset(("title", "key", "heading", "body", "attachments", "reasons"))
-_PARTS = frozenset(("snippet", "text"))
+_PARTS = frozenset(("around", "file_text", "text"))
 
 
 def masked_record(record: Record, *texts: str) -> Record:

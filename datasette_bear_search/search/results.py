@@ -13,15 +13,17 @@ from urllib.parse import quote
 from ..index.database import json_value
 from ..query.query import Query
 from ..sqlite import execute, sqlite3
-from . import long_notes
+from . import matching
 from .planner import Plan
 from .query_functions import remember, rrf
 from .sql import (
+    CODE,
     DEFAULT_RANKING,
-    ELLIPSIS,
+    END_CODE,
     END_MARK,
+    END_SENTENCE,
     MARK,
-    SNIPPET_TOKENS,
+    SENTENCE,
     Ranking,
     Statement,
     search_statement,
@@ -42,13 +44,6 @@ class MatchedPassage:
     # Its sentence that is closest in meaning, where one was looked for.
     sentence_start: int | None = None
     sentence_end: int | None = None
-
-    def marked(self) -> str:
-        """Return the text with MARK and END_MARK around its closest sentence."""
-        if self.sentence_start is None or self.sentence_end is None:
-            return self.text
-        start, end = self.sentence_start - self.start, self.sentence_end - self.start
-        return f"{self.text[:start]}{MARK}{self.text[start:end]}{END_MARK}{self.text[end:]}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ class ListedNote:
 class Hit(ListedNote):
     """A note that was found, and why."""
 
-    snippet: str  # plain text with MARK and END_MARK around matches
+    snippet: str  # plain text around what answers, marked (see snippets)
     passage: MatchedPassage | None
     keyword_rank: int | None
     semantic_rank: int | None
@@ -86,23 +81,51 @@ class Hit(ListedNote):
     is_found: bool = True
     rerank_score: float | None = None  # the reranker's, on its own scale
     also_in: tuple[str, ...] = ()  # other sources that have the same note
+    file_text: str = ""  # around the words, if only an image or file of the note has them
+    # The passage with those before and after it, and where that begins in the note's body.
+    around: str = ""
+    around_start: int = 0
+    # As they are shown, with MARK and END_MARK around the query's words.
+    marked_title: str = ""
+    marked_tags: tuple[str, ...] = ()
 
     def snippet_html(self) -> str:
         """Return the snippet, escaped, with ``<mark>`` around matches."""
         return marked_html(self.snippet)
 
 
-def marked_html(text: str) -> str:
-    """Return text with MARK and END_MARK as HTML: escaped, with ``<mark>`` in their place.
+def marked_html(text: str, tags: Mapping[tuple[str, str], str] = {(MARK, END_MARK): "mark"}) -> str:
+    """Return text with marks as HTML: escaped, with ``<mark>`` around the query's words.
 
     Notes may have these characters, too. Unpaired ones are left out, or an open tag would mark the
     rest of the page.
+
+    :param tags: elements by the two marks that they stand for
     """
-    paired = _PAIR.sub(r"<mark>\1</mark>", escape(text))
-    return paired.replace(MARK, "").replace(END_MARK, "")
+    for number, (opening, closing) in enumerate(tags):
+        text = _PLACEHOLDERS.sub("", text) if number == 0 else text
+        inside = f"{opening}([^{opening}{closing}]*){closing}"
+        text = re.sub(inside, rf"{chr(_FIRST + 2 * number)}\1{chr(_FIRST + 2 * number + 1)}", text)
+    text = _ALL_MARKS.sub("", text)
+    # Each stretch of text has its own elements: marks may overlap, elements may not.
+    names, html = [*tags.values()], []
+    active: set[int] = set()
+    for part in _EACH_PLACEHOLDER.split(text):
+        if _PLACEHOLDERS.fullmatch(part):
+            number, is_end = divmod(ord(part) - _FIRST, 2)
+            (active.discard if is_end else active.add)(number)
+        elif part:
+            around = [name for number, name in enumerate(names) if number in active]
+            ends = (f"</{name.split()[0]}>" for name in reversed(around))
+            html += [*(f"<{name}>" for name in around), escape(part), *ends]
+    return "".join(html)
 
 
-_PAIR = re.compile(f"{MARK}([^{MARK}{END_MARK}]*){END_MARK}")
+# In the Unicode blocks for private use.
+_FIRST = 0xF8E0
+_PLACEHOLDERS = re.compile("[\uf8e0-\uf8ef]")
+_EACH_PLACEHOLDER = re.compile("([\uf8e0-\uf8ef])")
+_ALL_MARKS = re.compile(f"[{MARK}{END_MARK}{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
 
 
 @dataclass(frozen=True)
@@ -177,13 +200,9 @@ def retrieve(
         counts = fetch_rows(
             connection, search_statement(planned, retrievers, ranking, size=1, offset=0)
         )
-    if "keyword" in retrievers:
-        missing = [row["id"] for row in rows if row["bm25"] and not row["snippet"]]
-        found = long_notes.snippets(connection, query, missing)
-        rows = [{**row, "snippet": row["snippet"] or found.get(row["id"])} for row in rows]
     total = counts[0]["total"] if counts else 0
     return Results(
-        hits=_hits(connection, rows),
+        hits=_hits(connection, planned, rows),
         total=total,
         found=counts[0]["found"] if counts else 0,
         plan=planned,
@@ -262,6 +281,12 @@ NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, no
 _DETAILS = f"""
 select
   notes.id, {PASSAGE_COLUMNS}, {NOTE_COLUMNS}, passages.id as passage_id,
+  ifnull(before.start, passages.start) as around_start,
+  substr(
+    notes.body, ifnull(before.start, passages.start) + 1,
+    ifnull(after.start + after.length, passages.start + passages.length)
+      - ifnull(before.start, passages.start)
+  ) as around,
   -- the other sources that have the same note
   (
     select json_group_array(distinct source)
@@ -272,42 +297,47 @@ select
 from json_each(:rows) as row
 join notes on notes.id = json_extract(row.value, '$[0]')
 join sources on sources.name = notes.source
--- the passage that is closest in meaning, else the one that the snippet was taken from
-left join passages on passages.id = coalesce(json_extract(row.value, '$[1]'), (
-  -- or else the text would be searched again for each passage
-  with snippet as materialized (
-    select instr(notes.body, json_extract(row.value, '$[2]')) as place
-  )
-  select id
-  from snippet cross join passages
-  where note_id = notes.id and start < max(1, place)
-  order by start desc
-  limit 1
+left join passages on passages.id = ifnull(json_extract(row.value, '$[1]'), (
+  select id from passages where note_id = notes.id and position = 0
 ))
+left join passages as before
+  on before.note_id = notes.id and before.position = passages.position - 1
+left join passages as after
+  on after.note_id = notes.id and after.position = passages.position + 1
 order by row.key
 """
 
 
-def _hits(connection: sqlite3.Connection, rows: Sequence[dict[str, Any]]) -> tuple[Hit, ...]:
-    places = [
-        [row["id"], row["passage_id"], _PARTS_OF_SNIPPETS.sub("", row["snippet"] or "").strip()]
+def _hits(
+    connection: sqlite3.Connection, planned: Plan, rows: Sequence[dict[str, Any]]
+) -> tuple[Hit, ...]:
+    if not rows:
+        return ()
+    # The passage that is closest in meaning if it is close, else the one with the words.
+    by_words = [
+        row["id"]
         for row in rows
+        if row["bm25"] and (row["similarity"] or -1.0) < max(planned.closeness, -1.0)
     ]
-    details = Statement(_DETAILS, {"rows": json.dumps(places, ensure_ascii=False)})
-    found = fetch_rows(connection, details) if rows else []
+    places = matching.best_places(connection, planned, by_words)
+    for row in rows:
+        place = places.get(row["id"])
+        row["file_text"] = place.file_text if place else ""
+        row["passage_id"] = (place and place.passage_id) or row["passage_id"]
+    shown = json.dumps([[row["id"], row["passage_id"]] for row in rows])
+    found = fetch_rows(connection, Statement(_DETAILS, {"rows": shown}))
     return tuple(_hit({**row, **more}) for row, more in zip(rows, found))
-
-
-_PARTS_OF_SNIPPETS = re.compile(f"[{MARK}{END_MARK}]|^{ELLIPSIS}|{ELLIPSIS}$")
 
 
 def _hit(row: dict[str, Any]) -> Hit:
     passage = passage_of(row)
-    snippet = row["snippet"] or (" ".join(passage.text.split()[:SNIPPET_TOKENS]) if passage else "")
     return Hit(
         **note_fields(row, passage.heading if passage else None),
-        snippet=snippet,
+        snippet="",
         passage=passage,
+        file_text=row["file_text"],
+        around=row["around"] or "",
+        around_start=row["around_start"] or 0,
         keyword_rank=row["lexical_rank"],
         semantic_rank=row["dense_rank"],
         similarity=None if row["similarity"] is None else round(row["similarity"], 4),

@@ -1,22 +1,37 @@
-"""What a result shows: snippet or passage, the sentence that answers, and why it was found."""
+"""What a result shows: the text around what answers, marked, and why the note was found."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index.schema import VECTORS
-from ..markdown import plain_text
+from ..markdown import FENCE, plain_text
 from ..notes import fold_tag
 from ..sqlite import sqlite3
+from . import matching
 from .planner import STOP_WORDS, Plan
 from .results import Hit, MatchedPassage, Results
-from .sql import ELLIPSIS, END_MARK, MARK
+from .sql import CODE, ELLIPSIS, END_CODE, END_MARK, END_SENTENCE, MARK, SENTENCE
+
+# Characters of the text that a result shows. Of 632 questions of XQuAD about English notes, .956
+# have their answer in it or in the title (with 450: .940). What nobody searched for shows its
+# beginning.
+SHOWN, BEGINNING = 560, 200
+# A sentence is marked if the query has so many words, as a word alone is close to little, and it is
+# so many times as close as the mean of the others: of these questions .78 mark one, of which .83
+# has the answer (with 1.25 .88 and .82, with 2.2 .42 and .90).
+WORDS_OF_A_QUESTION = 3
+STANDS_OUT = 1.5
+# What a sentence's share of the query's words counts beside its meaning, and that it stands in the
+# very passage that was found.
+WORDS, IN_PASSAGE = 1.5, 0.1
 
 # Shorter sentences answer nothing: "See below." In bytes, as one Chinese character says much.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
@@ -39,77 +54,205 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 # --- the one rule of what text a result shows
 
 
-@dataclass(frozen=True)
-class ShownText:
-    """What a result shows of its note: plain text with MARK and END_MARK around what matched."""
+def show(results: Results, embedder: Embedder | None) -> Results:
+    """Return the results with the text that each shows, and the query's words marked.
 
-    title: str | None  # with its matches, if nothing else in the note has the words
-    snippet: str  # "" if there is nothing to say beside the title or the passage
-    passage: str  # "" if it isn't close in meaning, or the snippet says the same
+    Shown are the sentences around the best one in the passage that is closest in meaning, if it is
+    close, else in the one with the words, or in those beside it.
+
+    :param embedder: one that has the query's vector, and compares sentences by its word pieces
+    """
+    plan = results.plan
+    scored = _scored_sentences(plan, results.hits, embedder if _is_semantic(results) else None)
+    hits = []
+    texts: list[str] = []
+    for hit, sentences in zip(results.hits, scored):
+        best = _sentence_that_stands_out(hit, plan, sentences)
+        texts += [_shown_text(hit, plan, sentences, best)]
+        texts += [plain_text(hit.title) or hit.title, *hit.tags]
+        hits.append(_with_sentence(hit, best))
+    marked = iter(matching.marked(plan, texts))
+    shown = (
+        replace(
+            hit,
+            snippet=next(marked),
+            marked_title=next(marked),
+            marked_tags=tuple(next(marked) for _ in hit.tags),
+        )
+        for hit in hits
+    )
+    return replace(results, hits=tuple(shown))
 
 
-def shown_text(hit: Hit, planned: Plan) -> ShownText:
-    """Choose between the snippet with the words and the passage with the meaning."""
-    # Without a match the snippet is only the beginning of the passage.
-    snippet = plain_text(hit.snippet) if MARK in hit.snippet and not _is_of_tags(hit) else ""
-    if snippet and unmarked(snippet) == plain_text(hit.title):
-        return ShownText(snippet, "", _shown_passage(hit))
-    if hit.encrypted or (snippet and (not is_close(hit, planned) or _covers(hit))):
-        return ShownText(None, "" if hit.encrypted else snippet, "")
-    return ShownText(None, snippet, _shown_passage(hit))
+def readable(markdown: str) -> str:
+    """Return Markdown as text that keeps its structure in few lines.
+
+    Items of a list stand side by side with a dot between them, cells of a table with a bar; code is
+    between CODE and END_CODE.
+    """
+    lines: list[str] = []
+    items: list[str] = []
+    code: list[str] | None = None
+    for line in markdown.split("\n"):
+        fence = FENCE.match(line)
+        item = _ITEM.match(line)
+        if item and code is None and not fence:
+            items.append(_item(item) + _readable_line(line[item.end() :]))
+            continue
+        if items and (line.strip() or fence):
+            lines.append(" · ".join(filter(None, items)))
+            items = []
+        if fence:
+            if code is not None:
+                lines.append(f"{CODE}{chr(10).join(code)}{END_CODE}")
+            code = [] if code is None else None
+        elif code is not None:
+            code.append(line.rstrip())
+        else:
+            lines.append(_readable_line(line))
+    lines.append(" · ".join(filter(None, items)))
+    if code:
+        lines.append(f"{CODE}{chr(10).join(code)}{END_CODE}")
+    return "\n".join(filter(str.strip, lines))
+
+
+_ITEM = re.compile(r"\s*(?:>\s*)*(?:[-*+]|(\d{1,9}[.)]))\s+(?:\[([ xX])\]\s)?")
+_INLINE_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+
+
+def _item(match: re.Match[str]) -> str:
+    number, box = match.groups()
+    sign = {" ": "☐ ", "x": "☑ ", "X": "☑ "}.get(box, "")
+    return f"{number} {sign}" if number else sign
+
+
+def _readable_line(line: str) -> str:
+    stripped = line.strip()
+    if stripped.startswith("|") and stripped.count("|") > 1:
+        cells = [plain_text(cell) for cell in stripped.strip("|").split("|")]
+        return " | ".join(cell for cell in cells if cell.strip("-: "))
+    if "`" not in line:
+        return plain_text(line)
+    # Not as in code: * and _ mean emphasis.
+    code = [match[1] for match in _INLINE_CODE.finditer(line)]
+    parts = plain_text(_INLINE_CODE.sub("\ue000", line)).split("\ue000")
+    wrapped = [*(f"{CODE}{each}{END_CODE}" for each in code), ""]
+    return "".join(part + each for part, each in zip(parts, wrapped))
 
 
 def passage_text(passage: MatchedPassage, title: str, *, as_markdown: bool = False) -> str:
     """Return what a passage says below its heading, which is shown beside it.
 
-    :param as_markdown: as it is written, instead of plain text with its sentence marked
+    :param as_markdown: as it is written, instead of readable
     """
-    text = passage.text if as_markdown else plain_text(passage.marked())
-    first, _, rest = text.strip().partition("\n")
+    first, _, rest = passage.text.strip().partition("\n")
     heading = passage.heading.split(" › ")[-1] if passage.heading else title
-    is_heading = plain_text(unmarked(first)).strip() == plain_text(heading).strip()
-    return rest.strip() if is_heading and rest.strip() else text.strip()
-
-
-def starting_near_mark(text: str, characters: int) -> str:
-    """Return the text from at most so many characters before its first mark on."""
-    before, mark, after = text.partition(MARK)
-    if not mark or len(before) <= characters:
-        return text
-    return f"{ELLIPSIS}{before[-characters:].partition(' ')[2]}{mark}{after}"
+    is_heading = plain_text(first).strip() == plain_text(heading).strip()
+    text = rest if is_heading and rest.strip() else passage.text
+    return text.strip() if as_markdown else readable(text)
 
 
 def shortened(text: str, characters: int) -> str:
     """Return the beginning of a text, at most so many characters, up to the end of a word."""
     if len(text) <= characters:
         return text
-    return text[:characters].rsplit(" ", 1)[0] + ELLIPSIS
+    return balanced(text[:characters].rsplit(" ", 1)[0]) + ELLIPSIS
 
 
 def unmarked(text: str) -> str:
-    """Return the text without MARK and END_MARK."""
-    return text.replace(MARK, "").replace(END_MARK, "")
+    """Return the text without marks."""
+    return _MARKS.sub("", text)
 
 
-def _shown_passage(hit: Hit) -> str:
-    return passage_text(hit.passage, hit.title) if hit.passage and not hit.encrypted else ""
+def with_words_marked(text: str) -> str:
+    """Return the text with MARK and END_MARK as its only marks."""
+    return _OTHER_MARKS.sub("", text)
 
 
-def _is_of_tags(hit: Hit) -> bool:
-    # The snippet is from the tags, a JSON array, which are shown anyway.
-    return bool(hit.tags) and unmarked(hit.snippet).lstrip(ELLIPSIS).startswith('["')
+def balanced(text: str) -> str:
+    """Return a part of a marked text, with each mark that was cut apart closed or opened."""
+    for opening, closing in (SENTENCE, END_SENTENCE), (CODE, END_CODE):
+        if text.rfind(opening) > text.rfind(closing):
+            text += closing
+        first = text.find(closing)
+        if first >= 0 and not 0 <= text.find(opening) < first:
+            text = opening + text
+    return text
 
 
-def _covers(hit: Hit) -> bool:
-    if hit.passage is None:
-        return True
-    snippet = _words(unmarked(hit.snippet)).strip(f"{ELLIPSIS} ")
-    passage = _words(hit.passage.text)
-    return snippet in passage or passage in snippet
+_OTHER_MARKS = re.compile(f"[{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
+_MARKS = re.compile(f"[{MARK}{END_MARK}{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
+
+# Where each sentence begins and ends; how close it is, in meaning and in words.
+Sentences = list[tuple[tuple[int, int], float, float]]
+Span = tuple[int, int]
 
 
-def _words(markdown: str) -> str:
-    return " ".join(plain_text(markdown).split())
+def _is_semantic(results: Results) -> bool:
+    return "semantic" in results.retrievers
+
+
+def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | None) -> str:
+    if hit.encrypted or hit.passage is None:
+        return ""
+    if hit.file_text:
+        return readable(hit.file_text)
+    limit = SHOWN if planned.query.substrings else BEGINNING
+    whole = hit.around
+    start, end = _window(whole, sentences, limit)
+    text = whole[start:end]
+    if marked and start <= marked[0] < marked[1] <= end:
+        first, last = marked[0] - start, marked[1] - start
+        text = f"{text[:first]}{SENTENCE}{text[first:last]}{END_SENTENCE}{text[last:]}"
+    text = readable(_with_fence(text, whole, start))
+    heading = hit.passage.heading.split(" › ")[-1] if hit.passage.heading else hit.title
+    first_line, _, rest = text.partition("\n")
+    if unmarked(first_line).strip() == plain_text(heading).strip():
+        text = rest
+    if len(text) > limit * 1.2:
+        text, end = shortened(text, limit), len(whole)
+    before = ELLIPSIS if hit.around_start or whole[:start].strip() else ""
+    return before + text + (ELLIPSIS if whole[end:].strip() else "")
+
+
+def _with_fence(text: str, passage: str, start: int) -> str:
+    # What begins inside of a code fence is code.
+    return f"```\n{text}" if len(FENCE.findall(passage[:start])) % 2 else text
+
+
+def _window(text: str, sentences: Sentences, limit: int) -> Span:
+    """Return where a part of the text begins and ends, around the sentence that says most."""
+    if len(text) <= limit:
+        return 0, len(text)
+    if not sentences:
+        return 0, limit * 2
+    weights = [meaning + words for _, meaning, words in sentences]
+    first = last = max(range(len(weights)), key=lambda place: (weights[place], -place))
+
+    def fits(left: int, right: int) -> bool:
+        inside = left >= 0 and right < len(sentences)
+        return inside and sentences[right][0][1] - sentences[left][0][0] <= limit
+
+    while True:
+        ways = [
+            (weights[side], side > first, left, right)
+            for left, right, side in ((first - 1, last, first - 1), (first, last + 1, last + 1))
+            if fits(left, right)
+        ]
+        if not ways:
+            break
+        *_, first, last = max(ways)
+    start, end = sentences[first][0][0], sentences[last][0][1]
+    if first == 0 and end <= limit:
+        start = 0  # with what is too short for a sentence
+    line = text.rfind("\n", 0, start) + 1
+    if _LINE_MARKS.fullmatch(text[line:start]):
+        start = line
+    # The rest with parts of sentences.
+    if len(text) - start <= limit:
+        return start, len(text)
+    filled = text.rfind(" ", end, start + limit)
+    return start, max(end, filled)
 
 
 # --- the sentence of a passage that is closest to the query, so that the eye finds it
@@ -121,33 +264,85 @@ def _words(markdown: str) -> str:
 # sentences .76 / .50, 130 ms; the first sentence .30 / .44.
 
 
-def mark_sentences(results: Results, embedder: Embedder) -> Results:
-    """Find the sentence that is closest to the query in each passage that meaning found.
+def _scored_sentences(
+    planned: Plan, hits: Sequence[Hit], embedder: Embedder | None
+) -> list[Sentences]:
+    """Return the sentences around each hit's passage, with how close each is: 1 for the best, or 0.
 
-    A model without embeddings of word pieces finds none.
+    A model without embeddings of word pieces scores none by meaning.
     """
-    if "semantic" not in results.retrievers:
-        return results
-    found = {
-        hit.id: hit.passage for hit in results.hits if hit.passage and hit.similarity is not None
-    }
+    terms = matching.beginnings(planned.query)
+    texts = [hit.around for hit in hits]
+    found = _by_meaning(texts, planned.query.meaning, embedder) if embedder else [{} for _ in texts]
+    scored = []
+    for hit, by_meaning in zip(hits, found):
+        best = max(by_meaning.values(), default=0.0) or 1.0
+        first, last = (
+            (hit.passage.start - hit.around_start, hit.passage.end - hit.around_start)
+            if hit.passage
+            else (0, 0)
+        )
+        spans = list(by_meaning or _sentences(hit.around))
+        words = _shares_of_words(terms, [hit.around[start:end] for start, end in spans])
+        scored.append(
+            [
+                (
+                    (start, end),
+                    by_meaning.get((start, end), 0.0) / best,
+                    WORDS * share + (IN_PASSAGE if first <= start < last else 0.0),
+                )
+                for (start, end), share in zip(spans, words)
+            ]
+        )
+    return scored
+
+
+def _shares_of_words(terms: Sequence[str], texts: Sequence[str]) -> list[float]:
+    """Return the share of the query's words that each text has; rare ones weigh more."""
+    patterns = [re.compile(rf"\b{re.escape(term)}", re.IGNORECASE) for term in terms]
+    having = [[bool(pattern.search(text)) for text in texts] for pattern in patterns]
+    weights = [any(have) * math.log(1 + len(texts) / max(sum(have), 1)) for have in having]
+    total = sum(weights) or 1.0
+    return [
+        sum(weight for weight, have in zip(weights, having) if have[place]) / total
+        for place in range(len(texts))
+    ]
+
+
+def _by_meaning(
+    passages: Sequence[str], query: str, embedder: Embedder
+) -> list[dict[tuple[int, int], float]]:
     try:
-        texts = [passage.text for passage in found.values()]
-        spans = closest_sentences(results.query.meaning, texts, embedder)
+        return sentence_scores(query, passages, embedder)
     except ModelUnavailable:
-        return results
-    for (note_id, passage), span in zip(found.items(), spans):
-        if span:
-            start, end = passage.start + span[0], passage.start + span[1]
-            found[note_id] = replace(passage, sentence_start=start, sentence_end=end)
-    hits = (replace(hit, passage=found.get(hit.id, hit.passage)) for hit in results.hits)
-    return replace(results, hits=tuple(hits))
+        return [{} for _ in passages]
 
 
-def closest_sentences(
+def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
+    """Return the sentence that is closest in meaning, if one is."""
+    is_question = len(planned.query.meaning.split()) >= WORDS_OF_A_QUESTION
+    if not is_question or not is_close(hit, planned) or len(sentences) < 2:
+        return None
+    scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
+    if not scores[0] or scores[0] < STANDS_OUT * sum(scores[1:]) / len(scores[1:]):
+        return None
+    return max(sentences, key=lambda each: each[1] + each[2])[0]
+
+
+def _with_sentence(hit: Hit, sentence: Span | None) -> Hit:
+    passage = hit.passage
+    if passage is None or sentence is None:
+        return hit
+    start, end = (hit.around_start + place for place in sentence)
+    if not passage.start <= start < end <= passage.end:
+        return hit
+    return replace(hit, passage=replace(passage, sentence_start=start, sentence_end=end))
+
+
+def sentence_scores(
     query: str, passages: Sequence[str], embedder: Embedder
-) -> list[tuple[int, int] | None]:
-    """Return for each passage where its closest sentence begins and ends; None if it has but one.
+) -> list[dict[tuple[int, int], float]]:
+    """Return how close each sentence of each passage is, by where it begins and ends.
 
     :raises ModelUnavailable: if the model has no embeddings of word pieces
     """
@@ -158,7 +353,7 @@ def closest_sentences(
     split = [_split(passage, embedder) for passage in passages]
     used = {piece for found in split for _, pieces in found for piece in pieces}
     if not query_pieces or not used:
-        return [None] * len(passages)
+        return [{} for _ in passages]
     place = {piece: number for number, piece in enumerate(used)}
     similarities = numpy.clip(embedder.piece_similarities(query_pieces, list(place)), 0, None)
 
@@ -166,7 +361,7 @@ def closest_sentences(
         met = similarities[:, [place[piece] for piece in pieces]]
         return float(met.max(axis=1).sum()) if pieces else 0.0
 
-    return [_best([(score(pieces), span) for span, pieces in found]) for found in split]
+    return [{span: score(pieces) for span, pieces in found} for found in split]
 
 
 @lru_cache(CACHED_PASSAGES)
@@ -175,11 +370,6 @@ def _split(passage: str, embedder: Embedder) -> list[tuple[tuple[int, int], list
     spans = list(_sentences(passage))
     texts = [plain_text(passage[start:end]) for start, end in spans]
     return list(zip(spans, embedder.pieces(texts))) if texts else []
-
-
-def _best(scored: Sequence[tuple[float, tuple[int, int]]]) -> tuple[int, int] | None:
-    best, span = max(scored, key=lambda each: each[0], default=(0.0, (0, 0)))
-    return span if best > 0 and len(scored) > 1 else None
 
 
 def _sentences(passage: str) -> Iterator[tuple[int, int]]:
@@ -256,7 +446,11 @@ def json_row(hit: Hit) -> dict[str, Any]:
     """Return a hit for programs; its snippet is HTML with ``<mark>`` around matches."""
     # dataclasses.asdict() copies the values, which takes longer than all that is done with them.
     passage = hit.passage and dict(vars(hit.passage))
-    return {**vars(hit), "snippet": hit.snippet_html(), "passage": passage}
+    shown = {"snippet": hit.snippet_html(), "passage": passage, "in_file": bool(hit.file_text)}
+    return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
+
+
+_NOT_IN_JSON = ("around", "around_start", "file_text", "marked_title", "marked_tags")
 
 
 def json_body(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from ..index.schema import PASSAGE_INDEX, VECTORS
 from ..index.vectors import MAX_CANDIDATES, MIN_CANDIDATES
-from ..sqlite import sqlite3
 from .planner import Plan
 
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 gains .01
@@ -24,19 +23,12 @@ CANDIDATES = 100
 # Passages of the dense retriever; several of a note count once.
 NEAREST_PASSAGES = 300
 
-# Around matches in a snippet: characters that hardly any note has; markup replaces them.
+# Around words that match in a text, the sentence that is closest in meaning, and code: characters
+# that hardly any note has; markup replaces them.
 MARK, END_MARK = "⦗", "⦘"
+SENTENCE, END_SENTENCE = "⟪", "⟫"
+CODE, END_CODE = "⟬", "⟭"
 ELLIPSIS = "…"
-SNIPPET_TOKENS = 40
-SNIPPET = f"snippet(notes_fts, -1, '{MARK}', '{END_MARK}', '{ELLIPSIS}', {SNIPPET_TOKENS})"
-
-# Of longer notes the statement gives no snippet (see long_notes): 2,000 matches in one take 30 ms,
-# and twice as many four times as long.
-LONG_BYTES = 10_000
-# Before SQLite 3.43, each text has to be read to know how long it is.
-_LENGTH = "octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length"
-IS_LONG = f"({_LENGTH}(body) + {_LENGTH}(attachments) > {LONG_BYTES})"
-
 # What makes the score.
 FUSIONS = ("blend", "rrf")
 
@@ -117,7 +109,6 @@ def search_statement(
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
         weaker = "0" if ranking.found_only else f"weaker_matches({_q(planned)})"
         parts.append(_page(is_shallow, weaker, sort, size, offset))
-    parts.append(_snippets(_q(planned)) if "keyword" in retrievers else NO_SNIPPETS)
     order = _order(sort, "is_found desc, " if retrievers else "")
     return Statement(statement_sql(parts, _rows(order)), parameters)
 
@@ -455,23 +446,10 @@ def _order(sort: str, first: str = "") -> str:
     return f"{first}{by[sort]}note_id"
 
 
-def _snippets(q: str) -> str:
-    # One scan for all of them: FTS5 takes a millisecond to look up one note among many.
-    return f"""
-snippets as materialized (
-  select rowid as note_id, {SNIPPET} as snippet
-  from notes_fts where notes_fts match fts_query({q})
-    and +rowid in (select note_id from page join notes on id = note_id where not {IS_LONG})
-)"""
-
-
-NO_SNIPPETS = _empty("snippets", "note_id", "snippet")
-
-
 def _rows(order: str) -> str:
     return f"""
-select id, title, snippet, score, blend, bm25, lexical_rank, similarity,
+select id, title, score, blend, bm25, lexical_rank, similarity,
   dense_rank, level, is_found, passage_id, total, found, closest
-from page join notes on id = note_id left join snippets using (note_id)
+from page join notes on id = note_id
 order by {order}
 """

@@ -10,7 +10,8 @@ from markupsafe import Markup
 from ..notes import can_be_opened, local_day, scheme_of
 from ..search.planner import Plan
 from ..search.results import Hit, MatchedPassage, marked_html
-from ..search.snippets import innermost, passage_text, shown_text, starting_near_mark, why
+from ..search.snippets import SHOWN, innermost, passage_text, shortened, why
+from ..search.sql import CODE, END_CODE, END_MARK, END_SENTENCE, MARK, SENTENCE
 from .links import Anchor, Urls
 from .site import age
 
@@ -21,8 +22,12 @@ APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Sl
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
 
-# Characters that are shown of a passage before what is marked in it.
-BEFORE_MARK = 160
+# What marks are on a page; longer ones first.
+TAGS = {
+    (SENTENCE, END_SENTENCE): 'span class="bear-sentence"',
+    (CODE, END_CODE): "code",
+    (MARK, END_MARK): "mark",
+}
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class Card:
     hit: Hit
     title: Markup
     url: str  # of the note's page
-    snippet: Markup | None
-    passage: ShownPassage | None
+    heading: str | None  # above the text
+    text: Markup
     more: tuple[ShownPassage, ...]
     why: str
     tags: tuple[Anchor, ...]
@@ -53,17 +58,19 @@ class Card:
 
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return a hit as it is shown, with further passages of its note."""
-    shown = shown_text(hit, planned)
-    passage = hit.passage if shown.passage else None
+    marked_tags = dict(zip(hit.tags, hit.marked_tags))
     return Card(
         hit=hit,
-        title=_marked(shown.title or hit.title or "Untitled"),
+        title=_marked(hit.marked_title or hit.title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
-        snippet=_marked(shown.snippet) if shown.snippet else None,
-        passage=_passage(urls, hit, passage, shown.passage) if passage else None,
-        more=tuple(_passage(urls, hit, each, passage_text(each, hit.title)) for each in more),
+        heading=None if hit.file_text or not hit.passage else hit.passage.heading,
+        text=_marked(hit.snippet),
+        more=tuple(_passage(urls, hit, each) for each in more),
         why=why(hit, planned),
-        tags=tuple(Anchor(tag, urls.search(add=[("tag", tag)])) for tag in innermost(hit.tags)),
+        tags=tuple(
+            Anchor(_marked(marked_tags.get(tag, tag)), urls.search(add=[("tag", tag)]))
+            for tag in innermost(hit.tags)
+        ),
         age=age(hit.modified),
         day=local_day(hit.modified),
         open=open_link(hit.url, hit.app),
@@ -80,10 +87,15 @@ def open_link(url: str | None, app: str = "") -> Anchor | None:
     return Anchor(f"Open in {app}" if app else "Open the original", url)
 
 
-def _passage(urls: Urls, hit: Hit, passage: MatchedPassage, text: str) -> ShownPassage:
-    shown = _marked(starting_near_mark(text, BEFORE_MARK))  # of which only some lines are seen
-    return ShownPassage(shown, passage.heading, urls.note(hit.id, passage.id))
+def _passage(urls: Urls, hit: Hit, passage: MatchedPassage) -> ShownPassage:
+    text = shown(passage, hit.title)
+    return ShownPassage(text, passage.heading, urls.note(hit.id, passage.id))
+
+
+def shown(passage: MatchedPassage, title: str) -> Markup:
+    """Return the beginning of a passage of the note with that title."""
+    return _marked(shortened(passage_text(passage, title), SHOWN))
 
 
 def _marked(text: str) -> Markup:
-    return Markup(marked_html(text))
+    return Markup(marked_html(text, TAGS))

@@ -13,6 +13,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from markupsafe import Markup
 
+from ..markdown import plain_text
 from ..notes import fold_tag, local_day
 from ..query.query import parse
 from ..search import notes, redaction, similar
@@ -23,7 +24,7 @@ from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import clients, render, site
-from .cards import open_link
+from .cards import open_link, shown
 from .links import Anchor, note_url, tag_url
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, PageError
 
@@ -205,9 +206,10 @@ async def similar_notes(
 def _similar_card(datasette: Datasette, note: SimilarNote) -> dict[str, Any]:
     return {
         "hit": note,
-        "title": note.title or "Untitled",
+        "title": plain_text(note.title) or "Untitled",
         "url": note_url(datasette, note.id),
-        "passage": note.passage,
+        "heading": note.passage.heading if note.passage else None,
+        "text": shown(note.passage, note.title) if note.passage else "",
         "why": " · ".join(note.reasons),
         "tags": [Anchor(tag, tag_url(datasette, tag)) for tag in note.tags],
         "age": site.age(note.modified),

@@ -196,9 +196,9 @@ async def _respond(
             asyncio.to_thread(watch.changes_since_indexing, database.path)
         )
         await clients.execute(database, pipeline.retrieve)
-        await asyncio.to_thread(pipeline.refine)
         if site.redacts(datasette):
             await clients.execute(database, pipeline.redact)
+        await asyncio.to_thread(pipeline.refine)
     except TimeLimitExceeded:
         raise PageError(TOO_SLOW, 503) from None
     except sqlite3.DatabaseError as error:

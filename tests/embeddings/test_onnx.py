@@ -23,7 +23,7 @@ from datasette_bear_search.embeddings import onnx
 from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
-from datasette_bear_search.search.snippets import closest_sentences
+from datasette_bear_search.search.snippets import sentence_scores
 from tests.embeddings.test_minilm import KINDS_OF_TEXT
 from tests.support.small_models import write_static_model, write_transformer
 
@@ -123,8 +123,8 @@ def test_the_closest_sentence_needs_no_library(library_and_onnx, models):
         "A plan to repair the fence in winter. Soup of lentil and water. "
         "Keep mice out of the cabin."
     )
-    [theirs] = closest_sentences("how do i keep mice out", [passage], library)
-    [ours] = closest_sentences("how do i keep mice out", [passage], runtime)
+    [theirs] = sentence_scores("how do i keep mice out", [passage], library)
+    [ours] = sentence_scores("how do i keep mice out", [passage], runtime)
     assert passage[slice(*ours)] == passage[slice(*theirs)]
     assert runtime._model is None
 

@@ -2,99 +2,154 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
 from datasette_bear_search.embeddings.files import BUNDLED
 from datasette_bear_search.index import database
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search import functions
-from datasette_bear_search.search.planner import Plan, plan
-from datasette_bear_search.search.results import Hit, MatchedPassage, Results, retrieve
+from datasette_bear_search.search import engine, functions
+from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.results import Hit, MatchedPassage, Results, marked_html, retrieve
 from datasette_bear_search.search.snippets import (
-    ShownText,
-    closest_sentences,
-    mark_sentences,
+    SHOWN,
     passage_text,
+    readable,
+    sentence_scores,
     shortened,
-    shown_text,
-    starting_near_mark,
+    show,
+    unmarked,
 )
-from datasette_bear_search.search.sql import END_MARK, MARK
+from datasette_bear_search.search.sql import CODE, END_CODE, END_MARK, MARK
+from datasette_bear_search.web.cards import TAGS
 from tests.support.tiny_embedder import TinyEmbedder
 
-FOUND = f"The {MARK}boiler{END_MARK} lost pressure"
-TEXT = "## Heating\n\nThe *boiler* lost pressure.\nSue came."
-PLAIN = "The boiler lost pressure.\nSue came."
+FILLER = "Nothing of interest was said about it on that day. " * 20
+NOTES = [
+    BearNote(f"# Heating\n\n{FILLER}\n\nThe boilers lost pressure, said Ada.\n\n{FILLER}"),
+    BearNote("# The boiler room\n\nIts door squeaks.", tags=("home/boiler",)),
+    BearNote("# Whiteboard\n\n![](b.png)", files=(BearFile("b.png", ocr="Ventilate on Sunday"),)),
+    BearNote("# Locked", encrypted=True),
+    BearNote("# Concatenating\n\nA category of its own."),
+]
 
 
-def hit(snippet: str, text: str | None, similarity: float | None = 0.5, **fields) -> Hit:
-    passage = text and MatchedPassage(text, "House › Heating", 0, len(text))
-    facts = {
-        "id": 1, "source": "bear", "key": "k", "title": "House log", "url": None, "app": "",
-        "tags": ("home",), "created": None, "modified": None, "pinned": False, "archived": False,
-        "encrypted": False, "keyword_rank": 1, "semantic_rank": 1, "score": 1.0, "blend": 1.0,
-        "rrf": None, "is_exact": False,
-    }  # fmt: skip
-    return Hit(**{**facts, **fields}, snippet=snippet, passage=passage, similarity=similarity)
+def shown(path, text, mode="keyword") -> dict[str, Hit]:
+    with open_sidecar(path) as connection:
+        request = engine.SearchRequest(parse(text, mode))
+        hits = engine.search(connection, request).results.hits
+        return {hit.title: hit for hit in hits}
 
 
-PLAN = Plan(parse("boiler"), "keywords", 0.5, threshold=0.3)
+def marked(text: str) -> str:
+    return text.replace("⦗", MARK).replace("⦘", END_MARK)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+@pytest.mark.parametrize("text", ["boiler", "boilers pressure", '"lost pressure"', "boil*"])
+def test_the_sentences_around_the_words_are_shown(index_notes, text, mode):
+    snippet = shown(index_notes(NOTES), text, mode)["Heating"].snippet
+    assert "lost pressure, said Ada." in unmarked(snippet).replace(" · ", " ")
+    assert snippet.startswith("…")
+    assert snippet.endswith("…")
+    assert len(unmarked(snippet)) <= SHOWN * 1.2 + 2
+
+
+def test_words_are_marked_by_their_stems_in_title_tags_and_text(index_notes):
+    hits = shown(index_notes(NOTES), "boiler doors")
+    room = hits["The boiler room"]
+    assert room.marked_title == marked("The ⦗boiler⦘ room")
+    assert room.marked_tags == ("home", marked("home/⦗boiler⦘"))
+    assert room.snippet == marked("Its ⦗door⦘ squeaks.")
+    assert marked("The ⦗boilers⦘ lost pressure") in hits["Heating"].snippet
+
+
+def test_what_only_an_image_or_file_says_is_shown_as_such(index_notes):
+    hit = shown(index_notes(NOTES), "ventilate")["Whiteboard"]
+    assert hit.file_text
+    assert hit.snippet == marked("⦗Ventilate⦘ on Sunday")
+
+
+def test_parts_of_words_are_marked_where_they_are_searched_for(index_notes):
+    path = index_notes(NOTES)
+    assert marked("A ⦗cat⦘egory") in shown(path, "cat", "like")["Concatenating"].snippet
+    assert MARK not in shown(path, "category own")["Concatenating"].marked_title
+
+
+def test_of_an_encrypted_note_nothing_is_shown(index_notes):
+    assert shown(index_notes(NOTES), "locked")["Locked"].snippet == ""
+
+
+def test_a_list_shows_how_its_notes_begin(index_notes):
+    snippet = shown(index_notes(NOTES), "created:2000..")["Heating"].snippet
+    assert snippet.startswith("Nothing of interest")
+    assert len(snippet) <= 250
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("markdown", "text"),
     [
-        # The passage has the words that the snippet has.
-        (hit(FOUND, TEXT), ShownText(None, FOUND, "")),
-        (hit(f"a {MARK}stove{END_MARK}", TEXT), ShownText(None, f"a {MARK}stove{END_MARK}", PLAIN)),
+        ("- milk\n- [ ] bread\n- [x] *eggs*", "milk · ☐ bread · ☑ eggs"),
+        ("1. first\n2. second\nThen more.", "1. first · 2. second\nThen more."),
+        ("| Year | kWh |\n|---|---|\n| 2021 | 41,870 |", "Year | kWh\n2021 | 41,870"),
+        ("Run:\n```sh\n# restart\nrm *.log\n```\nDone.", "Run:\n⟬# restart\nrm *.log⟭\nDone."),
+        ("Set `a_*` to **1**", "Set ⟬a_*⟭ to 1"),
         (
-            hit(f"a {MARK}stove{END_MARK}", TEXT, 0.1),
-            ShownText(None, f"a {MARK}stove{END_MARK}", ""),
+            "#home/garden #todo\nSee [the plan](https://x.org/a_b) and [[Shed|it]]",
+            "See the plan and it",
         ),
-        # Without a match, a snippet is only the beginning of something.
-        (hit("The boiler lost", TEXT, 0.1), ShownText(None, "", PLAIN)),
-        (
-            hit(f"{MARK}House{END_MARK} log", TEXT),
-            ShownText(f"{MARK}House{END_MARK} log", "", PLAIN),
-        ),
-        (hit(f'["{MARK}home{END_MARK}"]', TEXT), ShownText(None, "", PLAIN)),
-        (hit(FOUND, None), ShownText(None, FOUND, "")),
-        (hit("", None), ShownText(None, "", "")),
-        (hit(FOUND, TEXT, encrypted=True), ShownText(None, "", "")),
+        ("Unclosed `code and ```` ticks", "Unclosed code and ticks"),
     ],
 )
-def test_a_result_shows_its_snippet_its_passage_or_both(found, expected):
-    assert shown_text(found, PLAN) == expected
+def test_markdown_keeps_its_structure_in_few_lines(markdown, text):
+    assert readable(markdown) == text.replace("⟬", CODE).replace("⟭", END_CODE)
+
+
+@given(text=st.text("ab <&⦗⦘⟪⟫⟬⟭\uf8e0\uf8e5", max_size=30))
+def test_html_of_marks_is_well_formed_whatever_they_enclose(text):
+    html = marked_html(text, TAGS)
+    open_tags: list[str] = []
+    for is_end, name in re.findall(r"<(/?)(\w+)[^>]*>", html):
+        if is_end:
+            assert open_tags.pop() == name
+        else:
+            open_tags.append(name)
+    assert not open_tags
+    plain = unescape(re.sub(r"<[^>]*>", "", html))
+    assert plain == re.sub("[⦗⦘⟪⟫⟬⟭\uf8e0\uf8e5]", "", text)
 
 
 def test_a_passage_is_shown_without_its_heading_unless_there_is_nothing_else():
-    passage = hit("", TEXT).passage
-    assert passage_text(passage, "House log") == PLAIN
-    assert (
-        passage_text(passage, "House log", as_markdown=True)
-        == "The *boiler* lost pressure.\nSue came."
-    )
-    assert passage_text(hit("", "## Heating").passage, "House log") == "Heating"
+    text = "## Heating\n\nThe *boiler* lost pressure.\nSue came."
+    passage = MatchedPassage(text, "House › Heating", 0, len(text))
+    assert passage_text(passage, "House log") == "The boiler lost pressure.\nSue came."
+    as_markdown = passage_text(passage, "House log", as_markdown=True)
+    assert as_markdown == "The *boiler* lost pressure.\nSue came."
+    only = MatchedPassage("## Heating", "House › Heating", 0, 10)
+    assert passage_text(only, "House log") == "Heating"
 
 
-def test_a_long_text_is_cut_between_words_and_begins_near_its_mark():
+def test_a_long_text_is_cut_between_words():
     assert shortened("one two three", 9) == "one two…"
     assert shortened("one two", 9) == "one two"
-    assert starting_near_mark(f"one two three {MARK}four", 8) == f"…three {MARK}four"
-    assert starting_near_mark("one two three four", 8) == "one two three four"
+    assert shortened(f"{CODE}one two three{END_CODE}", 10) == f"{CODE}one two{END_CODE}…"
 
 
 PASSAGE = "We met at nine. The boiler lost pressure again. Sue brought the good biscuits."
 
 
 def sentence(query: str, passage: str, embedder: Embedder) -> str | None:
-    [span] = closest_sentences(query, [passage], embedder)
-    return passage[slice(*span)] if span else None
+    [scores] = sentence_scores(query, [passage], embedder)
+    best = max(scores, key=lambda span: scores[span], default=None)
+    return passage[slice(*best)] if best and len(scores) > 1 and scores[best] else None
 
 
 @pytest.fixture
@@ -135,11 +190,10 @@ def test_where_a_sentence_begins_and_ends(tiny, passage, expected):
 
 @given(query=st.text(max_size=40), passage=st.text(max_size=200))
 def test_any_text_has_a_sentence_inside_of_it_or_none(query, passage):
-    for span in closest_sentences(query, [passage], TinyEmbedder("test/pieces")):
-        if span is not None:
-            start, end = span
-            assert 0 <= start < end <= len(passage)
-            assert passage[start:end] == passage[start:end].strip()
+    [scores] = sentence_scores(query, [passage], TinyEmbedder("test/pieces"))
+    for start, end in scores:
+        assert 0 <= start < end <= len(passage)
+        assert passage[start:end] == passage[start:end].strip()
 
 
 def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Results, Embedder]:
@@ -157,22 +211,22 @@ def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_pat
     body = f"# House log\n\nÄrger & Grüße 🐻.\n\n{PASSAGE}"
     write(BearNote(body))
     bear_index()
-    results, embedder = found(sidecar_path, "boiler pressure")
-    [hit] = mark_sentences(results, embedder).hits
-    assert hit.passage.marked().count(MARK) == hit.passage.marked().count(END_MARK) == 1
-    assert f"{MARK}The boiler lost pressure again.{END_MARK}" in hit.passage.marked()
+    results, embedder = found(sidecar_path, "lost the boiler pressure")
+    [hit] = show(results, embedder).hits
     [(stored,)] = database.connect(sidecar_path).execute("select body from notes").fetchall()
-    assert (
-        stored[hit.passage.sentence_start : hit.passage.sentence_end]
-        == "The boiler lost pressure again."
-    )
+    sentence = "The boiler lost pressure again."
+    assert stored[hit.passage.sentence_start : hit.passage.sentence_end] == sentence
+    html = marked_html(hit.snippet, TAGS)
+    assert re.sub("</?mark>", "", html).count('<span class="bear-sentence">') >= 1
 
 
-def test_what_was_found_by_its_words_alone_stays_as_it_is(write, bear_index, sidecar_path):
+@pytest.mark.parametrize("query", ["boiler", "boiler pressure"])
+def test_one_or_two_words_mark_no_sentence(write, bear_index, sidecar_path, query):
     write(BearNote(f"# House log\n\n{PASSAGE}"))
     bear_index()
-    results, embedder = found(sidecar_path, "boiler", mode="keyword")
-    assert mark_sentences(results, embedder) is results
+    [hit] = show(*found(sidecar_path, query)).hits
+    assert hit.passage.sentence_start is None
+    assert marked("⦗boiler⦘") in hit.snippet
 
 
 class Wordless(TinyEmbedder):
@@ -184,11 +238,13 @@ class Wordless(TinyEmbedder):
 def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_path):
     write(BearNote(f"# House log\n\n{PASSAGE}"))
     bear_index()
-    results, _ = found(sidecar_path, "boiler pressure")
+    results, _ = found(sidecar_path, "lost the boiler pressure")
     wordless = Wordless("test/wordless")
     with pytest.raises(ModelUnavailable, match="no vectors of word pieces"):
         wordless.pieces(["boiler"])
-    assert mark_sentences(results, wordless) is results
+    [hit] = show(results, wordless).hits
+    assert hit.passage.sentence_start is None
+    assert marked("⦗boiler⦘") in hit.snippet
 
 
 def test_the_real_model_finds_the_sentence_that_shares_no_word():

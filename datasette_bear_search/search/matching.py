@@ -1,0 +1,172 @@
+"""The query's words in the notes of a page: which passage has them, and marks around them.
+
+FTS5 finds them in a database in memory, so that they match as they do in the index: by their stems.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from ..index.schema import TOKENIZER
+from ..query import fts5
+from ..query.query import Query
+from ..sqlite import sqlite3
+from .planner import Plan
+from .sql import END_MARK, MARK
+
+# Passages of a note that are read for words; of longer notes, those where the words stand.
+MAX_PASSAGES = 200
+# Characters of a long note that are searched for words; places of a word that count; characters
+# that are searched at once. A million take about 1 ms.
+SEARCHED, MAX_PLACES, CHUNK = 30_000_000, 8, 100_000
+# Characters of the text of an image or file around the words.
+FILE_TEXT = 450
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a note has the query's words: in a passage, or in the text of an image or file."""
+
+    passage_id: int | None
+    file_text: str = ""
+
+
+def expression(query: Query) -> str | None:
+    """Return the FTS5 expression for any of the words, phrases and beginnings of a query."""
+    words = [*query.phrases, *query.identifiers, *query.words, *query.completions]
+    return fts5.any_of([*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)])
+
+
+def beginnings(query: Query) -> list[str]:
+    """Return what the query's words begin with, in lower case: near enough to their stems."""
+    phrases = (token for phrase in query.phrases for token in fts5.tokens(phrase))
+    words = (*query.identifiers, *query.words, *query.prefixes, *phrases)
+    lower = (word.lower() for word in words)
+    return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
+
+
+def marked(planned: Plan, texts: Sequence[str]) -> list[str]:
+    """Return the texts with MARK and END_MARK around what the query asks for."""
+    query = planned.query
+    if _is_inside_words(planned):
+        return [_with_substrings(query, text) for text in texts]
+    match = expression(query)
+    if match is None:
+        return list(texts)
+    with _word_index("text") as index:
+        index.executemany("insert into texts (rowid, text) values (?, ?)", enumerate(texts))
+        sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
+        found = dict(index.execute(sql, [MARK, END_MARK, match]).fetchall())
+    return [found.get(place) or text for place, text in enumerate(texts)]
+
+
+def _with_substrings(query: Query, text: str) -> str:
+    # Words inside of longer ones, and in scripts that put no spaces between words.
+    parts = sorted(map(re.escape, query.substrings), key=len, reverse=True)
+    if not parts:
+        return text
+    return re.sub("|".join(parts), rf"{MARK}\g<0>{END_MARK}", text, flags=re.IGNORECASE)
+
+
+def best_places(
+    connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
+) -> Mapping[int, Place]:
+    """Return where each of the notes says most of what the query asks for, by id."""
+    query = planned.query
+    match = None if _is_inside_words(planned) else expression(query)
+    terms = [*map(str.lower, query.phrases), *beginnings(query)]
+    if match is None:
+        terms = [text.lower() for text in query.substrings]
+    if not terms or not note_ids:
+        return {}
+    with _word_index("text, note_id unindexed, passage_id unindexed") as index:
+        insert = "insert into texts (note_id, passage_id, text) values (?, ?, ?)"
+        index.executemany(insert, _candidates(connection, note_ids, terms))
+        if match is None:
+            count = " + ".join("(instr(lower(text), ?) > 0)" for _ in terms)
+            scored = f"select *, -({count}) as score from texts where {count}"
+            values = [*terms, *terms]
+        else:
+            scored, values = "select *, rank as score from texts where texts match ?", [match]
+        best = f"""
+        select note_id, passage_id, text from (
+          select *, row_number() over (
+            partition by note_id order by passage_id is null, score, passage_id
+          ) as place
+          from ({scored})
+        ) where place = 1
+        """
+        rows = index.execute(best, values).fetchall()
+    return {
+        note_id: Place(passage_id, "" if passage_id is not None else text)
+        for note_id, passage_id, text in rows
+    }
+
+
+def _is_inside_words(planned: Plan) -> bool:
+    # Whether notes were found by parts of words, or in scripts without spaces between words.
+    return planned.reading == "like" or bool(planned.anywhere) or not planned.has_matches
+
+
+def _candidates(
+    connection: sqlite3.Connection, note_ids: Sequence[int], terms: Sequence[str]
+) -> Iterator[tuple[int, int | None, str]]:
+    """Yield note, passage and text of what may have the terms."""
+    ids = json.dumps(note_ids)
+    listed: dict[int, list[tuple[int, int, int]]] = {}
+    sql = """
+    select note_id, id, start, length from passages
+    where note_id in (select value from json_each(?)) order by note_id, position
+    """
+    for note_id, *passage in connection.execute(sql, [ids]):
+        listed.setdefault(note_id, []).append(tuple(passage))
+    reach = SEARCHED // len(terms) // len(note_ids)
+    texts = "select id, body, attachments from notes where id in (select value from json_each(?))"
+    for note_id, body, files in connection.execute(texts, [ids]):
+        for each, start, length in _with_terms(listed.get(note_id, ()), body or "", terms, reach):
+            yield note_id, each, body[start : start + length]
+        places = sorted(_places(files or "", terms, reach))[:1]
+        for start in (max(0, place - FILE_TEXT // 3) for place in places):
+            yield note_id, None, files[start : start + FILE_TEXT]
+
+
+def _with_terms(
+    passages: Sequence[tuple[int, int, int]], body: str, terms: Sequence[str], reach: int
+) -> Sequence[tuple[int, int, int]]:
+    if len(passages) <= MAX_PASSAGES:
+        return passages
+    places = sorted(_places(body, terms, reach))
+    found, rest = [], iter(passages)
+    for place in places:
+        for passage in rest:
+            if place < passage[1] + passage[2]:
+                found.append(passage)
+                break
+    return found[:MAX_PASSAGES] or passages[:MAX_PASSAGES]
+
+
+def _places(text: str, terms: Sequence[str], reach: int) -> Iterator[int]:
+    missing = dict.fromkeys(terms, MAX_PLACES)
+    for start in range(0, min(len(text), reach), CHUNK):
+        lower = text[start : start + CHUNK].lower()
+        for term in list(missing):
+            place = lower.find(term)
+            while place >= 0 and missing[term]:
+                missing[term] -= 1
+                yield start + place
+                place = lower.find(term, place + FILE_TEXT)
+            if not missing[term]:
+                del missing[term]
+        if not missing:
+            return
+
+
+def _word_index(columns: str) -> closing[sqlite3.Connection]:
+    index = sqlite3.connect(":memory:", isolation_level=None)
+    index.execute(f"create virtual table texts using fts5({columns}, tokenize='{TOKENIZER}')")
+    index.execute("begin")
+    return closing(index)
