@@ -250,6 +250,8 @@ class Filters:
     # By parameter, as in an address; of dates, though, the bound in UTC as the index file has it.
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     excluded: tuple[str, ...] = ()  # words, phrases, and beginnings of words with a "*"
+    # Created or modified from the one moment to before the other, in UTC.
+    moments: tuple[tuple[str, str], ...] = ()
     required: str | None = None  # FTS5 expression that a result must match …
     required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
     without: tuple[Filters, ...] = ()  # no result fulfils any of these
@@ -258,6 +260,7 @@ class Filters:
     def __bool__(self) -> bool:
         return bool(
             self.values
+            or self.moments
             or self.excluded
             or self.required
             or self.required_in_title
@@ -273,6 +276,7 @@ class Filters:
                 for name in {**self.values, **other.values}
             },
             excluded=unique(self.excluded + other.excluded),
+            moments=tuple(dict.fromkeys(self.moments + other.moments)),
             required=(
                 f"({self.required}) AND ({other.required})"
                 if self.required and other.required
@@ -300,6 +304,7 @@ class Filters:
         demands |= {
             "states": tuple(states),
             "excluded": self.excluded,
+            "moments": self.moments,
             "required": self.required,
             "required_in_title": self.required_in_title,
             "without": [filters.for_programs() for filters in self.without],
@@ -330,6 +335,12 @@ class Filters:
                 yield f"(pinned or {' or '.join(ways)})"
             else:
                 yield from row.conditions(self.values, bind)
+        for since, until in self.moments:
+            first, last = bind("since", since), bind("until", until)
+            ways = (
+                f"{column} >= {first} and {column} < {last}" for column in ("created", "modified")
+            )
+            yield f"({' or '.join(ways)})"
         yield from _without_words(self.excluded, bind)
         yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from . import fts5, parser
+from . import fts5, parser, times
+from .dates import utc
 from .filters import ALIASES, Filters, operators
 from .fts5 import unique
 from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
+from .times import Time
 
 # auto is hybrid where the model is at hand, and words alone where it isn't.
 MODES = ("auto", "hybrid", "keyword", "semantic", "like")
@@ -78,18 +80,27 @@ class Query:
 
 
 def parse(
-    text: str, mode: str = "auto", filters: Filters | None = None, now: datetime | None = None
+    text: str,
+    mode: str = "auto",
+    filters: Filters | None = None,
+    now: datetime | None = None,
+    *,
+    has_times: bool = True,
 ) -> Query:
     """Read what was typed. Any text will do: what is no syntax is words.
 
     :param filters: what else narrows the search, beside the text
     :param now: what "today" is reckoned from
+    :param has_times: whether "last week" may be a filter
     """
     ends_in_space = text[-1:].isspace()
     text, notices = _cleaned(text)
     tokens = tokenize(text)
     # Who looks for text as it is written means AND and OR as they are written, too.
     has_boolean = mode != "like"
+    moments, time = Filters(), None
+    if has_boolean and has_times and (found := times.find(text, now)):
+        tokens, moments, time = _without_time(text, tokens, found)
     reading = parser.read(tokens, has_boolean=has_boolean, is_typing=not ends_in_space, now=now)
     boolean = parser.read_boolean(reading.tokens) if has_boolean else None
     if boolean:
@@ -99,7 +110,7 @@ def parse(
     if len(terms) > MAX_WORDS:
         terms, boolean = terms[:MAX_WORDS], None
         notices.append(f"Only the first {MAX_WORDS} words were searched for.")
-    understood = reading.clauses
+    understood = [*reading.clauses, *filter(None, [time])]
     if boolean:
         understood = _with_boolean(text, reading.tokens, boolean, understood)
         if boolean.ignores_or:
@@ -122,12 +133,17 @@ def parse(
         open_phrase=_open_phrase(terms) if not ends_in_space else "",
         beginning=_beginning(text, terms) if not (boolean or ends_in_space) else "",
         match=boolean.match if boolean else None,
-        typed_filters=reading.filters,
+        typed_filters=reading.filters & moments,
         notices=(*notices, *reading.notices),
         understood=tuple(sorted(understood, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
     )
     return _with_expressions(_with_terms(query, terms))
+
+
+def without_times(query: Query) -> Query:
+    """Return the same search with times such as "last week" as words."""
+    return parse(query.typed, query.mode, query.filters_beside, has_times=False)
 
 
 def literal(query: Query) -> Query:
@@ -207,6 +223,23 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
     return text[:MAX_CHARACTERS].rstrip(), [
         f"Only the first {MAX_CHARACTERS:,} characters were searched for."
     ]
+
+
+def _without_time(
+    text: str, tokens: list[Token], found: Time
+) -> tuple[list[Token], Filters, Clause | None]:
+    """Return the tokens outside of a time, its filter, and its clause; all words are its own."""
+    inside = [token for token in tokens if found.start < token.end and token.start < found.end]
+    if any(token.kind != "word" or token.minus for token in inside):
+        return tokens, Filters(), None
+    value = text[found.start : found.end]
+    time = Token("filter", value, found.start, found.end, is_open=True)
+    rest = [token for token in tokens if token not in inside]
+    if found.is_all:
+        rest = [token for token in rest if token.kind != "word"]
+    moments = Filters(moments=((utc(found.since), utc(found.until)),))
+    clause = Clause("time", value, f"time: {value}", found.start, found.end)
+    return sorted([*rest, time], key=lambda token: token.start), moments, clause
 
 
 def _with_boolean(

@@ -26,6 +26,7 @@ from ..query.query import (
     rewritten,
     text_with,
     with_value,
+    without_times,
 )
 from ..sqlite import sqlite3
 from . import spelling
@@ -151,6 +152,11 @@ def plan(
     :param balance: the share of meaning; None decides by the query
     :param correct: whether words that no note has may be taken for mistyped ones
     """
+    if any(
+        clause.kind == "time" and _is_in_title(connection, clause.value)
+        for clause in query.understood
+    ):
+        query = without_times(query)
     if _is_title(connection, query):
         # A title is searched for as it stands, whatever looks like syntax in it.
         query = literal(query)
@@ -214,6 +220,19 @@ def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
         "select exists (select 1 from notes where title = ? collate nocase)", [query.text]
     ).fetchone()
     return bool(query.text and found)
+
+
+def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
+    # Without the preposition: a note may be called "Last summer".
+    named = re.sub(
+        r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?", "", words
+    )
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+    try:
+        [found] = connection.execute(sql, [f"title : {fts5.quoted(named)}"]).fetchone()
+    except sqlite3.DatabaseError:
+        return False  # the statement itself will find out, and knows what to do
+    return bool(found)
 
 
 def _shape(query: Query) -> str:

@@ -1,0 +1,262 @@
+"""A time as people say it, in English and German → the span that it means.
+
+"What did I write last week about the cabin" asks for notes of last week. "What grows in March" asks
+for none of March: that a time is meant must be plain. A time that goes back (last week, vor zwei
+Wochen) is meant at either end of a text, any time where it is all that is asked for, or beside
+words that tell of writing or of one's past (notes, did I, geschrieben).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache
+from typing import NamedTuple
+
+from .dates import period
+
+# Nobody's notes are older, and what happened earlier is history.
+FIRST_YEAR = 2000
+
+_MONTHS = (
+    "january|januar|jänner", "february|februar", "march|märz|maerz", "april", "may|mai",
+    "june|juni", "july|juli", "august", "september", "october|oktober", "november",
+    "december|dezember",
+)  # fmt: skip
+_WEEKDAYS = (
+    "monday|montag", "tuesday|dienstag", "wednesday|mittwoch", "thursday|donnerstag",
+    "friday|freitag", "saturday|samstag|sonnabend", "sunday|sonntag",
+)  # fmt: skip
+_SEASONS = {
+    "spring|frühling|frühjahr": 3,
+    "summer|sommer": 6,
+    "autumn|fall|herbst": 9,
+    "winter": 12,
+}
+_NUMBERS = (
+    "a|an|one|ein|eine|einem|einer", "two|zwei|a couple of|ein paar", "three|drei|a few",
+    "four|vier", "five|fünf", "six|sechs", "seven|sieben", "eight|acht", "nine|neun", "ten|zehn",
+    "eleven|elf", "twelve|zwölf",
+)  # fmt: skip
+_UNITS = {
+    "days?|tage?n?": "days", "weeks?|wochen?": "weeks", "months?|monate?n?": "months",
+    "years?|jahre?n?": "years",
+}  # fmt: skip
+_SPANS = {
+    "week|woche": "week", "month|monat": "month", "year|jahr": "year",
+    "weekend|wochenende": "weekend", "night|nacht": "night",
+}  # fmt: skip
+
+_YEAR = r"20\d\d"
+_LAST = r"last|previous|past|letzte[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
+_THIS = r"this|diese[nmrs]?"
+_IN = r"from|in|on|of|during|over|within|since|im|am|aus|von|vom|seit|während"
+_WITHIN = r"from|in|during|since|im|aus|von|vom|seit"  # of what may be a name: on August Strindberg
+_THE = r"the|der|dem|den"
+
+# What tells that somebody asks for what they wrote or did.
+_CUES = (
+    r"\b(?:notes?|wr(?:ote|itten|ite)|jott?ed|noted|entry|entries|journal|diary|"
+    r"stuff|everything|anything|ideas|meetings|alles|ideen|"
+    r"happened|decided|discussed|agreed|(?:did|have|had|were|was) (?:i|we)|"
+    r"(?:i|we) (?:\w+ed|wrote|had|did|said|met|made|went|bought|saw|"
+    r"read|was|were|took|got|paid|thought)|"
+    r"notiz(?:en)?|notierte?|aufgeschrieben|geschrieben|schrieb(?:en)?|eintr[aä]ge?|tagebuch|"
+    r"was (?:war|stand|gab|hatte?)|passiert|besprochen|beschlossen|"
+    r"(?:habe?n?|hatten?|war(?:en)?) (?:ich|wir)|(?:ich|wir) (?:habe?n?|hatten?|war(?:en)?))\b"
+)
+# What is asked for in general, or of what is to come.
+_NOT_PAST = (
+    r"\b(?:how to|what to|where to|when to|should|can|could|will|would|must|may i|going to|next|"
+    r"tomorrow|how (?:do|does)|plans? for|soll(?:te)?n?|kann|können|könnte|wird|werden?|muss|"
+    r"müssen|nächste[nmrs]?|morgen|wie man|was man)\b"
+)
+# What makes a time the property of something else: the last week of pregnancy, for this week.
+_NOT_BEFORE = (
+    r"\b(?:for|by|until|till|every|each|my|your|his|her|their|our|its|the|a|für|bis|jede[nmrs]?|"
+    r"mein\w*|dein\w*|sein\w*|ihre?\w*|unsere?\w*|die|das|der|den|dem|to|between|zwischen|than|als|"
+    r"per|pro|it|does|will|before|not|except|without|nicht|ohne)$"
+)
+_NOT_AFTER = (
+    r"(?:of|des|der|vor|after|before|to|until|till|bis|through|"
+    rf"(?:and|or|und|oder) (?:the |next|this|{_YEAR}|{'|'.join(_MONTHS)}))\b"
+)
+# A time at the beginning is followed by what it is about, or by who asks.
+_AFTER_FIRST = (
+    r"(?:$|about|on|with|at|regarding|notes?|i|we|what|which|where|"
+    r"über|zu|mit|von|am|bei|was|wo|ich|wir)\b"
+)
+# What remains of a text that asks for nothing but the notes of a time.
+_NOTHING_ELSE = (
+    r"(?:what|which|all|any|show|list|find|give|me|my|the|of|from|i|we|did|do|have|had|has|are|were|"
+    r"was|is|that|there|notes?|wrote|write|written|writing|jotted|noted|down|entries|entry|made|"
+    r"created|changed|edited|new|zeig\w*|alle|meine?|mir|habe?n?|hatte|ich|wir|notiz\w*|notier\w*|"
+    r"aufgeschrieben|geschrieben|schrieb|die|der|das|welche|einträge|gemacht|was|und|and|so)"
+)
+
+
+class Time(NamedTuple):
+    """A part of a text, from ``start`` to before ``end``, and the span that it means."""
+
+    start: int
+    end: int
+    since: datetime
+    until: datetime
+    is_all: bool  # whether the rest of the text asks for nothing else
+
+
+def find(text: str, now: datetime | None = None) -> Time | None:
+    """Return the time that is meant in a text; None without one."""
+    today = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    for pattern, is_past, span in _patterns():
+        for match in re.finditer(pattern, text, re.IGNORECASE):
+            try:
+                since, until = span(match, today)
+            except (ValueError, OverflowError):
+                continue
+            is_open = re.match(r"(?i)(since|seit)\b", match[0])
+            until = today + timedelta(days=1) if is_open else until
+            if since.year < FIRST_YEAR or since > today or not _is_meant(text, match, is_past):
+                continue
+            rest = re.findall(r"\w+", text[: match.start()] + text[match.end() :])
+            is_all = all(re.fullmatch(_NOTHING_ELSE, word.lower()) for word in rest)
+            return Time(match.start(), match.end(), since, until, is_all)
+    return None
+
+
+def _is_meant(text: str, match: re.Match[str], is_past: bool) -> bool:
+    before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip(" ,")
+    if not re.search(r"\w", before + after):
+        return True
+    following = text[match.end() :].lower().lstrip(" ")
+    if re.search(_NOT_BEFORE, before.lower()) or re.match(_NOT_AFTER, following):
+        return False
+    # Of a name: Last Week Tonight, Psychology Today.
+    english = [word for word in match[0].split() if word.lower() in _LOWER_CASE]
+    if any(word[0].isupper() for word in (english if before else english[1:])):
+        return False
+    if re.search(_NOT_PAST, text.lower()):
+        return False
+    is_relative = is_past or re.search(rf"(?i)\b(?:{_THIS}|today|heute)\b", match[0])
+    is_from = is_relative and re.match(r"(?i)(?:from|vom?n?|aus)\b", match[0])
+    if is_from or re.search(_CUES, text.lower()):
+        return True
+    is_last = not re.search(r"\w", after) or match[0].lower().endswith("ago")
+    return is_past and (is_last or (not before and bool(re.match(_AFTER_FIRST, after.lower()))))
+
+
+_LOWER_CASE = frozenset(
+    "last previous past week month year weekend night summer spring autumn fall yesterday today "
+    "the day before ago days weeks months years this".split()
+)
+
+
+Span = Callable[["re.Match[str]", datetime], tuple[datetime, datetime]]
+
+
+@cache
+def _patterns() -> tuple[tuple[str, bool, Span], ...]:
+    """Return patterns, whether what they mean lies back, and how they are read."""
+    numbers, units = "|".join((r"\d{1,3}", *_NUMBERS)), "|".join(_UNITS)
+    count = rf"(?P<number>{numbers}) (?P<unit>{units})"
+    zahl = rf"(?P<zahl>{numbers}) (?P<einheit>{units})"
+    month, weekday, season = (
+        rf"(?P<{name}>{'|'.join(names)})"
+        for name, names in (("month", _MONTHS), ("weekday", _WEEKDAYS), ("season", _SEASONS))
+    )
+    named = rf"(?:(?P<span>{'|'.join(_SPANS)})|{month}|{weekday}|{season})"
+    year = rf"(?P<year>{_YEAR})"
+    of_year = rf"(?:(?: of| im jahr)? {year})?"
+    start, within = rf"\b(?:(?:back )?(?:{_IN}) )?", rf"\b(?:{_WITHIN}) "
+    in_the = rf"\b(?:{_IN}) (?:{_THE}) "
+    past_day = "day before yesterday|vorgestern|yesterday|gestern"
+    this_day = "today|heute|this morning|heute morgen"
+    patterns = (
+        (rf"{start}{count} ago|\b(?:seit |von )?vor {zahl}", True, _ago),
+        (rf"{in_the}(?:{_LAST}) {count}|\b(?:{_LAST}) {zahl}", True, _counted),
+        (rf"{start}(?P<day>{past_day})", True, _day),
+        (rf"(?:{in_the}|{start})(?:{_LAST}) {named}", True, _last),
+        (rf"{start}(?:(?P<day>{this_day})|(?:{_THIS}) {named})", False, _this),
+        (rf"{within}(?:(?:{_THE}) )?{season}{of_year}", False, _last),
+        (rf"{within}{month}{of_year}", False, _last),
+        (rf"\b{month} {year}", False, _last),
+        (rf"{within}(?:(?:the year|jahr|dem jahr) )?{year}", False, _year),
+    )
+    # All of a word, and of none such as last year's.
+    return tuple(
+        (rf"(?:{pattern})(?![\w'’-])", is_past, span) for pattern, is_past, span in patterns
+    )
+
+
+def _place(names: tuple[str, ...], text: str) -> int:
+    return next(place for place, each in enumerate(names) if re.fullmatch(each, text.lower()))
+
+
+def _amount(match: re.Match[str]) -> tuple[int, str]:
+    groups = match.groupdict()
+    number, unit = groups["number"] or groups["zahl"], groups["unit"] or groups["einheit"]
+    count = int(number) if number.isdecimal() else _place(_NUMBERS, number) + 1
+    return count, list(_UNITS.values())[_place(tuple(_UNITS), unit)]
+
+
+def _ago(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    count, unit = _amount(match)
+    return period(f"{count} {unit} ago", today)
+
+
+def _counted(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    count, unit = _amount(match)
+    return period(f"{count} {unit}", today)
+
+
+def _day(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    back = 2 if match["day"].lower() in ("day before yesterday", "vorgestern") else 1
+    return period(f"{back} days ago", today)
+
+
+def _this(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    if match["day"]:
+        return period("today", today)
+    if match["span"] and (name := _name_of(match["span"])) in ("week", "month", "year"):
+        return period(f"this {name}", today)
+    return _last(match, today)
+
+
+def _year(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    return period(match["year"], today)
+
+
+def _name_of(span: str) -> str:
+    return list(_SPANS.values())[_place(tuple(_SPANS), span)]
+
+
+def _last(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    """Return the last such span that has begun, or that of the year."""
+    groups = {name: text for name, text in match.groupdict().items() if text}
+    year = int(groups["year"]) if "year" in groups else None
+    if "month" in groups:
+        month = _place(_MONTHS, groups["month"]) + 1
+        is_last = re.search(rf"(?i)\b(?:{_LAST})\b", match[0]) and month == today.month
+        return period(f"{year or today.year - (month > today.month or bool(is_last))}-{month:02}")
+    if "season" in groups:
+        first = list(_SEASONS.values())[_place(tuple(_SEASONS), groups["season"])]
+        begun = year or today.year - (datetime(today.year, first, 1) > today)
+        begin = datetime(begun, first, 1)
+        is_last = re.search(rf"(?i)\b(?:{_LAST})\b", match[0]) and not year
+        if is_last and _after_months(begin, 3) > today:  # it is still going on
+            begin = begin.replace(year=begun - 1)
+        return begin, _after_months(begin, 3)
+    if "weekday" in groups:
+        back = (today.weekday() - _place(_WEEKDAYS, groups["weekday"])) % 7 or 7
+        return period(f"{back} days ago", today)
+    name = _name_of(groups["span"])
+    if name == "weekend":
+        saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
+        return saturday, saturday + timedelta(days=2)
+    return period("yesterday" if name == "night" else f"last {name}", today)
+
+
+def _after_months(moment: datetime, months: int) -> datetime:
+    year, month = divmod(moment.month - 1 + months, 12)
+    return moment.replace(year=moment.year + year, month=month + 1)
