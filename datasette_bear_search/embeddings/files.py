@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from unicodedata import combining, normalize
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from .base import ModelUnavailable, first_line
 
@@ -137,6 +136,8 @@ def _unreachable(name: str, error: Exception) -> ModelUnavailable:
 
 
 def _connect_to_hub() -> None:
+    from urllib.request import getproxies
+
     from huggingface_hub import constants
 
     if getproxies():
