@@ -146,6 +146,8 @@ _ROWS = (
         help="With this in the title; several: all",
         value="words of a title",
         example="plan",
+        completions="select title, count(*) from notes where title != '' and copy_of is null "
+        "group by title order by max(modified) desc",
         in_form=False,
     ),
     Filter(
@@ -158,6 +160,9 @@ _ROWS = (
         example="work/plans",
         normalized=lambda folder: folder.strip("/"),
         any_of=True,
+        # Of a key up to its last slash.
+        completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
+        "where instr(key, '/') and copy_of is null group by 1 order by 2 desc, 1",
         in_form=False,
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
@@ -337,10 +342,10 @@ class Filters:
                 yield from row.conditions(self.values, bind)
         for since, until in self.moments:
             first, last = bind("since", since), bind("until", until)
-            ways = (
-                f"{column} >= {first} and {column} < {last}" for column in ("created", "modified")
+            yield (
+                f"(created >= {first} and created < {last} "
+                f"or modified >= {first} and modified < {last})"
             )
-            yield f"({' or '.join(ways)})"
         yield from _without_words(self.excluded, bind)
         yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:

@@ -237,7 +237,7 @@ def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
 
 def _shape(query: Query) -> str:
     is_short = len(query.words) + len(query.prefixes) <= MAX_KEYWORDS
-    if query.is_boolean or query.phrases or (query.identifiers and is_short):
+    if query.is_boolean or (is_short and (query.phrases or query.identifiers)):
         return "literal"
     return "keywords" if is_short else "sentence"
 
@@ -352,9 +352,10 @@ def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list
             if any(_is_within(other, FILTERS[name].normalized(value)) for other in known):
                 continue
             near = _near_value(value, known)
-            notices.append(
-                f"No note has the {name} “{value}”." + (f" Did you mean “{near}”?" if near else "")
-            )
+            # Where notes are hidden, nothing is said of their tags, not even what was asked for.
+            named = f"this {name}" if query.filters_beside.hidden else f"the {name} “{value}”"
+            asked = f" Did you mean “{near}”?" if near else ""
+            notices.append(f"No note has {named}.{asked}")
             if near and (text := with_value(query.text, name, value, near)) != query.text:
                 offers.append(text)
     return offers, notices

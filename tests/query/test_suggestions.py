@@ -244,7 +244,7 @@ def test_a_value_is_written_as_one_has_to_type_it(choose, text, chosen):
 def test_whatever_is_offered_is_read_as_the_operator(connection, name):
     text = f"{name}:"
     found = suggest(connection, text, len(text)).found
-    assert found
+    assert found or name == "path"  # Bear has no folders
     for value in found:
         [token] = parse(value.insert).understood
         assert (token.kind, token.value) == (name, value.label)

@@ -1,9 +1,13 @@
 """What a search says of values and identifiers that no note has, and what may be meant instead."""
 
+from contextlib import closing
+
 import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.index import database
+from datasette_bear_search.query.suggest import suggest
 from tests.support.bear_libraries import day
 
 pytestmark = pytest.mark.asyncio
@@ -93,6 +97,9 @@ async def test_a_folder_is_a_filter(tmp_path, bear_index, sidecar_path):
         (tmp_path / "vault" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "vault" / name).write_text(f"# {name}\n\nText.")
     bear_index("--no-semantic", path=tmp_path / "vault")
+    with closing(database.connect(sidecar_path)) as connection:
+        offered = [each.label for each in suggest(connection, "path:", 5).found]
+    assert offered == ["home/work", "homework", "work/plans"]
     datasette = Datasette([str(sidecar_path)])
     for path, found in {
         "work": ["home/work/b.md", "work/plans/a.md"],
