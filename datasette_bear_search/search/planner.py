@@ -59,7 +59,7 @@ BALANCES = {
     "keywords": 0.7,  # one or two words
     "sentence": 0.7,
 }
-# A sentence in which an identifier is named is a sentence all the same.
+# A sentence in which an identifier or a phrase stands is a sentence all the same (+.001 on Chroma).
 MAX_KEYWORDS = 2
 
 # The best of poor matches isn't a good one: BM25 is divided by at least this share of what all the
