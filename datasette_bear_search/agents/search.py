@@ -82,7 +82,8 @@ def search_notes(
         "next_offset": results.next_offset,
         "notices": [
             *corrections,
-            *filter(None, [results.plan.question, *response.notices, library.changed_notice()]),
+            *results.plan.remarks,
+            *filter(None, [*response.notices, library.changed_notice()]),
         ],
     }
     return _result(_heading(data, len(notes)), data, notes)

@@ -181,8 +181,8 @@ def _search(
         for typed, searched in results.plan.corrections
     ]
     changed = engine.changed_notice(watch.changes_since_indexing(path))
-    asked = results.plan.question
-    notices = [*corrections, *filter(None, [asked, *response.notices, changed])]
+    remarks = results.plan.remarks
+    notices = [*corrections, *remarks, *response.notices, *filter(None, [changed])]
 
     body = json_body(results, notices, response.timing_ms, request.ranking.rerank)
     screen = terminal.screen_for(sys.stdout)

@@ -125,7 +125,7 @@ def found_notes(
     notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
     rows = [_hit_row(hit) for hit in response.results.hits]
     changed = changed_notice(watch.changes_since_indexing(database.file_of(connection)))
-    others = filter(None, [planned.question, *response.notices, changed])
+    others = filter(None, [*planned.remarks, *response.notices, changed])
     return _with_notices(rows, [*notices, *others])
 
 

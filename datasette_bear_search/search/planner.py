@@ -114,10 +114,16 @@ class Plan:
         return unique([*self.others, *(text_with(self.query.text, sure | each) for each in meant)])
 
     @property
-    def question(self) -> str | None:
-        """Return what to ask a person about the offers."""
+    def remarks(self) -> tuple[str, ...]:
+        """Return what to say where there are neither links nor chips."""
         offers = " or ".join(f"“{text}”" for text in self.offers)
-        return f"Did you mean {offers}?" if offers else None
+        times = (
+            f"Only notes created or modified at that time: {clause.value}. "
+            "In quotation marks it is searched for as words."
+            for clause in self.query.understood
+            if clause.kind == "time"
+        )
+        return (*([f"Did you mean {offers}?"] if offers else []), *times)
 
     @property
     def foreign_words(self) -> tuple[str, ...]:
@@ -223,10 +229,11 @@ def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
 
 
 def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
-    # Without the preposition: a note may be called "Last summer".
+    # Without the preposition: a note may be called "Last summer". But many have a year or a month.
     named = re.sub(
         r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?", "", words
     )
+    named = named if " " in named else words
     sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
     try:
         [found] = connection.execute(sql, [f"title : {fts5.quoted(named)}"]).fetchone()

@@ -193,6 +193,11 @@ def test_a_word_that_may_be_right_is_asked_about(bear_search):
     assert "Showing results" not in found.stderr
 
 
+def test_a_time_that_was_read_is_said(bear_search):
+    told = bear_search("roof last year").stderr
+    assert "Only notes created or modified at that time: last year." in told
+
+
 def test_changes_since_indexing_are_said(bear_search, library):
     edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
     assert "1 note changed since the index was made" in bear_search("roof").stderr

@@ -177,6 +177,7 @@ async def test_a_time_is_a_filter_unless_a_title_says_it(index_notes):
             BearNote("# Roof\n\nTiles.", created=may(2023), modified=may(2024)),
             BearNote("# Roof of old\n\nTiles.", created=may(2022)),
             BearNote("# Plan in March 2021\n\nTiles.", created=may(2025)),
+            BearNote("# Budget 2023", created=may(2025)),
         ],
         "--no-semantic",
     )

@@ -92,9 +92,9 @@ def test_only_what_is_surely_mistyped_is_replaced(index_notes, typed, replaced, 
 def test_of_words_equally_near_both_are_offered(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
-    assert (found.offers, found.question) == (
+    assert (found.offers, found.remarks) == (
         ("strap", "strip"),
-        "Did you mean “strap” or “strip”?",
+        ("Did you mean “strap” or “strip”?",),
     )
 
 
