@@ -359,12 +359,13 @@ def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list
             if any(_is_within(other, FILTERS[name].normalized(value)) for other in known):
                 continue
             near = _near_value(value, known)
+            if near and (text := with_value(query.text, name, value, near)) != query.text:
+                offers.append(text)
+                near = None
             # Where notes are hidden, nothing is said of their tags, not even what was asked for.
             named = f"this {name}" if query.filters_beside.hidden else f"the {name} “{value}”"
             asked = f" Did you mean “{near}”?" if near else ""
             notices.append(f"No note has {named}.{asked}")
-            if near and (text := with_value(query.text, name, value, near)) != query.text:
-                offers.append(text)
     return offers, notices
 
 

@@ -310,6 +310,8 @@ async def _first_results(request, database: Database, response: SearchResponse) 
     # What is said of the text waits until somebody pauses.
     plan = response.results.plan
     of_text = {*plan.query.notices, *plan.notices}
+    if not plan.query.substrings:
+        of_text |= {*response.results.notices}
     context["notices"] = [notice for notice in response.notices if notice not in of_text]
     context |= {"is_first": True, "csrftoken": request.scope.get("csrftoken", lambda: "")}
     template = _quick_environment(database.ds, request).get_template("bear_first_results.html")

@@ -66,7 +66,7 @@ async def test_what_there_is_to_say_comes_with_them(datasette):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("q", ['"tiles+of+slate"', "roof+created:20"])
+@pytest.mark.parametrize("q", ['"tiles+of+slate"', "roof+created:20", "tag:"])
 async def test_what_is_said_of_the_text_waits_for_a_pause(datasette, q):
     assert 'class="bear-notice"' not in (await ask(datasette, f"q={q}")).text
     whole = await datasette.client.get(f"/-/bear-search?q={q}")
