@@ -32,11 +32,12 @@ SHRUNK_SHARE = 0.8
 # Vectors in a row of the vec0 table. Choosing the nearest takes longer the more there are: with
 # sqlite-vec's 1,024 the scan takes six times as long (benchmarks/speed/nearest.py).
 CHUNK_SIZE = 64
-# Candidates by their signs for each passage that is wanted, and at least; sqlite-vec takes no more
-# than the third. Among four times 300 are .997 of the 50 nearest of 5,500 passages, .99 of 18,000,
-# and in memory .98 of 322,000 (twice 300: .96). What is missed is about as near as what is found.
+# Candidates by their signs for each passage that is wanted: in memory, .98 of the 50 nearest of
+# 322,000 are among them (twice as many: .96). What is missed is about as near as what is found.
 OVERSAMPLING = 4
-MIN_CANDIDATES, MAX_CANDIDATES = 1200, 4096
+# By vec0: an eighth of all passages, at least and at most so many; and what it takes at most. Of
+# the 50 nearest of 9,200 passages .98 are among them; reading 1,200 vectors takes 4 ms.
+CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 600, 1200, 4096
 # In memory: passages that pass the Hamming distance, cheap but coarse, before the query's own
 # numbers count: so many, or this share if that is more.
 HAMMING_CANDIDATES = 4000
@@ -144,6 +145,12 @@ def _dimension(connection: sqlite3.Connection) -> int:
 # --- search
 
 
+def candidates(connection: sqlite3.Connection) -> int:
+    """Return how many passages vec0 finds by their signs, of which the nearest are taken."""
+    [count] = connection.execute("select count(*) from passages").fetchone()
+    return min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES)
+
+
 def nearest(
     connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None = None
 ) -> Neighbors:
@@ -156,22 +163,22 @@ def nearest(
     if not has_vec0(connection):
         wanted = OVERSAMPLING * count
         found = _signs_in_memory(connection).candidates(connection, vector, wanted, notes)
-        candidates = "select value as passage_id from json_each(?)"
+        near = "select value as passage_id from json_each(?)"
         among: list[Any] = [json.dumps(found)]
     else:
-        wanted = min(max(OVERSAMPLING * count, MIN_CANDIDATES), MAX_CANDIDATES)
-        candidates = f"""
+        wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
+        near = f"""
           select rowid as passage_id
           from {PASSAGE_INDEX}
           where embedding match vec_quantize_binary(?) and k = {wanted}"""
         among = [vector]
         if notes is not None:
-            candidates += """
+            near += """
             and rowid in (select id from passages where substr(?, note_id, 1) = x'01')"""
             among.append(notes)
     sql = f"""
     select passage_id, 1 - vec_distance_cosine(vector, ?) as similarity
-    from ({candidates})
+    from ({near})
     join {VECTORS} using (passage_id)
     order by similarity desc, passage_id
     limit ?

@@ -83,9 +83,12 @@ def best_places(
         terms = [text.lower() for text in query.substrings]
     if not terms or not note_ids:
         return {}
+    candidates = list(_candidates(connection, note_ids, terms))
+    if not candidates:
+        return {}
     with _word_index("text, note_id unindexed, passage_id unindexed") as index:
         insert = "insert into texts (note_id, passage_id, text) values (?, ?, ?)"
-        index.executemany(insert, _candidates(connection, note_ids, terms))
+        index.executemany(insert, candidates)
         if match is None:
             count = " + ".join("(instr(lower(text), ?) > 0)" for _ in terms)
             scored = f"select *, -({count}) as score from texts where {count}"
@@ -127,6 +130,8 @@ def _candidates(
     reach = SEARCHED // len(terms) // len(note_ids)
     texts = "select id, body, attachments from notes where id in (select value from json_each(?))"
     for note_id, body, files in connection.execute(texts, [ids]):
+        if not files and len(listed.get(note_id, ())) < 2:
+            continue  # there is nothing to choose
         for each, start, length in _with_terms(listed.get(note_id, ()), body or "", terms, reach):
             yield note_id, each, body[start : start + length]
         places = sorted(_places(files or "", terms, reach))[:1]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from ..index.vectors import note_set
+from ..index.vectors import MAX_CANDIDATES, candidates, note_set
 from ..query import fts5
 from ..query.query import Query, parse
 from ..sqlite import like_literal, sqlite3, wrong_argument
@@ -96,6 +96,7 @@ def register(connection: sqlite3.Connection) -> None:
         "meaning": lambda _, planned: planned.query.meaning,
         "balance": lambda _, planned: planned.balance,
         "bm25_normalizer": lambda _, planned: planned.bm25_normalizer,
+        "nearest_candidates": nearest_candidates,
         "closeness": lambda _, planned: planned.closeness,
         "weaker_matches": lambda _, planned: 0 if planned.is_exact else WEAKER_MATCHES,
         "names_source": lambda _, planned: planned.query.typed_filters.names_source(),
@@ -121,6 +122,13 @@ def _of_text(
             raise
 
     return called
+
+
+def nearest_candidates(connection: sqlite3.Connection, planned: Plan) -> int:
+    """Return how many passages are looked for by their signs."""
+    # Operators that are typed into :q on Datasette's SQL page are looked at behind them.
+    has_filters = bool(planned.query.typed_filters)
+    return MAX_CANDIDATES if has_filters else candidates(connection)
 
 
 def allowed_notes(connection: sqlite3.Connection, planned: Plan) -> bytes | None:

@@ -82,7 +82,7 @@ class Hit(ListedNote):
     rerank_score: float | None = None  # the reranker's, on its own scale
     also_in: tuple[str, ...] = ()  # other sources that have the same note
     file_text: str = ""  # around the words, if only an image or file of the note has them
-    # The passage with those before and after it, and where that begins in the note's body.
+    # The passage, if it is close with those before and after it; where that begins in the note.
     around: str = ""
     around_start: int = 0
     # As they are shown, with MARK and END_MARK around the query's words.
@@ -94,38 +94,38 @@ class Hit(ListedNote):
         return marked_html(self.snippet)
 
 
-def marked_html(text: str, tags: Mapping[tuple[str, str], str] = {(MARK, END_MARK): "mark"}) -> str:
-    """Return text with marks as HTML: escaped, with ``<mark>`` around the query's words.
+def marked_html(text: str) -> str:
+    """Return text with MARK and END_MARK as HTML: escaped, with ``<mark>`` in their place.
 
     Notes may have these characters, too. Unpaired ones are left out, or an open tag would mark the
     rest of the page.
-
-    :param tags: elements by the two marks that they stand for
     """
-    for number, (opening, closing) in enumerate(tags):
-        text = _PLACEHOLDERS.sub("", text) if number == 0 else text
-        inside = f"{opening}([^{opening}{closing}]*){closing}"
-        text = re.sub(inside, rf"{chr(_FIRST + 2 * number)}\1{chr(_FIRST + 2 * number + 1)}", text)
-    text = _ALL_MARKS.sub("", text)
-    # Each stretch of text has its own elements: marks may overlap, elements may not.
-    names, html = [*tags.values()], []
-    active: set[int] = set()
-    for part in _EACH_PLACEHOLDER.split(text):
-        if _PLACEHOLDERS.fullmatch(part):
-            number, is_end = divmod(ord(part) - _FIRST, 2)
-            (active.discard if is_end else active.add)(number)
+    paired = _PAIR.sub(r"<mark>\1</mark>", escape(text))
+    return _ALL_MARKS.sub("", paired)
+
+
+def page_html(text: str) -> str:
+    """Return text with all marks as HTML, with elements for sentences and code, too."""
+    active: set[str] = set()
+    html = []
+    for part in _EACH_MARK.split(text):
+        if part in _ELEMENTS:
+            active.add(part)
+        elif part in _ENDS:
+            active.discard(_ENDS[part])
         elif part:
-            around = [name for number, name in enumerate(names) if number in active]
-            ends = (f"</{name.split()[0]}>" for name in reversed(around))
-            html += [*(f"<{name}>" for name in around), escape(part), *ends]
+            # Each stretch of text has its own elements: marks may overlap, elements may not.
+            around = [element for mark, element in _ELEMENTS.items() if mark in active]
+            ends = (f"</{element.split()[0]}>" for element in reversed(around))
+            html += [*(f"<{element}>" for element in around), escape(part), *ends]
     return "".join(html)
 
 
-# In the Unicode blocks for private use.
-_FIRST = 0xF8E0
-_PLACEHOLDERS = re.compile("[\uf8e0-\uf8ef]")
-_EACH_PLACEHOLDER = re.compile("([\uf8e0-\uf8ef])")
-_ALL_MARKS = re.compile(f"[{MARK}{END_MARK}{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
+_PAIR = re.compile(f"{MARK}([^{MARK}{END_MARK}]*){END_MARK}")
+_ELEMENTS = {SENTENCE: 'span class="bear-sentence"', CODE: "code", MARK: "mark"}
+_ENDS = {END_SENTENCE: SENTENCE, END_CODE: CODE, END_MARK: MARK}
+_ALL_MARKS = re.compile(f"[{''.join([*_ELEMENTS, *_ENDS])}]")
+_EACH_MARK = re.compile(f"({_ALL_MARKS.pattern})")
 
 
 @dataclass(frozen=True)
@@ -321,6 +321,7 @@ def _hits(
     ]
     places = matching.best_places(connection, planned, by_words)
     for row in rows:
+        row["is_by_words"] = row["id"] in by_words
         place = places.get(row["id"])
         row["file_text"] = place.file_text if place else ""
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
@@ -336,8 +337,8 @@ def _hit(row: dict[str, Any]) -> Hit:
         snippet="",
         passage=passage,
         file_text=row["file_text"],
-        around=row["around"] or "",
-        around_start=row["around_start"] or 0,
+        around=row["passage" if row["is_by_words"] else "around"] or "",
+        around_start=row["start" if row["is_by_words"] else "around_start"] or 0,
         keyword_rank=row["lexical_rank"],
         semantic_rank=row["dense_rank"],
         similarity=None if row["similarity"] is None else round(row["similarity"], 4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -271,42 +272,44 @@ def _scored_sentences(
 
     A model without embeddings of word pieces scores none by meaning.
     """
-    terms = matching.beginnings(planned.query)
     texts = [hit.around for hit in hits]
     found = _by_meaning(texts, planned.query.meaning, embedder) if embedder else [{} for _ in texts]
+    terms = matching.beginnings(planned.query)
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, terms))})", re.IGNORECASE)
     scored = []
     for hit, by_meaning in zip(hits, found):
         best = max(by_meaning.values(), default=0.0) or 1.0
-        first, last = (
-            (hit.passage.start - hit.around_start, hit.passage.end - hit.around_start)
-            if hit.passage
-            else (0, 0)
-        )
         spans = list(by_meaning or _sentences(hit.around))
-        words = _shares_of_words(terms, [hit.around[start:end] for start, end in spans])
+        words = _shares_of_words(spans, pattern, hit.around) if terms else [0.0] * len(spans)
+        first = hit.passage.start - hit.around_start if hit.passage else 0
+        last = hit.passage.end - hit.around_start if hit.passage else 0
         scored.append(
             [
                 (
-                    (start, end),
-                    by_meaning.get((start, end), 0.0) / best,
-                    WORDS * share + (IN_PASSAGE if first <= start < last else 0.0),
+                    span,
+                    by_meaning.get(span, 0.0) / best,
+                    WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0),
                 )
-                for (start, end), share in zip(spans, words)
+                for span, share in zip(spans, words)
             ]
         )
     return scored
 
 
-def _shares_of_words(terms: Sequence[str], texts: Sequence[str]) -> list[float]:
-    """Return the share of the query's words that each text has; rare ones weigh more."""
-    patterns = [re.compile(rf"\b{re.escape(term)}", re.IGNORECASE) for term in terms]
-    having = [[bool(pattern.search(text)) for text in texts] for pattern in patterns]
-    weights = [any(have) * math.log(1 + len(texts) / max(sum(have), 1)) for have in having]
-    total = sum(weights) or 1.0
-    return [
-        sum(weight for weight, have in zip(weights, having) if have[place]) / total
-        for place in range(len(texts))
-    ]
+def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str) -> list[float]:
+    """Return the share of the query's words that each sentence has; rare ones weigh more."""
+    starts = [start for start, _ in spans]
+    having: dict[str, set[int]] = {}
+    for match in pattern.finditer(text):
+        place = bisect(starts, match.start()) - 1
+        if place >= 0 and match.end() <= spans[place][1]:
+            having.setdefault(match[0].lower(), set()).add(place)
+    shares = [0.0] * len(spans)
+    weights = {word: math.log(1 + len(spans) / len(those)) for word, those in having.items()}
+    for word, those in having.items():
+        for place in those:
+            shares[place] += weights[word] / sum(weights.values())
+    return shares
 
 
 def _by_meaning(
@@ -356,12 +359,17 @@ def sentence_scores(
         return [{} for _ in passages]
     place = {piece: number for number, piece in enumerate(used)}
     similarities = numpy.clip(embedder.piece_similarities(query_pieces, list(place)), 0, None)
-
-    def score(pieces: Sequence[int]) -> float:
-        met = similarities[:, [place[piece] for piece in pieces]]
-        return float(met.max(axis=1).sum()) if pieces else 0.0
-
-    return [{span: score(pieces) for span, pieces in found} for found in split]
+    # All sentences one after the other; a sentence without pieces would take its neighbor's.
+    said = [(passage, span, pieces) for passage, each in enumerate(split) for span, pieces in each]
+    said = [each for each in said if each[2]]
+    lengths = [len(pieces) for *_, pieces in said]
+    columns = [place[piece] for *_, pieces in said for piece in pieces]
+    starts = numpy.cumsum([0, *lengths[:-1]])
+    scores = numpy.maximum.reduceat(similarities[:, columns], starts, axis=1).sum(axis=0)
+    found: list[dict[Span, float]] = [{} for _ in passages]
+    for (passage, span, _), score in zip(said, scores.tolist()):
+        found[passage][span] = score
+    return found
 
 
 @lru_cache(CACHED_PASSAGES)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..index.schema import PASSAGE_INDEX, VECTORS
-from ..index.vectors import MAX_CANDIDATES, MIN_CANDIDATES
+from ..index.vectors import MANY_CANDIDATES
 from .planner import Plan
 
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 gains .01
@@ -266,12 +266,10 @@ nearest as (
 
 
 def _nearest(q: str, is_filtered: bool) -> str:
+    k = f"nearest_candidates({q})"
     if is_filtered:
-        k = f"""{MIN_CANDIDATES}
+        k = f"""min({k}, {MANY_CANDIDATES})
         and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
-    else:
-        # Operators may be typed into :q on Datasette's SQL page.
-        k = f"iif((select ids from filtered) is null, {MIN_CANDIDATES}, {MAX_CANDIDATES})"
     return f"""\
     select note_id, passage_id, 1 - vec_distance_cosine(vector, embed(meaning({q}))) as similarity
     from (

@@ -9,9 +9,8 @@ from markupsafe import Markup
 
 from ..notes import can_be_opened, local_day, scheme_of
 from ..search.planner import Plan
-from ..search.results import Hit, MatchedPassage, marked_html
+from ..search.results import Hit, MatchedPassage, page_html
 from ..search.snippets import SHOWN, innermost, passage_text, shortened, why
-from ..search.sql import CODE, END_CODE, END_MARK, END_SENTENCE, MARK, SENTENCE
 from .links import Anchor, Urls
 from .site import age
 
@@ -21,13 +20,6 @@ APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Sl
 # What stands for a note's source before its name.
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
-
-# What marks are on a page; longer ones first.
-TAGS = {
-    (SENTENCE, END_SENTENCE): 'span class="bear-sentence"',
-    (CODE, END_CODE): "code",
-    (MARK, END_MARK): "mark",
-}
 
 
 @dataclass(frozen=True)
@@ -98,4 +90,4 @@ def shown(passage: MatchedPassage, title: str) -> Markup:
 
 
 def _marked(text: str) -> Markup:
-    return Markup(marked_html(text, TAGS))
+    return Markup(page_html(text))

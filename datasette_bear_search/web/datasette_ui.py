@@ -421,8 +421,12 @@ def _configure(datasette: Datasette, name: str) -> None:
 
 def _tables(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return our metadata of tables, without an order where the owner gave one: two are refused."""
-    tables = copy.deepcopy(TABLES)
-    for table, known in tables.items():
-        if any(key in (said.get(table) or {}) for key in _ORDER):
-            tables[table] = {key: value for key, value in known.items() if key not in _ORDER}
+    tables = {}
+    for table, known in TABLES.items():
+        is_ordered = any(key in (said.get(table) or {}) for key in _ORDER)
+        tables[table] = {
+            key: copy.copy(value)
+            for key, value in known.items()
+            if not (is_ordered and key in _ORDER)
+        }
     return tables
