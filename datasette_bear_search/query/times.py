@@ -76,7 +76,7 @@ _NOT_PAST = (
 _NOT_BEFORE = (
     r"\b(?:for|by|until|till|every|each|my|your|his|her|their|our|its|the|a|für|bis|jede[nmrs]?|"
     r"mein\w*|dein\w*|sein\w*|ihre?\w*|unsere?\w*|die|das|der|den|dem|to|between|zwischen|than|als|"
-    r"per|pro|it|does|will|before|not|except|without|nicht|ohne)$"
+    r"per|pro|it|does|will|before|not|except|without|nicht|ohne|about|über)$"
 )
 _NOT_AFTER = (
     r"(?:of|des|der|vor|after|before|to|until|till|bis|through|"
@@ -170,7 +170,7 @@ def _patterns() -> tuple[tuple[str, bool, Span], ...]:
     of_year = rf"(?:(?: of| im jahr)? {year})?"
     start, within = rf"\b(?:(?:back )?(?:{_IN}) )?", rf"\b(?:{_WITHIN}) "
     in_the = rf"\b(?:{_IN}) (?:{_THE}) "
-    past_day = "day before yesterday|vorgestern|yesterday|gestern"
+    past_day = "(?:the )?day before yesterday|vorgestern|yesterday|gestern"
     this_day = "today|heute|this morning|heute morgen"
     patterns = (
         (rf"{start}{count} ago|\b(?:seit |von )?vor {zahl}", True, _ago),
@@ -211,7 +211,7 @@ def _counted(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]
 
 
 def _day(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    back = 2 if match["day"].lower() in ("day before yesterday", "vorgestern") else 1
+    back = 2 if re.search("(?i)before|vorgestern", match["day"]) else 1
     return period(f"{back} days ago", today)
 
 
