@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -72,7 +74,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
     """Return the findings about the index at ``path`` and all that it needs, by area."""
     areas = {
         "Python": _python(),
-        "Embedding model": _model(path, load_model),
+        "Embedding model": chain(_model(path, load_model), _reports()),
         "Sources": _sources(path),
         "Index": _index(path),
     }
@@ -140,6 +142,21 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
+
+
+def _reports() -> Findings:
+    from platformdirs import user_cache_path, user_data_path
+
+    # Where Microsoft's programs keep an id of the device: on a Mac not in the cache.
+    for folder in sorted({user_cache_path(), user_data_path()}):
+        reports = folder / "Microsoft" / "DeveloperTools" / ".onnxruntime"
+        if reports.exists():
+            says = (
+                "Another program or an earlier version of this package let onnxruntime leave "
+                f"{reports}: a lasting id of this machine and reports to Microsoft, with the path "
+                "of Python. It can be deleted."
+            )
+            yield Finding("reports", says, None, f"rm -r {shlex.quote(str(reports))}")
 
 
 def _sources(path: Path) -> Findings:
