@@ -31,6 +31,9 @@ from .sql import (
 
 PAGE_SIZE = 20
 
+# Characters of a passage that is shown with those beside it.
+SHORT_PASSAGE = 300
+
 
 @dataclass(frozen=True)
 class MatchedPassage:
@@ -85,6 +88,7 @@ class Hit(ListedNote):
     # The passage, if it is close with those before and after it; where that begins in the note.
     around: str = ""
     around_start: int = 0
+    goes_on: bool = False  # whether the note has more behind it
     # As they are shown, with MARK and END_MARK around the query's words.
     marked_title: str = ""
     marked_tags: tuple[str, ...] = ()
@@ -281,7 +285,8 @@ NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, no
 _DETAILS = f"""
 select
   notes.id, {PASSAGE_COLUMNS}, {NOTE_COLUMNS}, passages.id as passage_id,
-  ifnull(before.start, passages.start) as around_start,
+  ifnull(before.start, passages.start) as around_start, passages.position,
+  (select max(position) from passages as last where last.note_id = notes.id) as last_position,
   substr(
     notes.body, ifnull(before.start, passages.start) + 1,
     ifnull(after.start + after.length, passages.start + passages.length)
@@ -321,7 +326,7 @@ def _hits(
     ]
     places = matching.best_places(connection, planned, by_words)
     for row in rows:
-        row["is_by_words"] = row["id"] in by_words
+        row["has_words"] = row["id"] in by_words
         place = places.get(row["id"])
         row["file_text"] = place.file_text if place else ""
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
@@ -332,13 +337,16 @@ def _hits(
 
 def _hit(row: dict[str, Any]) -> Hit:
     passage = passage_of(row)
+    # A short passage with the words may have more of them beside it.
+    alone = row["has_words"] and row["length"] and row["length"] > SHORT_PASSAGE
     return Hit(
         **note_fields(row, passage.heading if passage else None),
         snippet="",
         passage=passage,
         file_text=row["file_text"],
-        around=row["passage" if row["is_by_words"] else "around"] or "",
-        around_start=row["start" if row["is_by_words"] else "around_start"] or 0,
+        around=row["passage" if alone else "around"] or "",
+        around_start=row["start" if alone else "around_start"] or 0,
+        goes_on=(row["last_position"] or 0) > (row["position"] or 0) + (not alone),
         keyword_rank=row["lexical_rank"],
         semantic_rank=row["dense_rank"],
         similarity=None if row["similarity"] is None else round(row["similarity"], 4),

@@ -211,9 +211,9 @@ def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | No
     if unmarked(first_line).strip() == plain_text(heading).strip():
         text = rest
     if len(text) > limit * 1.2:
-        text, end = shortened(text, limit), len(whole)
+        text, end = shortened(text, limit).removesuffix(ELLIPSIS), 0
     before = ELLIPSIS if hit.around_start or whole[:start].strip() else ""
-    return before + text + (ELLIPSIS if whole[end:].strip() else "")
+    return before + text + (ELLIPSIS if hit.goes_on or whole[end:].strip() else "")
 
 
 def _with_fence(text: str, passage: str, start: int) -> str:
@@ -458,7 +458,7 @@ def json_row(hit: Hit) -> dict[str, Any]:
     return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
 
 
-_NOT_IN_JSON = ("around", "around_start", "file_text", "marked_title", "marked_tags")
+_NOT_IN_JSON = ("around", "around_start", "goes_on", "file_text", "marked_title", "marked_tags")
 
 
 def json_body(

@@ -107,7 +107,8 @@ def search_statement(
         # Such a page shows candidates only.
         is_shallow = sort == "relevance" and offset + size <= CANDIDATES
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
-        weaker = "0" if ranking.found_only else f"weaker_matches({_q(planned)})"
+        weaker = f"weaker_matches({_q(planned)})" if len(retrievers) > 1 else f"{WEAKER_MATCHES}"
+        weaker = "0" if ranking.found_only else weaker
         parts.append(_page(is_shallow, weaker, sort, size, offset))
     order = _order(sort, "is_found desc, " if retrievers else "")
     return Statement(statement_sql(parts, _rows(order)), parameters)
