@@ -28,6 +28,7 @@ ONCE_SLOW = [
     ("HTML", "blocks in blocks"),
     ("redaction", "passwords"),
     ("redaction", "card numbers"),
+    ("Logseq", "properties"),
 ]
 SECONDS = 2  # of the processor; the slowest took .3
 

@@ -32,7 +32,9 @@ _JOURNAL = re.compile(r"(\d{4})[_. -]?(\d{2})[_. -]?(\d{2})", re.ASCII)
 _FORMAT_PARTS = re.compile(r"'[^'\n]*'|y+|M+|do|d+|E+|.")
 
 # name:: value
-_PROPERTY = re.compile(r"[ \t]*(?:-[ \t]+)?(?P<name>[^\s:#\[\]]+)::(?:[ \t]+(?P<value>.*))?")
+_PROPERTY = re.compile(
+    r"[ \t]*(?:-[ \t]+)?(?P<name>[^\s:#\[\]]+)::(?:[ \t]+(?P<value>.*))?(?:\n|\Z)"
+)
 # What only Logseq reads: how a block looks, and how long somebody worked at it.
 _FOR_LOGSEQ = re.compile(
     r"^[ \t]*(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id"
@@ -159,14 +161,10 @@ def _journal_day(key: str, name: str) -> date | None:
 def _page_properties(text: str) -> tuple[dict[str, object], str]:
     """Return the properties in a page's first block, which are the page's, and the text below."""
     properties: dict[str, object] = {}
-    below = text.lstrip("\n")
-    while below:
-        line, _, rest = below.partition("\n")
-        match = _PROPERTY.fullmatch(line)
-        if match is None:
-            break
+    start = len(text) - len(text.lstrip("\n"))
+    while match := _PROPERTY.match(text, start):
         properties[match["name"].lower()] = (match["value"] or "").strip()
-        below = rest
+        start = match.end()
     if "tags" in properties:  # tags:: garden, [[raised beds]]
         properties["tags"] = [tag.strip(" []#") for tag in str(properties["tags"]).split(",")]
-    return (properties, below.lstrip("\n")) if properties else ({}, text)
+    return (properties, text[start:].lstrip("\n")) if properties else ({}, text)
