@@ -158,6 +158,18 @@ def file_of(connection: sqlite3.Connection) -> str:
     return str(file)
 
 
+def is_cut_off(connection: sqlite3.Connection) -> bool:
+    """Return whether the last page is incomplete: SQLite reads zeros instead of what is missing."""
+    connection.execute("begin")  # or a commit may come in between
+    try:
+        connection.execute("select 1 from sqlite_master limit 1").fetchone()
+        sql = "select page_count * page_size from pragma_page_count, pragma_page_size"
+        [expected] = connection.execute(sql).fetchone()
+        return os.path.getsize(file_of(connection)) < expected
+    finally:
+        connection.rollback()
+
+
 # --- opening
 
 
@@ -280,7 +292,13 @@ def reset(connection: sqlite3.Connection) -> None:
     with transaction(connection):
         db = sqlite_utils.Database(connection)
         tables = [table for table in map(db.table, (SOURCES, JUDGMENTS)) if table.exists()]
-        kept = [(table, row) for table in tables for row in table.rows_where(order_by="rowid")]
+        # A damaged page may be one of another table, whose rows aren't judgments.
+        where = {JUDGMENTS: "typeof(grade) = 'integer'"}
+        kept = [
+            (table, row)
+            for table in tables
+            for row in table.rows_where(where.get(table.name), order_by="rowid")
+        ]
         schema.drop(connection)
         schema.create(connection)
         for table, row in kept:

@@ -128,13 +128,16 @@ def _candidates(
     for note_id, *passage in connection.execute(sql, [ids]):
         listed.setdefault(note_id, []).append(tuple(passage))
     reach = SEARCHED // len(terms) // len(note_ids)
-    texts = "select id, body, attachments from notes where id in (select value from json_each(?))"
+    texts = """
+    select id, coalesce(body, ''), coalesce(attachments, '') from notes
+    where id in (select value from json_each(?))
+    """  # nulls only in a damaged file
     for note_id, body, files in connection.execute(texts, [ids]):
         if not files and len(listed.get(note_id, ())) < 2:
             continue  # there is nothing to choose
-        for each, start, length in _with_terms(listed.get(note_id, ()), body or "", terms, reach):
+        for each, start, length in _with_terms(listed.get(note_id, ()), body, terms, reach):
             yield note_id, each, body[start : start + length]
-        places = sorted(_places(files or "", terms, reach))[:1]
+        places = sorted(_places(files, terms, reach))[:1]
         for start in (max(0, place - FILE_TEXT // 3) for place in places):
             yield note_id, None, files[start : start + FILE_TEXT]
 

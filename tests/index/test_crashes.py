@@ -11,6 +11,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot
+from tests.stress.comparing import opened
 from tests.stress.kill import SCENARIOS, Moment, Place, rounds
 
 FRESH, INCREMENTAL, REBUILD = SCENARIOS[:3]
@@ -114,6 +115,25 @@ def test_an_index_that_was_cut_off_is_called_damaged(place):
 
 def test_an_index_that_was_overwritten_is_called_damaged(place):
     assert damage.check_overwritten(place, files=3) == []
+
+
+def test_an_index_without_its_last_byte_is_called_damaged_until_it_is_rebuilt(place):
+    place.set_up(SCENARIOS[1])
+    damage.truncate(place.sidecar.stat().st_size - 1)(place.sidecar)
+    for command in ("bear-doctor", "bear-index"):
+        assert "its end is missing" in place.command(command).output
+    assert place.command("bear-index", "--rebuild").status == 0
+    assert place.problems_at_the_end() == []
+
+
+def test_what_damage_put_into_an_index_stops_no_search_and_is_not_kept_as_a_judgment(place):
+    place.set_up(SCENARIOS[1])
+    with opened(place.sidecar) as db, db:
+        db.execute("update notes set body = null")
+        db.execute("insert into judgments (query, grade) values ('x', '2024-05-08T09:30:00Z')")
+    assert place.command("bear-search", "garden").is_clear
+    assert place.command("bear-index", "--rebuild").status == 0
+    assert place.problems_at_the_end() == []
 
 
 def test_the_sources_of_a_damaged_index_are_not_said_to_be_none(place):
