@@ -37,7 +37,7 @@ CHUNK_SIZE = 64
 OVERSAMPLING = 4
 # By vec0: an eighth of all passages, at least and at most so many; and what it takes at most. Of
 # the 50 nearest of 9,200 passages .98 are among them; reading 1,200 vectors takes 4 ms.
-CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 600, 1200, 4096
+CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 400, 1200, 4096
 # In memory: passages that pass the Hamming distance, cheap but coarse, before the query's own
 # numbers count: so many, or this share if that is more.
 HAMMING_CANDIDATES = 4000
