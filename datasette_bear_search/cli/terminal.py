@@ -16,13 +16,12 @@ import click
 
 from ..notes import counted, local_day
 from ..search.engine import SearchResponse
-from ..search.results import Hit
+from ..search.results import Hit, unmarked
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import (
     innermost,
     passage_text,
     shortened,
-    unmarked,
     why,
     with_words_marked,
 )

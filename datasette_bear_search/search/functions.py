@@ -17,8 +17,7 @@ from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
 from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice, read_note_id
 from .query_functions import decay, rrf, rrf_weighted
-from .results import PAGE_SIZE, Hit
-from .snippets import unmarked
+from .results import PAGE_SIZE, Hit, unmarked
 
 # Seconds between two looks at a query's time limit while embed() waits for the model.
 LOADING_STEP = 0.05

@@ -106,7 +106,12 @@ def marked_html(text: str) -> str:
     rest of the page.
     """
     paired = _PAIR.sub(r"<mark>\1</mark>", escape(text))
-    return _ALL_MARKS.sub("", paired)
+    return unmarked(paired)
+
+
+def unmarked(text: str) -> str:
+    """Return the text without marks."""
+    return _ALL_MARKS.sub("", text)
 
 
 def page_html(text: str) -> str:
@@ -321,9 +326,7 @@ def _hits(
         return ()
     # The passage that is closest in meaning if it is close, else the one with the words.
     by_words = [
-        row["id"]
-        for row in rows
-        if row["bm25"] and (row["similarity"] or -1.0) < max(planned.closeness, -1.0)
+        row["id"] for row in rows if row["bm25"] and (row["similarity"] or -1.0) < planned.closeness
     ]
     places = matching.best_places(connection, planned, by_words)
     for rank, row in enumerate(rows):

@@ -18,8 +18,8 @@ from ..notes import fold_tag
 from ..sqlite import sqlite3
 from . import matching
 from .planner import STOP_WORDS, Plan
-from .results import Hit, MatchedPassage, Results
-from .sql import CODE, ELLIPSIS, END_CODE, END_MARK, END_SENTENCE, MARK, SENTENCE
+from .results import Hit, MatchedPassage, Results, unmarked
+from .sql import CODE, ELLIPSIS, END_CODE, END_SENTENCE, SENTENCE
 
 # Characters of the text that a result shows. Of 632 questions of XQuAD about English notes, .956
 # have their answer in it or in the title (with 450: .940). What nobody searched for shows its
@@ -64,7 +64,8 @@ def show(results: Results, embedder: Embedder | None) -> Results:
     :param embedder: one that has the query's vector, and compares sentences by its word pieces
     """
     plan = results.plan
-    scored = _scored_sentences(plan, results.hits, embedder if _is_semantic(results) else None)
+    by_meaning = "semantic" in results.retrievers
+    scored = _scored_sentences(plan, results.hits, embedder if by_meaning else None)
     hits = []
     texts: list[str] = []
     for hit, sentences in zip(results.hits, scored):
@@ -160,11 +161,6 @@ def shortened(text: str, characters: int) -> str:
     return balanced(text[:characters].rsplit(" ", 1)[0]) + ELLIPSIS
 
 
-def unmarked(text: str) -> str:
-    """Return the text without marks."""
-    return _MARKS.sub("", text)
-
-
 def with_words_marked(text: str) -> str:
     """Return the text with MARK and END_MARK as its only marks."""
     return _OTHER_MARKS.sub("", text)
@@ -182,15 +178,10 @@ def balanced(text: str) -> str:
 
 
 _OTHER_MARKS = re.compile(f"[{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
-_MARKS = re.compile(f"[{MARK}{END_MARK}{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
 
-# Where each sentence begins and ends; how close it is, in meaning and in words.
-Sentences = list[tuple[tuple[int, int], float, float]]
 Span = tuple[int, int]
-
-
-def _is_semantic(results: Results) -> bool:
-    return "semantic" in results.retrievers
+# Where each sentence begins and ends; how close it is, in meaning and in words.
+Sentences = list[tuple[Span, float, float]]
 
 
 def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | None) -> str:

@@ -10,7 +10,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.snippets import unmarked
+from datasette_bear_search.search.results import unmarked
 from datasette_bear_search.search.sql import END_MARK, MARK
 
 # FTS5's snippet() takes 2 s of the processor for these repetitions, and 100 times as long for ten

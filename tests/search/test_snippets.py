@@ -18,7 +18,14 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine, functions
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.results import Hit, MatchedPassage, Results, page_html, retrieve
+from datasette_bear_search.search.results import (
+    Hit,
+    MatchedPassage,
+    Results,
+    page_html,
+    retrieve,
+    unmarked,
+)
 from datasette_bear_search.search.snippets import (
     SHOWN,
     passage_text,
@@ -26,7 +33,6 @@ from datasette_bear_search.search.snippets import (
     sentence_scores,
     shortened,
     show,
-    unmarked,
 )
 from datasette_bear_search.search.sql import CODE, END_CODE, END_MARK, MARK
 from tests.support.tiny_embedder import TinyEmbedder

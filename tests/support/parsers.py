@@ -150,7 +150,7 @@ def _shown(body: str) -> None:
     plain_text(hit)
     results.marked_html(hit)
     cards._marked(hit)
-    snippets.unmarked(hit)
+    results.unmarked(hit)
     snippets.readable(body)
     passage = results.MatchedPassage(body, "a › b", 0, len(body), sentence_start=0, sentence_end=9)
     snippets.passage_text(passage, body)
