@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 
+# Stands between the texts of two files: a form feed.
+NEXT_FILE = "\f"
 # Characters. A longer first line is no title but a paragraph.
 LONGEST_TITLE = 160
 # A Markdown heading, as far as a title needs one: "# Title", "## Title ##".
@@ -60,8 +64,10 @@ class Note:
     body: str = field(default="", repr=False)
     tags: tuple[Tag, ...] = ()
     links: tuple[Link, ...] = ()
-    # Text that was recognized (OCR) in images and files.
+    # Text that was recognized (OCR) in images and files, with NEXT_FILE between two of them; and
+    # their names in the same order, if the source knows them.
     attachments: str = field(default="", repr=False)
+    attachment_names: tuple[str, ...] = field(default=(), repr=False)
     created: str | None = None
     modified: str | None = None
     pinned: bool = False
@@ -90,6 +96,12 @@ def text_hash(title: str, body: str) -> str | None:
         return None
     words = " ".join(f"{title} {body}".split())
     return hashlib.blake2b(words.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def files_of(attachments: str, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the name of each file that has text, "" if it isn't known, and the text."""
+    pairs = zip_longest(names, attachments.split(NEXT_FILE) if names else [attachments])
+    return [(name or "", text.strip()) for name, text in pairs if text and text.strip()]
 
 
 def scheme_of(address: str) -> str | None:

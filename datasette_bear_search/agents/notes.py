@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ..index import database
 from ..index.chunking import passages
-from ..notes import fold_tag
+from ..index.database import json_value
+from ..notes import files_of, fold_tag
 from ..search import engine, redaction
 from ..search.results import ListedNote, fetch_rows, note_fields
 from ..search.snippets import shortened
@@ -197,6 +198,9 @@ def _rows(
             # The whole text, before lines are cut out of it: a cut could hide what a secret is.
             row |= {name: library.shown(row[name]) for name in ("title", "body", "attachments")}
             row["url"] = redaction.masked_url(row["url"])
+    for row in rows:
+        names = [library.shown(name) for name in json_value(row["attachment_names"], list)]
+        row["files"] = files_of(row["attachments"], names)
     return rows
 
 
@@ -240,7 +244,7 @@ def _read(row: Row, lines: str, section: str, characters: int) -> dict[str, Any]
     if row["encrypted"]:
         return note | {"problem": _ENCRYPTED}
     all_lines = row["body"].split("\n")
-    attachments = row["attachments"].strip()
+    attachments = "\n".join(f"{name}:\n{text}" if name else text for name, text in row["files"])
     extent = Extent(1, len(all_lines))
     if lines:
         extent, attachments = _lines_extent(lines, len(all_lines)), ""

@@ -129,8 +129,9 @@ def _hit(connection: sqlite3.Connection, hit: Hit, plan: Plan) -> dict[str, Any]
     text = with_words_marked(hit.snippet).replace(MARK, "**").replace(END_MARK, "**")
     more = {
         "snippet": text,
-        "in_file": bool(hit.file_text),
-        "passage": None if hit.file_text else _passage(connection, hit, with_text=False),
+        "in_file": bool(hit.file),
+        "file": hit.file_name,
+        "passage": None if hit.file else _passage(connection, hit, with_text=False),
         "why": why(hit, plan),
     }
     return note_facts(hit) | without_empty(more)
@@ -174,12 +175,13 @@ def _result(
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    facts = facts_line(note, "id", "title", "snippet", "passage", "why")
+    facts = facts_line(note, "id", "title", "snippet", "in_file", "file", "passage", "why")
     lines = [f"\n## {note_heading(note)}", facts]
     if note.get("why"):
         lines.append(f"why: {note['why']}")
     if note.get("snippet"):
-        lines.append(f"match: {note['snippet']}")
+        where = f" in {note.get('file') or 'an image or file'}" if note.get("in_file") else ""
+        lines.append(f"match{where}: {note['snippet']}")
     if passage := note.get("passage"):
         under = f", under “{passage['heading']}”" if "heading" in passage else ""
         text = f":\n{passage['text']}" if "text" in passage else ""

@@ -148,6 +148,7 @@ _NOTE = {
 }
 _FOUND_NOTE = _NOTE | {
     "snippet": _described(_TEXT, "Words that matched stand in ** **"),
+    "file": _described(_TEXT, "Whose recognized text the snippet is from"),
     "passage": _object({"heading": _TEXT, "lines": _TEXT, "text": _TEXT}),
     "why": _TEXT,
 }

@@ -75,6 +75,8 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
         texts = [_printable_marked(with_words_marked(hit.snippet))]
+        if hit.file:
+            texts[0] = f"In {printable(hit.file)}: {texts[0]}"
         if found and not hit.is_found and (not cards or is_found):
             cards.append(_style("Weaker matches", screen, dim=True))
         is_found = hit.is_found

@@ -199,8 +199,11 @@ def _take_in(
 
 def _storable(note: Note) -> Note:
     """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
-    texts = [note.title, note.body, note.attachments]
+    texts = [note.title, note.body, note.attachments, *note.attachment_names]
     clean = [text.replace("\0", "").encode(errors="replace").decode() for text in texts]
     if clean == texts:
         return note
-    return replace(note, title=clean[0], body=clean[1], attachments=clean[2])
+    title, body, attachments, *names = clean
+    return replace(
+        note, title=title, body=body, attachments=attachments, attachment_names=tuple(names)
+    )

@@ -99,7 +99,7 @@ _FIELDS = (
     *("todos_open", "todos_done", "has_image", "has_file", "has_code", "url", "key", "stamp"),
     *("body", "attachments"),
 )
-COLUMNS = (*_FIELDS, "tags", "source", "fingerprint", "text_hash")
+COLUMNS = (*_FIELDS, "attachment_names", "tags", "source", "fingerprint", "text_hash")
 _field_values = attrgetter(*_FIELDS)
 
 _UPDATE = f"update notes set {', '.join(f'{column} = ?' for column in COLUMNS)} where id = ?"
@@ -118,7 +118,8 @@ def note_rows(source_name: str, note: Note, max_tokens: int) -> NoteRows:
     """Return a note as rows, without a look into the index file: another thread may write to it."""
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
     hashes = note.fingerprint(), text_hash(note.title, note.body)
-    values = (*_field_values(note), tags, source_name, *hashes)
+    names = json.dumps(note.attachment_names, ensure_ascii=False)
+    values = (*_field_values(note), names, tags, source_name, *hashes)
     return NoteRows(note, values, _passage_rows(note.title, note.body, max_tokens))
 
 

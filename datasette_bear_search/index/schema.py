@@ -11,7 +11,7 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Kept in the file's user_version.
-VERSION = 2
+VERSION = 3
 # Kept in the file's header: this is how the plugin knows an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections; café is found by cafe.
@@ -73,8 +73,9 @@ def create(connection: sqlite3.Connection) -> None:
             "created": str, "modified": str, "pinned": int, "archived": int, "trashed": int,
             "encrypted": int, "todos_open": int, "todos_done": int, "has_image": int,
             "has_file": int, "has_code": int, "url": str, "source": str, "key": str,
-            "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int, "body": str,
-            "attachments": str,
+            "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int,
+            "attachment_names": str,  # a JSON array, in the order of their texts
+            "attachments": str, "body": str,
         },
         pk="id", foreign_keys=[("source", SOURCES, "name"), ("copy_of", "notes", "id")],
     )  # fmt: skip

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from ..index.database import json_value
 from ..index.schema import TOKENIZER
+from ..notes import files_of
 from ..query import fts5
 from ..query.query import Query
 from ..sqlite import sqlite3
@@ -32,6 +34,7 @@ class Place:
     """Where a note has the query's words: in a passage, or in the text of an image or file."""
 
     passage_id: int | None
+    file_name: str = ""  # "" if it isn't known
     file_text: str = ""
 
 
@@ -86,8 +89,8 @@ def best_places(
     candidates = list(_candidates(connection, note_ids, terms))
     if not candidates:
         return {}
-    with _word_index("text, note_id unindexed, passage_id unindexed") as index:
-        insert = "insert into texts (note_id, passage_id, text) values (?, ?, ?)"
+    with _word_index("text, note_id unindexed, passage_id unindexed, file unindexed") as index:
+        insert = "insert into texts (note_id, passage_id, file, text) values (?, ?, ?, ?)"
         index.executemany(insert, candidates)
         if match is None:
             count = " + ".join("(instr(lower(text), ?) > 0)" for _ in terms)
@@ -96,7 +99,7 @@ def best_places(
         else:
             scored, values = "select *, rank as score from texts where texts match ?", [match]
         best = f"""
-        select note_id, passage_id, text from (
+        select note_id, passage_id, file, text from (
           select *, row_number() over (
             partition by note_id order by passage_id is null, score, passage_id
           ) as place
@@ -105,8 +108,8 @@ def best_places(
         """
         rows = index.execute(best, values).fetchall()
     return {
-        note_id: Place(passage_id, "" if passage_id is not None else text)
-        for note_id, passage_id, text in rows
+        note_id: Place(passage_id) if passage_id is not None else Place(None, file, text)
+        for note_id, passage_id, file, text in rows
     }
 
 
@@ -117,8 +120,8 @@ def _is_inside_words(planned: Plan) -> bool:
 
 def _candidates(
     connection: sqlite3.Connection, note_ids: Sequence[int], terms: Sequence[str]
-) -> Iterator[tuple[int, int | None, str]]:
-    """Yield note, passage and text of what may have the terms."""
+) -> Iterator[tuple[int, int | None, str, str]]:
+    """Yield note, passage, name of a file and text of what may have the terms."""
     ids = json.dumps(note_ids)
     listed: dict[int, list[tuple[int, int, int]]] = {}
     sql = """
@@ -129,17 +132,18 @@ def _candidates(
         listed.setdefault(note_id, []).append(tuple(passage))
     reach = SEARCHED // len(terms) // len(note_ids)
     texts = """
-    select id, coalesce(body, ''), coalesce(attachments, '') from notes
+    select id, coalesce(body, ''), coalesce(attachments, ''), attachment_names from notes
     where id in (select value from json_each(?))
     """  # nulls only in a damaged file
-    for note_id, body, files in connection.execute(texts, [ids]):
-        if not files and len(listed.get(note_id, ())) < 2:
+    for note_id, body, attachments, names in connection.execute(texts, [ids]):
+        if not attachments and len(listed.get(note_id, ())) < 2:
             continue  # there is nothing to choose
         for each, start, length in _with_terms(listed.get(note_id, ()), body, terms, reach):
-            yield note_id, each, body[start : start + length]
-        places = sorted(_places(files, terms, reach))[:1]
-        for start in (max(0, place - FILE_TEXT // 3) for place in places):
-            yield note_id, None, files[start : start + FILE_TEXT]
+            yield note_id, each, "", body[start : start + length]
+        for name, text in files_of(attachments, json_value(names, list)) if attachments else ():
+            places = sorted(_places(text, terms, reach))[:1]
+            for start in (max(0, place - FILE_TEXT // 3) for place in places):
+                yield note_id, None, name, text[start : start + FILE_TEXT]
 
 
 def _with_terms(

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 from ..index.database import json_value
 from ..markdown import wiki_links
+from ..notes import files_of
 from ..query import fts5
 from ..query.query import Query
 from ..sqlite import sqlite3
@@ -74,6 +75,7 @@ class NoteDetail:
     has_code: bool
     body: str
     attachments: str  # text that was recognized in images and files
+    files: tuple[tuple[str, str], ...]  # those with text: name, "" if it isn't known, and text
     passages: tuple[NotePassage, ...]
     links: tuple[LinkedNote, ...]
     backlinks: tuple[LinkedNote, ...]
@@ -92,6 +94,8 @@ def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None
     columns = rows[0]
     columns |= {name: bool(columns[name]) for name in _FLAGS}
     columns["tags"] = tuple(json_value(columns["tags"], list))
+    names = json_value(columns.pop("attachment_names"), list)
+    columns["files"] = tuple(files_of(columns["attachments"], names))
     passages = connection.execute(_PASSAGES, [note_id])
     return NoteDetail(
         **columns,
@@ -142,7 +146,7 @@ select
   notes.id, source, key, title, url, created, modified, tags, todos_open, todos_done,
   {", ".join(_FLAGS)},
   coalesce(body, '') as body,
-  coalesce(attachments, '') as attachments,
+  coalesce(attachments, '') as attachments, attachment_names,
   coalesce(sources.app, '') as app,
   coalesce(sources.heading_link, '') as heading_link
 from notes

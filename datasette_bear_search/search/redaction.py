@@ -184,7 +184,9 @@ Record = TypeVar("Record")
 Found = TypeVar("Found", "Hit", "SimilarNote")
 
 # Fields that are whole texts, and parts of a note's text, in which a secret may be cut.
-_WHOLE = frozenset(("title", "key", "heading", "body", "attachments", "reasons"))
+_WHOLE = frozenset(
+    ("title", "key", "heading", "body", "attachments", "reasons", "files", "file_name")
+)
 _PARTS = frozenset(("around", "file_text", "text"))
 
 

@@ -85,7 +85,9 @@ class Hit(ListedNote):
     is_found: bool = True
     rerank_score: float | None = None  # the reranker's, on its own scale
     also_in: tuple[str, ...] = ()  # other sources that have the same note
-    file_text: str = ""  # around the words, if only an image or file of the note has them
+    # Around the words, if only an image or file of the note has them; and its name if it is known.
+    file_text: str = ""
+    file_name: str = ""
     # The passage, if it is close with those before and after it; where that begins in the note.
     around: str = ""
     around_start: int = 0
@@ -93,6 +95,11 @@ class Hit(ListedNote):
     # As they are shown, with MARK and END_MARK around the query's words.
     marked_title: str = ""
     marked_tags: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """What the words stand in, if it isn't the note's own text."""
+        return (self.file_name or "an image or file") if self.file_text else ""
 
     def snippet_html(self) -> str:
         """Return the snippet, escaped, with ``<mark>`` around matches."""
@@ -332,7 +339,7 @@ def _hits(
     for rank, row in enumerate(rows):
         row["is_read_alone"] = row["id"] in by_words or rank >= FIRST_HITS
         place = places.get(row["id"])
-        row["file_text"] = place.file_text if place else ""
+        row |= {"file_text": place.file_text, "file_name": place.file_name} if place else {}
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
     shown = json.dumps([[row["id"], row["passage_id"]] for row in rows])
     found = fetch_rows(connection, Statement(_DETAILS, {"rows": shown}))
@@ -346,7 +353,8 @@ def _hit(row: dict[str, Any]) -> Hit:
         **note_fields(row, passage.heading if passage else None),
         snippet="",
         passage=passage,
-        file_text=row["file_text"],
+        file_text=row.get("file_text", ""),
+        file_name=row.get("file_name", ""),
         around=row["passage" if alone else "around"] or "",
         around_start=row["start" if alone else "around_start"] or 0,
         goes_on=(row["last_position"] or 0) > (row["position"] or 0) + (not alone),

@@ -445,11 +445,24 @@ def json_row(hit: Hit) -> dict[str, Any]:
     """Return a hit for programs; its snippet is HTML with ``<mark>`` around matches."""
     # dataclasses.asdict() copies the values, which takes longer than all that is done with them.
     passage = hit.passage and dict(vars(hit.passage))
-    shown = {"snippet": hit.snippet_html(), "passage": passage, "in_file": bool(hit.file_text)}
+    shown = {
+        "snippet": hit.snippet_html(),
+        "passage": passage,
+        "in_file": bool(hit.file),
+        "file": hit.file_name or None,
+    }
     return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
 
 
-_NOT_IN_JSON = ("around", "around_start", "goes_on", "file_text", "marked_title", "marked_tags")
+_NOT_IN_JSON = (
+    "around",
+    "around_start",
+    "goes_on",
+    "file_text",
+    "file_name",
+    "marked_title",
+    "marked_tags",
+)
 
 
 def json_body(

@@ -72,6 +72,7 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
     if is_json:
         fields = asdict(whole)
         del fields["link_targets"], fields["heading_link"]
+        fields["files"] = [name for name, _ in whole.files]
         fields["outline"] = [
             {"level": heading.level, "heading": heading.text, "line": heading.line}
             for heading in await asyncio.to_thread(render.outline, whole.body)
@@ -116,7 +117,7 @@ async def _note_page(
         "passage_anchor": render.PASSAGE_ANCHOR if rendered.has_passage else None,
         "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
-        "attachments": Markup(render.marked(whole.attachments, words)),
+        "files": [(name, Markup(render.marked(text, words))) for name, text in whole.files],
         "local_day": local_day,
         "tags": innermost(whole.tags),
         "tag_url": partial(tag_url, datasette),

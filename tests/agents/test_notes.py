@@ -102,7 +102,7 @@ async def test_many_long_notes_are_cut_to_what_a_context_holds(call, sidecar_pat
 
 async def test_text_in_images_can_be_read(call):
     data = await call("get_notes", titles=["Receipts"])
-    assert data["notes"][0]["attachments"] == "plumber invoice"
+    assert data["notes"][0]["attachments"] == "scan.png:\nplumber invoice"
 
 
 async def test_of_an_encrypted_note_there_is_only_the_title(call):

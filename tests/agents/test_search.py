@@ -150,3 +150,8 @@ async def test_a_search_that_takes_too_long_ends_with_advice(call, sidecar_path)
         result = await client.call_tool("search_notes", {"query": "roof", "mode": "like"})
     assert result.is_error
     assert "took longer" in result.content[0].text
+
+
+async def test_what_only_a_file_says_comes_with_the_files_name(call):
+    [note] = (await call("search_notes", query="plumber"))["notes"]
+    assert (note["file"], note["snippet"]) == ("scan.png", "**plumber** invoice")

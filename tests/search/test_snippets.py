@@ -79,7 +79,7 @@ def test_words_are_marked_by_their_stems_in_title_tags_and_text(index_notes):
 
 def test_what_only_an_image_or_file_says_is_shown_as_such(index_notes):
     hit = shown(index_notes(NOTES), "ventilate")["Whiteboard"]
-    assert hit.file_text
+    assert hit.file == "b.png"
     assert hit.snippet == marked("⦗Ventilate⦘ on Sunday")
 
 

@@ -97,9 +97,11 @@ def test_a_note_is_marked_in_the_tags_that_it_is_pinned_in(path: Path) -> None:
 def test_text_recognized_in_files_is_read_in_their_order_in_the_note(path: Path) -> None:
     files = (BearFile("1.png", ocr="first"), BearFile("2.pdf", ocr="second ", kind="file"))
     bear_library(path, [BearNote(title="Scans", files=files)])
-    assert read_notes(path)["Scans"].attachments == "first\nsecond"
+    assert read_notes(path)["Scans"].attachments == "first\fsecond"
+    assert read_notes(path)["Scans"].attachment_names == ("1.png", "2.pdf")
     edit(path, "update ZSFNOTEFILE set ZINDEX = 9 - ZINDEX")
-    assert read_notes(path)["Scans"].attachments == "second\nfirst"
+    assert read_notes(path)["Scans"].attachments == "second\ffirst"
+    assert read_notes(path)["Scans"].attachment_names == ("2.pdf", "1.png")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.cards import innermost, open_link
 from datasette_bear_search.web.site import age
@@ -86,6 +86,7 @@ def datasette(write, bear_index, sidecar_path) -> Datasette:
         BearNote("# Lentil soup\n\nRed lentils & carrots.", created=day(2), pinned=True),
         BearNote("# Old plans\n\nA roof garden.", created=day(3), archived=True),
         BearNote("# Bank codes", encrypted=True, created=day(4)),
+        BearNote("# Tax", files=(BearFile("<scan>.png", ocr="plumber invoice"),)),
         BearNote("# شلوم السقف\n\nالسقف يسرب الماء", created=day(5)),
     )
     bear_index()
@@ -102,6 +103,14 @@ async def test_a_title_leads_to_the_note_at_the_passage_that_matched(datasette):
     [first, *_] = await cards(datasette, "q=cabin+roof+leaks")
     url = unescape(re.search(r'class="bear-title" href="([^"]+)"', first).group(1))
     assert re.fullmatch(r"/-/bear-search/note/1\?q=cabin\+roof\+leaks&passage=\d+", url)
+
+
+@pytest.mark.asyncio
+async def test_what_only_a_file_says_stands_below_its_name(datasette):
+    [card] = await cards(datasette, "q=plumber&mode=keyword")
+    assert '<span class="bear-heading">In &lt;scan&gt;.png</span>' in card
+    note = (await datasette.client.get(re.search(r'href="([^"]+)"', card)[1])).text
+    assert '<h3 dir="auto">&lt;scan&gt;.png</h3>' in note
 
 
 @pytest.mark.asyncio

@@ -137,7 +137,7 @@ async def test_the_json_has_the_whole_note(serve, path, ask):
         "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned",
         "archived", "trashed",
         "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "body",
-        "attachments", "passages",
+        "attachments", "files", "passages",
         "links", "backlinks", "outline",
     }  # fmt: skip
     assert note["tags"] == ["cabin", "cabin/repairs"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ...notes import Link, Note, Tag, short_title, without_title_line
+from ...notes import NEXT_FILE, Link, Note, Tag, short_title, without_title_line
 from ...sqlite import sqlite3
 from .. import SourceError, readonly
 from ..files import FileSource
@@ -114,7 +114,7 @@ class _LibraryRows(NamedTuple):
     tags: dict[int, Any]  # tag → title
     tagged: list[tuple[int, int]]  # note, tag
     pinned: list[tuple[int, int]]  # note, tag that it is pinned in
-    files: list[tuple[int, Any]]  # note, recognized text
+    files: list[tuple[int, Any, Any]]  # note, recognized text, file name
     links: list[tuple[int, int, Any]]  # note, note that it links to, title of that
 
 
@@ -141,7 +141,7 @@ from {ZSFNOTETAG}
 """
 
 _FILES = """
-select ZNOTE, ZSEARCHTEXT
+select ZNOTE, ZSEARCHTEXT, ZFILENAME
 from {ZSFNOTEFILE}
 where ZSEARCHTEXT <> ''
 and coalesce(ZUNUSED, 0) = 0
@@ -259,7 +259,7 @@ def _notes(rows: _LibraryRows) -> Iterator[Note]:
     readable = {row["pk"] for row in newest.values() if not row["encrypted"]}
     tags = _tags_by_note(rows)
     links = _links_by_note(rows, keys, readable)
-    attachments = _attachments_by_note(rows, readable)
+    files = _files_by_note(rows, readable)
     rows.notes.clear()
     for key in list(newest):
         row = newest.pop(key)
@@ -276,7 +276,8 @@ def _notes(rows: _LibraryRows) -> Iterator[Note]:
             body=without_title_line(text, title),
             tags=tags.get(pk, ()),
             links=links.get(pk, ()),
-            attachments=attachments.get(pk, ""),
+            attachments=NEXT_FILE.join(text for _, text in files.get(pk, ())),
+            attachment_names=tuple(name for name, _ in files.get(pk, ())),
             created=_date(row["created"]),
             modified=_date(row["modified"]),
             url=NOTE_URL + quote(key, safe=""),
@@ -311,12 +312,13 @@ def _links_by_note(
     return {note: tuple(by_key.values()) for note, by_key in links.items()}
 
 
-def _attachments_by_note(rows: _LibraryRows, readable: set[int]) -> dict[int, str]:
-    texts: defaultdict[int, list[str]] = defaultdict(list)
-    for note, recognized in rows.files:
-        if note in readable and (text := _text(recognized).strip()):
-            texts[note].append(text)
-    return {note: "\n".join(texts[note]) for note in texts}
+def _files_by_note(rows: _LibraryRows, readable: set[int]) -> dict[int, list[tuple[str, str]]]:
+    """Return the name and text of each file that has text."""
+    files: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    for note, recognized, name in rows.files:
+        if note in readable and (text := _text(recognized).replace(NEXT_FILE, "\n").strip()):
+            files[note].append((_text(name), text))
+    return files
 
 
 def _text(value: object) -> str:
