@@ -9,7 +9,16 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 
 from ..notes import Note, fold_tag
-from ..sources import Incremental, Source, SourceConfig, SourceError, Unchanged, open_source
+from ..sources import (
+    Incremental,
+    Source,
+    SourceConfig,
+    SourceError,
+    Unchanged,
+    check,
+    open_source,
+    responsible_for,
+)
 from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredSource
@@ -71,25 +80,24 @@ def read(
     started = time.perf_counter()
     try:
         # Before the notes: a change in between then means one run more, never one too few.
-        snapshot = Snapshot(config, source, source.state() if state is None else state)
+        snapshot = Snapshot(config, source, str(source.state() if state is None else state))
         if stamps and isinstance(source, Incremental):
             items = source.read_changed(stamps, include_trashed=config.include_trashed)
         else:
             items = source.read(include_trashed=config.include_trashed)
         _take_in(snapshot, items, stamps, fingerprints)
+        snapshot.skipped[:0] = map(str, source.skipped)
     except SourceError:
         raise
     except Exception as error:
         # A plugin's source may fail in any way; it must not take the other sources with it.
         raise SourceError(
-            f"{source.location} could not be read: {type(error).__name__}: {error}. This is a "
-            f"fault in the code that reads sources of the kind {config.kind or source.name}; "
-            "please report it. Until it is fixed, what the index has of this source stays as it "
-            "was."
+            f"{source.location} could not be read: {type(error).__name__}: {error}."
+            f" {responsible_for(source)} has a fault; please report it. Until it is fixed, what the"
+            " index has of this source stays as it was."
         ) from error
     if snapshot.left:
         snapshot.state = ""
-    snapshot.skipped[:0] = source.skipped
     snapshot.seconds = time.perf_counter() - started
     return snapshot
 
@@ -170,6 +178,7 @@ def _take_in(
     seen: set[str] = set()
     size = 0
     for item in items:
+        check(item, snapshot.source)
         key = item.key
         if key in seen:
             twice = f"{key}: there is another note with this key; the first one counts"
@@ -199,11 +208,21 @@ def _take_in(
 
 def _storable(note: Note) -> Note:
     """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
-    texts = [note.title, note.body, note.attachments, *note.attachment_names]
-    clean = [text.replace("\0", "").encode(errors="replace").decode() for text in texts]
-    if clean == texts:
+    others = [*(tag.name for tag in note.tags), *(link.title for link in note.links)]
+    others += [note.title, note.body, note.attachments, *note.attachment_names, note.url or ""]
+    everything = "".join(others)
+    if _clean(everything) == everything:
         return note
-    title, body, attachments, *names = clean
     return replace(
-        note, title=title, body=body, attachments=attachments, attachment_names=tuple(names)
+        note,
+        **{name: _clean(value) for name, value in vars(note).items() if isinstance(value, str)},
+        attachment_names=tuple(map(_clean, note.attachment_names)),
+        tags=tuple(replace(tag, name=_clean(tag.name)) for tag in note.tags),
+        links=tuple(replace(link, title=_clean(link.title)) for link in note.links),
     )
+
+
+def _clean(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "").encode(errors="replace").decode()

@@ -6,16 +6,17 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain, count
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from reprlib import repr as shortened
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from ..hookspecs import hooks
-from ..notes import ForeseenError, Note
+from ..notes import ForeseenError, Link, Note, Tag
 
 T = TypeVar("T")
 
@@ -102,6 +103,120 @@ def checked_texts(option: str, value: str | Sequence[str], wanted: str) -> Seque
     return checked_option(option, texts, is_valid, wanted)
 
 
+# --- What a plugin needs to make notes, and what is checked of them
+
+
+def note_from_markdown(
+    key: str,
+    text: str,
+    *,
+    title: str = "",
+    tags: Iterable[str] = (),
+    inline_tags: bool = False,
+    created: object = None,
+    modified: object = None,
+    has_image: bool = False,
+    has_file: bool = False,
+    **fields: Any,
+) -> Note:
+    """Return a note with the to-dos, pictures, files and code that its Markdown says it has.
+
+    :param title: else the first heading is, or else the first line; neither is in the body again
+    :param inline_tags: whether ``#word`` in the text is a tag
+    :param created: a date: a text, a ``datetime``, or seconds since 1970; so is ``modified``
+    :param fields: what else ``Note`` has
+    """
+    from .markdown_metadata import extract_metadata, leading_heading, title_of, without_title
+    from .text import parse_timestamp
+
+    heading, below = ("", text) if title else leading_heading(text)
+    found = extract_metadata(text)
+    names: dict[str, str] = {}  # each once, however it is capitalized
+    for name in (*tags, *(found.tags if inline_tags else ())):
+        names.setdefault(name.lower(), name)
+    own = {"has_image": found.has_image or has_image, "has_file": found.has_file or has_file}
+    return Note(
+        key,
+        title_of(title or heading, text),
+        below if heading else without_title(text, title),
+        tuple(map(Tag, names.values())),
+        created=parse_timestamp(created) or cast("str", created),  # check() says that it is none
+        modified=parse_timestamp(modified) or cast("str", modified),
+        **{**found.note_fields(), **own, **fields},
+    )
+
+
+def html_to_markdown(html: str) -> str:
+    """Return the words of a page as Markdown, with its title as a heading; no script survives."""
+    from .documents import parse_html
+
+    return parse_html(html).text
+
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_FLAGS = "pinned archived trashed encrypted has_image has_file has_code"
+
+# Fields of a note, what each must be, and how to say so. SQLite has no longer integers.
+_CHECKS: tuple[tuple[str, Callable[[Any], object], str], ...] = (
+    ("title body attachments", lambda value: isinstance(value, str), "a text"),
+    ("url stamp", lambda value: value is None or isinstance(value, str), "None or a text"),
+    ("tags", lambda tags: _all_are(Tag, "name", tags), 'a tuple such as (Tag("work"),)'),
+    ("links", lambda links: _all_are(Link, "key", links), 'a tuple such as (Link("key"),)'),
+    (
+        "attachment_names",
+        lambda names: isinstance(names, tuple) and all(isinstance(name, str) for name in names),
+        "a tuple of texts",
+    ),
+    (
+        "created modified",
+        lambda value: value is None or (isinstance(value, str) and _MOMENT.fullmatch(value)),
+        "None or a date in UTC such as 2024-05-01T09:30:00Z",
+    ),
+    (_FLAGS, lambda value: isinstance(value, bool), "True or False"),
+    (
+        "todos_open todos_done",
+        lambda value: isinstance(value, int) and 0 <= value < 2**63,
+        "a number of to-dos",
+    ),
+)
+
+
+def check(item: object, source: Source) -> None:
+    """Raise SourceError, which names the plugin, the field and the key, for what is no note."""
+    if fault := _fault(item):
+        raise SourceError(f"{responsible_for(source)} gives {fault}.")
+
+
+def responsible_for(source: Source) -> str:
+    """Return whose a source is, to begin a sentence with."""
+    package = type(source).__module__.partition(".")[0]
+    return f"The plugin {package} (its class {type(source).__name__})"
+
+
+def _fault(item: object) -> str:
+    if not isinstance(item, (Note, Unchanged)):
+        return f"{shortened(item)} where a Note belongs"
+    if not isinstance(item.key, str) or not item.key or not _is_storable(item.key):
+        return f"a note the key {shortened(item.key)}; it must be a text that UTF-8 can hold"
+    if isinstance(item, Note):
+        for fields, is_valid, wanted in _CHECKS:
+            for field in fields.split():
+                if not is_valid(value := getattr(item, field)):
+                    note = f"the note with the key {item.key!r}"
+                    return f"{note} the {field} {shortened(value)}; it must be {wanted}"
+    return ""
+
+
+def _is_storable(text: str) -> bool:
+    return text.isascii() or text == text.encode(errors="replace").decode()
+
+
+def _all_are(kind: type, text: str, values: object) -> bool:
+    return isinstance(values, tuple) and all(
+        isinstance(value, kind) and isinstance(getattr(value, text), str) for value in values
+    )
+
+
 # --- the kinds of sources
 #
 # Other packages add theirs by a hook, and are asked first whether a location is theirs: whoever
@@ -186,13 +301,18 @@ def open_source(config: SourceConfig) -> Source:
     make: Any = get_kind(config.kind or kind_of(config.location))
     options = {name: _resolved(value) for name, value in config.options.items()}
     try:
-        return make(config.location, name=config.name, **options)
+        source = make(config.location, name=config.name, **options)
     except SourceError:
         raise
     except Exception as error:
         raise SourceError(
             f"The source {config.name} can't be opened with its options: {error}."
         ) from None
+    for name in ("app", "heading_link", "name", "location", "skipped"):
+        kind, wanted = (list, "a list") if name == "skipped" else (str, "a text")
+        if not isinstance(getattr(source, name, None), kind):
+            raise SourceError(f"{responsible_for(source)} gives a source without {name}, {wanted}.")
+    return source
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
@@ -216,9 +336,10 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
 def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
     """Return each kind with the mapping that has its class, which isn't looked up yet."""
     kinds: dict[str, Mapping[str, type[Source]]] = {}
-    # pluggy gives the last registered plugin first.
-    for mapping in reversed(hooks().register_note_sources()):
-        kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
+    for hook in hooks().register_note_sources.get_hookimpls():
+        with suppress(Exception):  # one that is broken holds up no other
+            mapping = hook.function()
+            kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
     return kinds
 
 

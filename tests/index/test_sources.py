@@ -1,13 +1,17 @@
 """Several sources in one index: added, read again each by itself, folded, and taken out."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
@@ -25,10 +29,13 @@ from datasette_bear_search.sources import (
     Unchanged,
     describe,
     get_kind,
+    html_to_markdown,
     names,
+    note_from_markdown,
 )
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.bear_libraries import bear_library, day, edit
+from tests.support.exports import folder_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-source.md"
 
@@ -151,27 +158,40 @@ def test_another_packages_source_is_recognized_and_indexed(index, journal, sidec
     ]
 
 
-def test_the_example_in_the_readme_is_a_source(index, tmp_path, sidecar_path):
+@pytest.mark.datasette
+def test_the_plugin_in_the_guide_can_be_installed_and_run(tmp_path, sidecar_path):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     [example] = [block for block in blocks if "register_note_sources" in block]
-    plugin = ModuleType("readme_example")
-    exec(example, vars(plugin))
-    pm.register(plugin, name="readme")
-    try:
-        file = tmp_path / "diary.jsonl"
-        file.write_text('{"id": "1", "title": "Rain", "text": "All day.", "tags": ["weather"]}\n')
-        index(file)
-        assert rows(sidecar_path, "select title, body, tags, source from notes") == [
-            ("Rain", "All day.", '["weather"]', "diary")
-        ]
-        file.write_text('{"id": "1", "title": "Sun", "text": "At last.", "tags": []}\n')
-        index()
-        assert titles(sidecar_path) == ["Sun"]
-        file.unlink()
-        assert str(file) in index(fails=True).output
-        assert titles(sidecar_path) == ["Sun"]
-    finally:
-        pm.unregister(plugin)
+    site, box = tmp_path / "site", tmp_path / "box"
+    information = {
+        "METADATA": "Metadata-Version: 2.1\nName: recipes\nVersion: 1\n",
+        "entry_points.txt": "[datasette]\nrecipes = bear_search_recipes\n",
+    }
+    folder_of(site, {f"recipes-1.dist-info/{name}": text for name, text in information.items()})
+    (site / "bear_search_recipes.py").write_text(example)
+    soup = {"dish": "Soup", "text": "# Soup\n\n- [ ] Peel leeks", "tags": ["winter"]}
+    soup |= {"cooked": "1 May 2024", "language": "en"}
+    cake = {**soup, "dish": "Kuchen", "language": "de"}
+    folder_of(box, {"box.json": {}, "soup.recipe": soup, "cake.recipe": cake})
+
+    def bear_index(*arguments: object) -> str:
+        path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+        command = [sys.executable, "-m", "datasette", "bear-index", *map(str, arguments)]
+        command += ["--sidecar", str(sidecar_path), "--no-semantic"]
+        environment = {**os.environ, "PYTHONPATH": path}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    assert "cake.recipe: not in the language en" in bear_index(box)
+    sql = "select title, body, tags, created, todos_open, source from notes"
+    soup_row = ("Soup", "- [ ] Peel leeks", '["winter"]', "2024-05-01T12:00:00Z", 1, "box")
+    assert rows(sidecar_path, sql) == [soup_row]
+    folder_of(box, {"pie.recipe": {**soup, "dish": "Pie", "tags": "winter"}})
+    bear_index()
+    assert len(rows(sidecar_path, sql)) == 2
+    shutil.rmtree(box)
+    assert "Connect the drive" in bear_index()
+    assert len(rows(sidecar_path, sql)) == 2
 
 
 def test_the_names_of_our_kinds_stay_ours():
@@ -316,6 +336,86 @@ def test_two_notes_of_the_same_key_are_one_and_a_line(index, journal, sidecar_pa
     output = index(journal("one", note("Monday", "a"), note("Monday", "b"))).output
     assert "there is another note with this key" in output
     assert rows(sidecar_path, "select body from notes") == [("a",)]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "sentence"),
+    [
+        ({"tags": ("work",)}, "the note with the key 'k' the tags ('work',); it must be a tuple"),
+        ({"links": ("1",)}, "the note with the key 'k' the links ('1',); it must be a tuple"),
+        ({"key": "\ud83d"}, "the key '\\ud83d'; it must be a text"),
+        ({"key": ""}, "the key ''; it must be a text"),
+        ({"title": None}, "the title None; it must be a text"),
+        ({"created": "last year"}, "the created 'last year'; it must be None or a date in UTC"),
+        ({"modified": 5}, "the modified 5; it must be None or a date in UTC"),
+        ({"pinned": "yes"}, "the pinned 'yes'; it must be True or False"),
+        ({"todos_open": 2**64}, "it must be a number of to-dos"),
+        ({"url": b"x"}, "the url b'x'; it must be None or a text"),
+        (None, "None where a Note belongs"),
+    ],
+)
+def test_a_mistake_of_a_plugin_is_one_sentence_and_holds_up_no_other_source(
+    index, journal, sidecar_path, monkeypatch, mistake, sentence
+):
+    index(journal("one", note("Monday")), journal("two", note("Tuesday")))
+    wrong = mistake and Note(**{"key": "k", "title": "T", **mistake})
+    monkeypatch.setattr(
+        Journal,
+        "_notes",
+        lambda self, known: iter([wrong if self.name == "journal" else Note("Friday", "Friday")]),
+    )
+    journal("one", note("Sunday"))
+    journal("two", note("Wednesday"))
+    output = index(fails=True).output
+    assert "The plugin tests (its class Journal) gives " in output
+    assert sentence in " ".join(output.split())
+    assert "Traceback" not in output
+    assert titles(sidecar_path) == ["Friday", "Monday"]
+
+
+def test_a_source_without_what_is_needed_is_one_sentence(index, journal, monkeypatch):
+    monkeypatch.delattr(Journal, "heading_link")
+    path = journal("one", note("Monday"))
+    sentence = "The plugin tests (its class Journal) gives a source without heading_link, a text"
+    assert sentence in index(path, fails=True).output
+
+
+def test_a_plugin_that_breaks_keeps_no_kind_from_being_found():
+    class Broken:
+        __name__ = "broken"
+
+        @hookimpl
+        def register_note_sources(self):
+            raise ZeroDivisionError
+
+    broken = Broken()
+    pm.register(broken)
+    try:
+        assert "journal" in names()
+    finally:
+        pm.unregister(broken)
+
+
+def test_a_note_is_made_from_its_markdown():
+    text = "# Roof #\n\n- [x] call\n- [ ] pay\n\n![](a.png) #Work #work [[b.pdf]]\n\n~~~\nx\n~~~"
+    made = note_from_markdown("k", text, tags=["home"], inline_tags=True, created=1714555800)
+    assert (made.title, made.body[:10], made.tags) == (
+        "Roof",
+        "- [x] call",
+        (Tag("home"), Tag("Work")),
+    )
+    assert (made.todos_open, made.todos_done, made.created) == (1, 1, "2024-05-01T09:30:00Z")
+    assert (made.has_image, made.has_file, made.has_code) == (True, True, True)
+    when = datetime(2024, 5, 1, 11, 30, tzinfo=timezone(timedelta(hours=2)))
+    made = note_from_markdown("k", "Roof\n\nIt leaks", title="Roof", modified=when, has_image=True)
+    assert (made.title, made.body, made.has_image) == ("Roof", "It leaks", True)
+    assert made.modified == "2024-05-01T09:30:00Z"
+    assert note_from_markdown("k", "It leaks\nagain").title == "It leaks"
+
+
+def test_a_page_becomes_markdown():
+    page = "<title>Roof</title><script>x</script><p>It <b>leaks</b></p>"
+    assert html_to_markdown(page) == "# Roof\n\nIt **leaks**"
 
 
 def test_text_that_no_database_takes_is_made_storable(index, journal, sidecar_path):
