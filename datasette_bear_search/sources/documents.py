@@ -39,13 +39,20 @@ _ELEMENTS = {
     **{"input": {"checked", "type"}, "meta": {"content", "itemprop", "name", "property"}},
     **{"ol": {"start"}, "pre": {"class"}, "td": {"colspan"}, "th": {"colspan"}},
 }
-_OTHER_ELEMENTS = """
-    article aside b blockquote br caption dd del details div dl dt em figcaption figure footer h1 h2
-    h3 h4 h5 h6 header hr i kbd li main p q s samp section strong sub summary sup table tbody tfoot
-    thead title tr u ul
+# Blocks to a browser, but not to markdownify: their words would stick to what is beside them.
+_MORE_BLOCKS = """
+    address aside center details footer form header legend main summary
     """.split()
+_OTHER_ELEMENTS = [
+    *_MORE_BLOCKS,
+    *"""
+    article b blockquote br caption dd del div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i kbd
+    label li p q s samp section strong sub sup table tbody tfoot thead title tr u ul
+    """.split(),
+]
+# Not "object": Apple Notes puts each table into one.
 _NOT_WORDS = """
-    button canvas iframe nav noscript object script select style svg template
+    button canvas iframe nav noscript script select style svg template
     """.split()
 
 # Where programs that export notes, and blogs, say when a page was written.
@@ -55,6 +62,9 @@ _MODIFIED = "updated modified dcterms.modified article:modified_time last-modifi
 # Most of a saved page, and quicker to find than to parse.
 _SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
 _DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
+_DECLARATION = re.compile(r"\s*<\?xml\b[^<>]*>")
+# What a site's generator fills in: the first words of a page, or its title.
+_TEMPLATE = re.compile(r"\s*(?:<[^<>]*>\s*)*\{[{%]|[^{]*<title>[^<{]*\{[{%]", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 # Of elements that don't end by themselves where the next one begins, and aren't empty.
 _OPENING_OR_CLOSING = re.compile(
@@ -82,7 +92,7 @@ class Page(NamedTuple):
 
 def parse_html(html: str) -> Page:
     """Return a page's title, words and dates. The title's line isn't in the Markdown again."""
-    html = _without_scripts(_DATA.sub("", html))
+    html = _without_scripts(_DATA.sub("", _DECLARATION.sub("", html, count=1)))
     if len(html) > LARGEST_PAGE:
         return Page("", _words(html), problem="so large that only its words are kept")
     try:
@@ -92,6 +102,11 @@ def parse_html(html: str) -> Page:
         pass
     problem = "nested so deeply that only its words are kept"
     return Page("", _words(html), problem=problem)
+
+
+def is_template(html: str) -> bool:
+    """Return whether a file of HTML is what a site's generator makes pages from."""
+    return bool(_TEMPLATE.match(_without_scripts(html), 0, 20_000))
 
 
 def parse_word(data: bytes) -> Page:
@@ -170,6 +185,14 @@ def _parsed(html: str) -> Page:
         dates.setdefault(str(name).lower(), element["content"])
     for element in soup.find_all(["meta", "title"]):
         element.decompose()
+    pictures = soup.find_all("img")
+    for picture in pictures:
+        if not picture.get("src"):  # it stood in the page itself
+            picture.replace_with(str(picture.get("alt") or ""))
+    for element in soup.find_all(_MORE_BLOCKS):
+        element.name = "div"
+    for element in soup.find_all("label"):
+        element.insert_after(" ")
     for box in soup.find_all("input", type="checkbox"):
         box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
     # Escapes would come between the words and whoever searches for "snake_case" as it stands.
@@ -181,7 +204,7 @@ def _parsed(html: str) -> Page:
     if heading and title in ("", heading):
         title, text = heading, below
     created, modified = first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED)
-    return Page(title, text, created, modified)
+    return Page(title, text, created, modified, has_image=bool(pictures))
 
 
 def _depth(html: str) -> int:

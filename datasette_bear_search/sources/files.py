@@ -16,6 +16,7 @@ import unicodedata
 import zipfile
 from abc import ABC, abstractmethod
 from calendar import timegm
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,8 +40,20 @@ MOST_FILES = 500_000
 # How many times its packed size a larger file may unpack to. Deflate reaches 1,000; not tuned.
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
-# Folders of software, full of other people's Markdown.
-_SOFTWARE = frozenset({"node_modules", "site-packages", "__pycache__"})
+# Folders of software, full of other people's Markdown; what Jekyll makes pages from, and the pages.
+_SOFTWARE = frozenset(
+    {"node_modules", "site-packages", "__pycache__", "_includes", "_layouts", "_site"}
+)
+_SOFTWARE_FILE = re.compile(
+    r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt", re.IGNORECASE
+)
+# Ends of files that may hold somebody's notes: if a source doesn't read them, it says so.
+_DOCUMENTS = frozenset(
+    """
+    .adoc .bear2bk .canvas .csv .doc .docx .eml .enex .epub .htm .html .ipynb .markdown .mbox .md
+    .odt .one .opml .org .pages .pdf .rst .rtf .tex .text .textile .textpack .tsv .txt .wiki .zip
+    """.split()
+)
 
 # "2024-05-01", "2024-05-01 Standup", "2024-05-01-a-post"
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:$|[ _-])", re.ASCII)
@@ -148,6 +161,7 @@ class Folder(Archive):
         self.files: dict[str, File] = {}  # sorted folder by folder
         self.skipped: list[str] = []
         self.closed: list[str] = []  # folders that can't be listed: "work/"
+        self.unread: Counter[str] = Counter()  # documents that aren't among them, by suffix
         self._root = os.fspath(root)
         self._suffixes = suffixes
         self._excludes = excludes
@@ -203,8 +217,11 @@ class Folder(Archive):
             elif entry.is_dir(follow_symlinks=False):
                 if name not in _SOFTWARE and not self._excludes(key + "/"):
                     folders.append((key + "/", entry.path))
-            elif self._is_wanted(name) and not self._excludes(key):
-                self._add_file(key, entry)
+            elif self._is_wanted(name):
+                if not self._excludes(key) and not _SOFTWARE_FILE.fullmatch(name):
+                    self._add_file(key, entry)
+            elif (end := suffix(name)) in _DOCUMENTS and not self._excludes(key):
+                self.unread[end] += 1
         return folders
 
     def _add_file(self, key: str, entry: os.DirEntry[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -15,11 +16,22 @@ _INLINE_CODE = re.compile(r"(?<!`)(?P<marks>`{1,2})(?!`)[^`\n]+(?P=marks)(?!`)")
 # Text over a line of "=".
 _UNDERLINED = re.compile(r"[ ]{0,3}(\S.*)\n[ ]{0,3}=+[ \t]*(?:\n|\Z)")
 _HEADING_LINE = re.compile(r"#{1,6}(?=\s)(?P<words>.*?)(?:\s#+)?")  # "C#" keeps its mark
-_LEVEL_ONE = re.compile(r"^# (.*)$", re.MULTILINE)
+_LEVEL_ONE = re.compile(r"^# (.*)$|<h1\b[^<>]*>([^\n]{0,300}?)</h1>", re.MULTILINE)
+_ELEMENT = re.compile(r"<[a-zA-Z/!][^<>]*>")
+# Words that may stand above a heading that is the title: badges, a motto, a date.
+MOST_WORDS_ABOVE = 40
 _HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 
-# A tag as in Obsidian: any characters but blanks and punctuation.
-_TAG = re.compile(r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
+# A tag as in Obsidian: any characters but blanks and punctuation, of Chinese and Japanese, too.
+_TAG = re.compile(
+    r"(?<!\S)#([^\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40"
+    r"\uff5b-\uff65'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
+)
+# "color: #ddd", and what has six or eight digits of which one is no letter.
+_STYLE = re.compile(r"\b(?:background|border|colou?r|fill|stroke)\b[^\n#]{0,20}#[0-9a-fA-F]{3,8}\b")
+_COLOR = re.compile(r"(?=[a-f]*\d)(?:[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
+# What a page doesn't show, and formulas: "#" in them begins no tag.
+_COMMENTS = (("<!--", "-->"), ("%%", "%%"), ("$$", "$$"))
 _CHECKBOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/])\](?=[ \t])", re.MULTILINE)
 
 # [label](target "title"), ![alternative](<my picture.png>)
@@ -28,6 +40,10 @@ _LINK = re.compile(
     (?:<(?P<wrapped>[^<>\n]+)>|(?P<target>[^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))
     (?:[ \t]+["'(][^\n]{0,300}?)?\)""",
     re.VERBOSE,
+)
+# Hugo's {{< relref "x.md" >}}, and Jekyll's {% link x.md %} and {% post_url 2024-05-01-x %}
+_SHORTCODE = re.compile(
+    r"(?:\{\{[<%]\s*(?:rel)?ref\s+|\{%-?\s*(?:link|post_url)\s+)\"?([^\s\"<>%{}]+)\"?\s*-?[%>]\}\}?"
 )
 # [label]: target
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\[\]\n^][^\[\]\n]*\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
@@ -69,6 +85,8 @@ class Metadata(NamedTuple):
 def extract_metadata(text: str) -> Metadata:
     """Return what a Markdown text says outside of code."""
     prose, has_code = without_code(text)
+    for start, end in _COMMENTS:
+        prose = _without_spans(prose, start, end)
     todos = _CHECKBOX.findall(prose) if "[" in prose else []
     done = sum(mark in "xX" for mark in todos)
     links, has_image = _links(prose)
@@ -102,6 +120,17 @@ def without_code(text: str) -> tuple[str, bool]:
     return _INLINE_CODE.sub("", text) if "`" in text else text, has_code
 
 
+def _without_spans(text: str, start: str, end: str) -> str:
+    # No regular expression: without an end, each of many starts would look for one to the last.
+    kept, position = [], 0
+    while (first := text.find(start, position)) >= 0:
+        if (last := text.find(end, first + len(start))) < 0:
+            break
+        kept.append(text[position:first])
+        position = last + len(end)
+    return "".join([*kept, text[position:]]) if position else text
+
+
 def leading_heading(text: str) -> tuple[str, str]:
     """Return the heading that a text begins with, or "", as plain words, and the text below it."""
     start = text.lstrip()
@@ -114,12 +143,17 @@ def leading_heading(text: str) -> tuple[str, str]:
 
 
 def first_heading(text: str) -> str:
-    """Return the first heading of level one anywhere in a text, as plain words, or ""."""
-    if "\n# " in text:
-        prose, _ = without_code(text)
-        if match := _LEVEL_ONE.search(prose):
-            return plain_text(match[1])
-    return ""
+    """Return the only heading of level one, if little stands above it, as plain words, or ""."""
+    if "\n# " not in text and "<h1" not in text:
+        return ""
+    prose, _ = without_code(text)
+    headings = list(islice(_LEVEL_ONE.finditer(prose), 2))
+    if len(headings) != 1:  # chapters
+        return ""
+    above = plain_text(_ELEMENT.sub("", prose[: headings[0].start()]))
+    if len(above.split()) > MOST_WORDS_ABOVE:
+        return ""
+    return plain_text(_ELEMENT.sub("", headings[0][1] or headings[0][2] or ""))
 
 
 def suffix(path: str) -> str:
@@ -150,8 +184,9 @@ def without_title(body: str, title: str) -> str:
 
 
 def _tags(prose: str) -> list[str]:
-    tags = (tag.strip("/") for tag in _TAG.findall(prose))
-    return list(dict.fromkeys(tag for tag in tags if tag.strip("0123456789/-_")))
+    tags = (tag.strip("/") for tag in _TAG.findall(_STYLE.sub("", prose)))
+    kept = (tag for tag in tags if tag.strip("0123456789/-_") and not _COLOR.fullmatch(tag))
+    return list(dict.fromkeys(kept))
 
 
 def _heading(line: str) -> str:
@@ -167,6 +202,8 @@ def _links(prose: str) -> tuple[list[LinkTarget], bool]:
         for target in wiki_links(prose):
             if path := target.partition("#")[0].strip(" \\"):  # in a table it is [[note\|label]]
                 links.append(LinkTarget(path, is_wiki=True))
+    if "]({" in prose:
+        prose = _SHORTCODE.sub(r"\1", prose)
     if "](" in prose:
         for match in _LINK.finditer(prose):
             if link := _local(match["wrapped"] or match["target"]):

@@ -45,6 +45,7 @@ def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None
         ("tags: ['', '#', '/']", []),
         ("tags: [[garden, spring], {home: yes}]", ["garden", "home: yes", "spring"]),
         ("tags: 2024", ["2024"]),
+        ("tags: ['**x**']", ["x"]),
     ],
 )  # fmt: skip
 def test_tags_are_a_list_or_a_text(tmp_path: Path, written: str, tags: list[str]) -> None:
@@ -102,6 +103,26 @@ def test_empty_front_matter_says_nothing(tmp_path: Path) -> None:
     assert markdown(tmp_path, "---\n---\n# Title\nText").body == "Text"
 
 
+@pytest.mark.parametrize(
+    ("created", "modified"),
+    [
+        ("date created: 2021-01-05", "date modified: 2022-03-04"),
+        ("date-created: 2021-01-05", "date-modified: 2022-03-04"),
+        ("created-date: 2021-01-05", "modified-date: 2022-03-04"),
+        ("creation-date: 2021-01-05", "last-modified: 2022-03-04"),
+        ("publish_date: 2021-01-05", "last updated: 2022-03-04"),
+        ("ctime: 2021-01-05", "mtime: 2022-03-04"),
+        ("date created: Tuesday, January 5th 2021, 12:00:00 pm", "mtime: 2022-03-04"),
+    ],
+)
+def test_dates_are_known_by_the_names_that_plugins_give_them(
+    tmp_path: Path, created: str, modified: str
+) -> None:
+    note = markdown(tmp_path, f"---\n{created}\n{modified}\nreading-time: 5\n---\n# L\nx\n")
+    assert (note.created, note.modified) == ("2021-01-05T12:00:00Z", "2022-03-04T12:00:00Z")
+    assert note.body == "- reading-time: 5\n\nx\n"
+
+
 @pytest.mark.parametrize("end", ["---", "...", "---  "])
 def test_front_matter_ends_with_rules_or_dots(tmp_path: Path, end: str) -> None:
     note = markdown(tmp_path, f"\ufeff---\r\ntitle: Tea\r\n{end}\r\nText")
@@ -113,10 +134,11 @@ def test_front_matter_ends_with_rules_or_dots(tmp_path: Path, end: str) -> None:
     [
         ("title: Tea: history\ntags: [tea, 'hot drinks']", "Tea: history", ["hot drinks", "tea"]),
         ('title: "Tea\ntags:\n  - tea\n  - hot', "Tea", ["hot", "tea"]),
-        ("title: Tea\n\ttags: x\nkeywords: tea", "Tea", ["tea"]),
         ("title: {{title}}\ntags: tea", "{{title}}", ["tea"]),
         ("title: Tea\nother: @home\ntags: #tea", "Tea", ["tea"]),
         ("title: *unknown\ntags: tea", "*unknown", ["tea"]),
+        ("title: Tea\n\ttags: x\nkeywords: tea", "Tea", ["tea"]),
+        ("title: Tea: history\nabstract: |\n  On tea.\ntags: tea", "Tea: history", ["tea"]),
     ],
 )  # fmt: skip
 def test_invalid_front_matter_loses_nothing(
@@ -125,13 +147,15 @@ def test_invalid_front_matter_loses_nothing(
     text = f"---\n{block}\n---\nText"
     note = markdown(tmp_path, text)
     assert (note.title, tag_names(note)) == (title, tags)
-    assert note.body == text
+    # What can't be read line by line stays text.
+    left = "- other: @home\n\nText" if "@home" in block else "Text"
+    assert note.body == (text if "\tt" in block or "abstract" in block else left)
 
 
 def test_a_line_says_what_is_wrong_with_front_matter_without_its_words(tmp_path: Path) -> None:
     from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 
-    (tmp_path / "tea.md").write_text("---\ntags: tea\ntitle: Secret: tea\n---\n")
+    (tmp_path / "tea.md").write_text("---\ntags: tea\ntitle: Secret: tea\n  on\n---\n")
     source = MarkdownFolder(tmp_path, "notes")
     assert len(list(source.read())) == 1
     assert source.skipped == [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import kind_of
 from datasette_bear_search.sources.folders.logseq import LogseqGraph, formatted
 from tests.support.note_folders import graph, link_keys, logseq, read, tag_names, write_files
@@ -131,6 +132,43 @@ def test_links_name_whole_pages(tmp_path: Path, link: str, target: str | None) -
     others = ["pages/home___garden.md", "journals/2024_05_01.md", "pages/Beans.md"]
     graph(tmp_path, {**dict.fromkeys(others, "- x"), "pages/Page.md": f"- {link}"})
     assert link_keys(read(LogseqGraph, tmp_path)["pages/Page.md"]) == ([target] if target else [])
+
+
+@pytest.mark.parametrize("link", ["[[How To]]", "[[balcony garden]]", "#yard", "[[The Garden]]"])
+def test_an_alias_or_title_is_a_page_for_links(tmp_path: Path, link: str) -> None:
+    page = "title:: The garden\nalias:: How To, [[balcony garden]] [[yard]]\n\n- text"
+    graph(tmp_path, {"pages/Garden.md": page, "pages/Page.md": f"- {link}"})
+    assert link_keys(read(LogseqGraph, tmp_path)["pages/Page.md"]) == ["pages/Garden.md"]
+
+
+def test_a_page_is_read_again_when_a_name_that_it_links_to_changes(tmp_path: Path) -> None:
+    graph(tmp_path, {"pages/Garden.md": "alias:: a, b", "pages/Page.md": "- [[b]]"})
+    graph(tmp_path, {"pages/Other.md": "- [[c]] and [[d/e]]", "pages/Third.md": "- no link"})
+
+    def changed() -> dict[str, list[str]]:
+        read_now = LogseqGraph(tmp_path, "notes").read_changed(known)
+        notes = {note.key: note for note in read_now if isinstance(note, Note)}
+        known.update({key: note.stamp for key, note in notes.items()})
+        return {key[6:-3]: [link[6:-3] for link in link_keys(notes[key])] for key in notes}
+
+    known: dict[str, str] = {}
+    assert changed() == {"Garden": [], "Other": [], "Page": ["Garden"], "Third": []}
+    assert changed() == {}
+    graph(tmp_path, {"pages/Garden.md": "alias:: a, d/e"})
+    assert changed() == {"Garden": [], "Other": ["Garden"], "Page": []}
+    graph(tmp_path, {"pages/New.md": "alias:: c"})
+    assert changed() == {"New": [], "Other": ["New", "Garden"]}
+    (tmp_path / "pages/New.md").unlink()
+    known.pop("pages/New.md")
+    assert changed() == {}
+
+
+def test_tags_of_a_page_are_pages_and_links(tmp_path: Path) -> None:
+    page = "tags:: [[Diataxis/How To]] [[b]], c d, #e"
+    graph(tmp_path, {"pages/Page.md": page, "pages/Diataxis___How To.md": "- x"})
+    note = read(LogseqGraph, tmp_path)["pages/Page.md"]
+    assert tag_names(note) == ["Diataxis/How To", "b", "c d", "e"]
+    assert link_keys(note) == ["pages/Diataxis___How To.md"]
 
 
 @pytest.mark.parametrize(

@@ -37,16 +37,28 @@ from tests.support.note_folders import (
         ("#tag\nText", "note", "#tag\nText"),
         ("#\nText", "note", "#\nText"),
         ("", "note", ""),
+        ("[![b](https://a.org/b.svg)](https://a.org)\n\n# Tea\nText", "Tea", None),
+        (
+            '<p align="center"><img src="x.png"></p>\n<h1 align="center"><b>Tea</b></h1>',
+            *("Tea", None),
+        ),
+        ("A paragraph.\n\n# Setup\n\nText\n\n# Use\n", "note", None),
+        (f"{'A chapter of words. ' * 20}\n\n# Resources\n", "note", None),
         ("---\ntitle: Tea\n---\n# Tea\nText", "Tea", "Text"),
         ("---\ntitle: Tea\n---\n# History\nText", "Tea", "# History\nText"),
         ("---\ntitle: ''\n---\n# Tea\nText", "Tea", "Text"),
     ],
 )
 def test_the_title_is_that_of_the_front_matter_or_the_heading_or_the_file(
-    tmp_path: Path, text: str, title: str, body: str
+    tmp_path: Path, text: str, title: str, body: str | None
 ) -> None:
     note = markdown(tmp_path, text)
-    assert (note.title, note.body) == (title, body)
+    assert (note.title, note.body) == (title, text if body is None else body)
+
+
+def test_a_readme_without_a_heading_is_called_by_its_folder(tmp_path: Path) -> None:
+    assert markdown(tmp_path, "Text", "docs/1064/README.md").title == "1064"
+    assert markdown(tmp_path / "root", "Text", "README.md").title == "README"
 
 
 def test_a_title_that_is_a_paragraph_is_shortened(tmp_path: Path) -> None:
@@ -127,10 +139,22 @@ def test_other_numbers_in_a_files_name_are_no_days(tmp_path: Path, path: str) ->
         ("#garden #Garden #garden/", ["garden"]),
         ("> #quoted\n- #listed\n| #cell |", ["cell", "listed", "quoted"]),
         ("```\n#never closed", []),
+        ("坑 #1） #666666（辅助文字） #2：bind #标签。", ["标签"]),
+        ("a { color: #ddd; border: 1px solid #abc } #ff394d #facade #dad", ["dad", "facade"]),
+        ("<!-- #no -->\n%% #no %%\n$$\n#no\n$$\n#yes <!-- #open", ["open", "yes"]),
     ],
 )
 def test_words_with_a_hash_are_tags(tmp_path: Path, text: str, tags: list[str]) -> None:
     assert tag_names(markdown(tmp_path, f"# Title\n{text}\n")) == tags
+
+
+def test_the_folder_of_a_single_note_is_no_tag(tmp_path: Path) -> None:
+    notion = "Garden 0123456789abcdef0123456789abcdef"
+    write_files(
+        tmp_path, {"1064/README.md": "", "zet/1065/index.md": "", f"{notion}/Beds.md": "Text"}
+    )
+    notes = read(MarkdownFolder, tmp_path)
+    assert [tag_names(note) for note in notes.values()] == [[], ["Garden"], ["zet"]]
 
 
 def test_words_with_a_hash_can_be_no_tags(tmp_path: Path) -> None:
@@ -160,6 +184,7 @@ def test_the_folder_of_a_note_is_a_tag_unless_told_otherwise(tmp_path: Path) -> 
         ("> - [ ] quoted\n- [/] half done\n- [-] not any more", (2, 0)),
         ("[ ] no item\n- [y] a word\n- [ ]no blank\n- [x](link.md)", (0, 0)),
         ("```\n- [ ] code\n```", (0, 0)),
+        ("<!--\n- [ ] hidden\n-->\n- [x] seen", (0, 1)),
     ],
 )
 def test_to_dos_are_counted(tmp_path: Path, text: str, counts: tuple[int, int]) -> None:
@@ -244,6 +269,32 @@ def test_a_link_says_what_it_calls_the_other_note(tmp_path: Path, link: str, nam
     assert (found.key, found.title) == ("work/b.md", named)
 
 
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("[x](../1740)", "docs/1740/README.md"),
+        ("[x](../1740/)", "docs/1740/README.md"),
+        ("[x](/docs/1740/)", "docs/1740/README.md"),
+        ("[x](/1740/)", "docs/1740/README.md"),
+        ("[x](/posts/tea/)", "content/posts/tea.md"),
+        ("[x](../../content/bundle/)", "content/bundle/index.md"),
+        ("[x](../..)", "README.md"),
+        ('[x]({{< relref "tea.md" >}})', "content/posts/tea.md"),
+        ('[x]({{<ref "/posts/tea.md#part">}})', "content/posts/tea.md"),
+        ("[x]({% post_url 2016-07-26-beds %})", "_posts/2016-07-26-beds.md"),
+        ("[x]({% link _posts/2016-07-26-beds.md %})", "_posts/2016-07-26-beds.md"),
+        ("[[guide]]", "content/guide.md"),
+    ],
+)
+def test_a_link_to_a_folder_means_its_readme_or_index(
+    tmp_path: Path, link: str, target: str
+) -> None:
+    others = """docs/1740/README.md README.md content/posts/tea.md content/bundle/index.md
+        _posts/2016-07-26-beds.md guide/_index.md content/guide.md""".split()
+    write_files(tmp_path, {**dict.fromkeys(others, "Text"), "docs/1741/README.md": link})
+    assert link_keys(read(MarkdownFolder, tmp_path)["docs/1741/README.md"]) == [target]
+
+
 # Where notes open
 
 
@@ -281,7 +332,11 @@ def test_a_text_file_that_begins_with_its_name_has_it_once(tmp_path: Path) -> No
 
 def test_other_text_files_are_read_if_their_suffix_is_named(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.rst": "A\n=\nText", "b.org": "* B", "c.md": "# C", "d.py": "# D"})
-    assert list(read(MarkdownFolder, tmp_path)) == ["c.md"]
+    source = MarkdownFolder(tmp_path, "notes")
+    assert [note.key for note in source.read()] == ["c.md"]
+    assert source.skipped == [
+        "1 .rst, 1 .org: this kind of source doesn't read such files",
+    ]
     notes = read(MarkdownFolder, tmp_path, suffixes=["rst", ".ORG", ".md"])
     assert {key: note.title for key, note in notes.items()} == {
         "a.rst": "a",
@@ -305,9 +360,10 @@ def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
     assert note.title == "Roof repair"
     assert "Call **Hollis**, see [the plan](plan.html)." in note.body
     assert "code_with_underscores" in note.body
-    assert (note.todos_open, note.todos_done, note.has_code) == (1, 1, True)
+    assert (note.todos_open, note.todos_done, note.has_code, note.has_image) == (1, 1, True, True)
+    assert "the roof" in note.body
     assert note.created == "2024-05-01T09:30:00Z"
-    for absent in ("alert", "color", "iVBOR", "# Roof repair", "checkbox"):
+    for absent in ("alert", "color", "iVBOR", "# Roof repair", "checkbox", "!["):
         assert absent not in note.body
 
 
@@ -321,12 +377,43 @@ def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
         ("<p>2 &lt; 3 &amp; snake_case * x", "page", "2 < 3 & snake_case * x"),
         ("<script>never closed <p>Text", "page", ""),
         ("<p>What no parser <![~ takes", "page", "What no parser <![~ takes"),
+        ("<details><summary>aa</summary>bb</details>", "page", "aa\n\nbb"),
+        (
+            "<header>aa</header><address>bb</address><label>cc</label>dd",
+            "page",
+            "aa\n\nbb\n\ncc dd",
+        ),
+        ("<div>a</div><object><table><tr><td>cell</td></tr></table></object>", "page", None),
+        ('<?xml version="1.0"?><p>Text</p>', "page", "Text"),
         ("", "page", ""),
     ],
 )
-def test_pages_are_read_as_they_come(tmp_path: Path, html: str, title: str, body: str) -> None:
+def test_pages_are_read_as_they_come(
+    tmp_path: Path, html: str, title: str, body: str | None
+) -> None:
     note = markdown(tmp_path, html, "page.html")
-    assert (note.title, note.body) == (title, body)
+    if body is None:  # as Apple Notes writes tables
+        assert "| cell |" in note.body
+    else:
+        assert (note.title, note.body) == (title, body)
+
+
+def test_what_a_site_is_made_from_is_no_note(tmp_path: Path) -> None:
+    names = ["requirements.txt", "LICENSE.txt", "_layouts/x.html", "_site/a.html", "_includes/b.md"]
+    write_files(
+        tmp_path,
+        {
+            **dict.fromkeys(names, "Text"),
+            "base.html": "<!doctype html><html><head><title>{% block title %}</title></head>",
+            "list.html": '{{ define "main" }}\n<h1>{{ .Title }}</h1>',
+            "tea.html": "<title>Tea</title><p>On <code>{{ x }}</code>",
+        },
+    )
+    source = MarkdownFolder(tmp_path, "notes")
+    assert [note.key for note in source.read()] == ["tea.html"]
+    assert source.skipped == [
+        f"{name}: a template that a site is made from" for name in ("base.html", "list.html")
+    ]
 
 
 def test_a_page_nested_thousands_deep_keeps_its_words(tmp_path: Path) -> None:

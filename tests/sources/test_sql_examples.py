@@ -14,7 +14,8 @@ from datasette_bear_search.sources.sql import SQLQuery
 
 # apple-notes-to-sqlite: bodies in HTML, dates in the time zone of the Mac.
 APPLE_NOTES = """
-select notes.id as key, title, body, created, updated as modified, folders.name as tags
+select notes.id as key, title, body, created, updated as modified,
+  json_array(folders.name) as tags
 from notes
 left join folders on folders.id = notes.folder
 """
@@ -77,7 +78,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any], str, Note]] = {
         create table notes (
           id text primary key, created text, updated text, folder integer, title text, body text
         );
-        insert into folders values (1, 'x-coredata://f1', 'Recipes', null);
+        insert into folders values (1, 'x-coredata://f1', 'Cooking, Recipes', null);
         insert into notes values (
           'x-coredata://p1', '2024-05-01T09:30:00', '2024-05-02T09:30:00', 1, 'Soup',
           '<div><h1>Soup</h1></div><div>Lentils and <b>cumin</b></div>'
@@ -87,7 +88,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, Any], str, Note]] = {
             key="x-coredata://p1",
             title="Soup",
             body="Lentils and **cumin**",
-            tags=(Tag("Recipes"),),
+            tags=(Tag("Cooking, Recipes"),),
             created="2024-05-01T09:30:00Z",
             modified="2024-05-02T09:30:00Z",
         ),

@@ -208,8 +208,7 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
         body = decode(item.archive.read(file.key, largest=LARGEST_NOTE))
         page = Page("", as_markdown(body) if file.suffix == ".txt" else body)
         if file.suffix in (".html", ".htm"):
-            # Markdown doesn't show all images.
-            page = parse_html(body)._replace(has_image="<img" in body)
+            page = parse_html(body)
     body = page.text
     metadata = extract_metadata(body)
     metadata = metadata._replace(has_image=metadata.has_image or page.has_image)

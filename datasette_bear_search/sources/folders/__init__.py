@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,13 @@ from zlib import crc32
 from ...notes import Link, Note, Tag, short_title
 from .. import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
 from ..files import LARGEST_NOTE, File, FileSource, Folder, composed, digest
-from ..markdown_metadata import Metadata, extract_metadata, suffix
+from ..markdown_metadata import LinkTarget, Metadata, extract_metadata, suffix
 from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter
+
+# What a folder's own note is called: in a repository, a site, Hugo.
+INDEX_NAMES = ("readme", "index", "_index")
+_NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class ParsedFile:
     tags: Sequence[str] = ()  # those that aren't in the body
     created: str | None = None
     modified: str | None = None
+    has_image: bool = False  # that isn't in the body
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
 
 
@@ -39,6 +45,7 @@ class NoteFolder(FileSource, Incremental):
     whole_names = False
     tag_properties: Collection[str] = ("tags", "tag")
     hidden: Collection[str] = ()  # folders to look into although their names begin with a dot
+    tags_are_links = False  # whether a tag is a link to the note of that name
 
     def __init__(
         self,
@@ -88,34 +95,50 @@ class NoteFolder(FileSource, Incremental):
     ) -> Iterator[Note | Unchanged]:
         folder = self._list(include_trashed=include_trashed)
         self.skipped = folder.skipped
+        self._problems: list[str] = []
         names = {key: self._link_name(key) for key in folder.files}
-        resolver = LinkResolver(names, whole=self.whole_names)
         settings = digest(self._settings(), size=6)
+        # A stamp: the settings and the file, hashes of the note's aliases, those of its links.
+        stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
+        same = {
+            key
+            for key, file in folder.files.items()
+            if key in stored and stored[key][0] == f"{settings} {file.stamp}"
+        }
+        aliases = self._aliases(folder, {key: stored[key][1] for key in same})
+        resolver = LinkResolver(names, aliases, whole=self.whole_names)
         # Which names mean another note now, or none: the notes that use them are read again.
         changed = known.keys() ^ folder.files.keys() if known else ()
-        moved = {_name_hash(self._link_name(key)) for key in changed}
+        moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
+        for key in (stored.keys() | aliases.keys()) - same if known else ():
+            _, before, _ = stored.get(key, ("", "", ""))
+            moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
+        moved.discard("")
         for key, file in folder.files.items():
-            stamp = known.get(key, "")
-            prefix = f"{settings} {file.stamp} "
-            if stamp.startswith(prefix) and moved.isdisjoint(stamp[len(prefix) :].split(",")):
+            if key in same and moved.isdisjoint(stored[key][2].split(",")):
                 yield Unchanged(key)
                 continue
             try:
                 text = decode(folder.read(key, largest=LARGEST_NOTE), self.encoding)
+                stamp = f"{settings} {file.stamp} {aliases.get(key, '')} "
+                yield self._note(file, text, resolver, stamp)
             except Unreadable as error:
                 self.skipped.append(f"{key}: {error}")
                 if not error.is_gone and key in known:
                     yield Unchanged(key)
-                continue
-            yield self._note(file, text, resolver, prefix)
         for key in known.keys() - folder.files.keys():
             if key.startswith(tuple(folder.closed)):
                 yield Unchanged(key)
+        if folder.unread:
+            counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
+            self.skipped.append(f"{counts}: this kind of source doesn't read such files")
+        self.skipped += self._problems  # below what is missing altogether
 
     # --- What a kind says
 
     @abstractmethod
-    def _parse(self, file: File, text: str) -> ParsedFile: ...
+    def _parse(self, file: File, text: str) -> ParsedFile:
+        """Return what a file says, or raise Unreadable if it is none of the notes."""
 
     def _url(self, file: File) -> str | None:
         return None
@@ -130,6 +153,13 @@ class NoteFolder(FileSource, Incremental):
     def _link_name(self, key: str) -> str:
         """Return what links call a note: its path without suffix."""
         return self._without_suffix(key)
+
+    def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
+        """Return hashes of what else links call each note, with commas between them.
+
+        :param known: those of files that are as they were
+        """
+        return {}
 
     def _settings(self) -> tuple[object, ...]:
         """Return all that decides what becomes of a file, other than the file."""
@@ -151,7 +181,7 @@ class NoteFolder(FileSource, Incremental):
             front_matter.tags(properties, names),
             created,
             front_matter.date(properties, front_matter.MODIFIED),
-            problem and f"{problem}; it is searched as text",
+            problem=problem and f"{problem}; it is searched as text",
         )
 
     def _list(self, *, include_trashed: bool) -> Folder:
@@ -165,12 +195,15 @@ class NoteFolder(FileSource, Incremental):
     def _note(self, file: File, text: str, resolver: LinkResolver, prefix: str) -> Note:
         parsed = self._parse(file, text)
         if parsed.problem:
-            self.skipped.append(f"{file.key}: {parsed.problem}")
+            self._problems.append(f"{file.key}: {parsed.problem}")
         metadata = self._metadata(parsed.body)
+        targets = [*metadata.links]
+        if self.tags_are_links:
+            targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
         tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
-        if self.folder_tags and file.folder:
-            tags.append(file.folder)
-        links, hashes = self._links(file, metadata, resolver)
+        if self.folder_tags and (folder := tag_folder(file)):
+            tags.append(folder)
+        links, hashes = self._links(file, targets, resolver)
         return Note(
             key=file.key,
             title=short_title(parsed.title),
@@ -183,20 +216,20 @@ class NoteFolder(FileSource, Incremental):
             trashed=self._is_trashed(file.key),
             url=self._url(file),
             stamp=prefix + hashes,
-            **metadata.note_fields(),
+            **metadata._replace(has_image=metadata.has_image or parsed.has_image).note_fields(),
         )
 
     def _links(
-        self, file: File, metadata: Metadata, resolver: LinkResolver
+        self, file: File, targets: Sequence[LinkTarget], resolver: LinkResolver
     ) -> tuple[tuple[Link, ...], str]:
         """Return one link for each other note, and the hashes of all names in the links."""
-        if not metadata.links:
-            return (), ""
         links: dict[str, Link] = {}
         hashes = set()
-        for link in metadata.links:
+        for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path))
+            if self.whole_names:
+                hashes.add(alias_hash(path))
             key = resolver.resolve(link.path, file.folder, is_wiki=link.is_wiki)
             if key is None and path != link.path:
                 key = resolver.resolve(path, file.folder, is_wiki=link.is_wiki)
@@ -213,19 +246,28 @@ class NoteFolder(FileSource, Incremental):
 class LinkResolver:
     """Which note a link means, as in Obsidian: whole path first, then the nearest of that name."""
 
-    def __init__(self, names: Mapping[str, str], *, whole: bool = False) -> None:
+    def __init__(
+        self, names: Mapping[str, str], aliases: Mapping[str, str] = {}, *, whole: bool = False
+    ) -> None:
         """
         :param names: by key, what links call a note: its path without suffix, ``garden/Tomatoes``
+        :param aliases: by key, hashes of its other names, with commas between them
         :param whole: whether links have the whole name, and never only the end of it
         """
         self._whole = whole
         self._by_path: dict[str, str] = {}
-        self._by_name: dict[str, list[tuple[str, str]]] = {}  # with their folded paths
+        # With their folded paths, after those of folders whose README or index a note is.
+        self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
+        self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
+        self._by_folder: dict[str, str] = {}
         for key, name in names.items():
             path = _folded(name)
             self._by_path.setdefault(path, key)
             self._by_path.setdefault(_folded(key), key)
-            self._by_name.setdefault(path.rpartition("/")[2], []).append((path, key))
+            self._by_name.setdefault(path.rpartition("/")[2], []).append((False, path, key))
+            for folder in _names(path)[1:]:
+                self._by_folder.setdefault(folder or ".", key)
+                self._by_name.setdefault(folder.rpartition("/")[2], []).append((True, folder, key))
 
     def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
         """Return the key of the note that a link in a note in ``folder`` means, or None."""
@@ -234,16 +276,19 @@ class LinkResolver:
         here = _folded(folder) + "/" if folder else ""
         if not is_wiki or path.startswith(("./", "../")):
             beside = posixpath.normpath(posixpath.join(here, path))
-            if key := self._by_path.get(beside):
+            if key := self._by_path.get(beside) or self._by_folder.get(beside):
                 return key
         path = path.removeprefix("./").strip("/")
-        if key := self._by_path.get(path):
+        if key := self._by_path.get(path) or ("" if is_wiki else self._by_folder.get(path)):
             return key
-        if self._whole or not (is_wiki or "/" not in path):
+        if self._whole:
+            return self._by_alias.get(alias_hash(path))
+        # "/posts/tea" is below the root of a site, wherever that is in the folder.
+        if not (is_wiki or "/" not in path or target.startswith("/")):
             return None
         nearest = [
-            (not other.startswith(here), len(other), other, key)
-            for other, key in self._by_name.get(path.rpartition("/")[2], ())
+            (is_folder, not other.startswith(here), len(other), other, key)
+            for is_folder, other, key in self._by_name.get(path.rpartition("/")[2], ())
             if other == path or other.endswith("/" + path)
         ]
         return min(nearest)[-1] if nearest else None
@@ -266,10 +311,30 @@ def _folded(name: str) -> str:
     return composed(name).lower()
 
 
+def tag_folder(file: File) -> str:
+    """Return the folder whose notes a file is one of, as a tag; "" for the root.
+
+    A folder with a README or index is that note. Notion's have an id at the end of their names.
+    """
+    is_index = file.name.lower() in INDEX_NAMES
+    folder = file.folder.rpartition("/")[0] if is_index else file.folder
+    return _NOTION_ID.sub("", folder)
+
+
+def _names(name: str) -> list[str]:
+    """Return what links may call a note: its name, and that of the folder that it stands for."""
+    folder, _, last = name.rpartition("/")
+    return [name, folder] if last.lower() in INDEX_NAMES else [name]
+
+
+def alias_hash(name: str) -> str:
+    return f"{crc32(_folded(name).encode(errors='replace')):x}"
+
+
 def _name_hash(name: str) -> str:
     # Without its folder. A note's stamp has these of all that it links to, so it is known, without
     # reading them, which notes may link to a file that is new or gone.
-    return f"{crc32(_folded(name).rpartition('/')[2].encode(errors='replace')):x}"
+    return alias_hash(name.rstrip("/").rpartition("/")[2])
 
 
 def _created(file: File) -> str | None:

@@ -9,14 +9,17 @@ from typing import Any
 
 from ..text import parse_timestamp, storable
 
-# All by their lower-case names. The first that has a value counts.
+# All by their lower-case names, dates with "_" for blanks and hyphens. The first that has a value
+# counts.
 TITLES = ("title",)
 TAGS = ("tags", "tag", "keywords", "categories", "category")
 CREATED = """
-    created-at created date date_created created_at createdat creation_date published pubdate
+    created_at created date date_created created_date created_time createdat creation_date ctime
+    published published_date publish_date publishdate date_published pubdate
     """.split()
 MODIFIED = """
-    updated-at modified updated lastmod last_modified date_modified updated_at modified_at
+    updated_at modified updated lastmod last_modified date_modified modified_at modified_date
+    modification_date last_updated updated_date date_updated mtime
     """.split()
 
 # What only programs read. All else is somebody's words, and is searched.
@@ -37,6 +40,7 @@ _BOOLEANS = ("true", "false", "yes", "no")
 # Python at some depth.
 LONGEST = 65_536  # characters
 DEEPEST = 50
+LONGEST_LINE = 1000  # of what is no YAML and yet somebody's properties
 
 _BLOCK = re.compile(
     r"\s*(?P<fence>---|\+\+\+)[ \t]*\n(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
@@ -67,7 +71,9 @@ def split(text: str) -> tuple[dict[str, Any], str, str]:
     try:
         properties = _toml(block) if match["fence"] == "+++" else _yaml(block)
     except _Invalid as error:
-        return _simple_lines(block), text, str(error)
+        properties, is_whole = _simple_lines(block)
+        if not is_whole:
+            return properties, text, str(error)
     if properties is None:  # a text between two rules
         return {}, text, ""
     return properties, text[match.end() :].lstrip("\n"), ""
@@ -80,7 +86,8 @@ def first(properties: Mapping[str, Any], names: Iterable[str]) -> str:
 
 def date(properties: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """Return the first of these properties that is a date, in ISO 8601."""
-    texts = (text for name in names if name in properties for text in _texts(properties[name]))
+    by_name = {_date_name(name): value for name, value in properties.items()}
+    texts = (text for name in names if name in by_name for text in _texts(by_name[name]))
     return next(filter(None, map(parse_timestamp, texts)), None)
 
 
@@ -94,7 +101,7 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
                 items.append(text)
             else:
                 items += text.split(",") if "," in text else text.split()
-    return [tag for item in items if (tag := item.strip().strip("#\"'/ "))]
+    return [tag for item in items if (tag := item.strip().strip("#*\"'/ "))]
 
 
 def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) -> str:
@@ -104,10 +111,14 @@ def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) ->
     """
     lines = []
     for name, value in properties.items():
-        if name not in _NOT_LISTED and name not in tag_names:
+        if _NOT_LISTED.isdisjoint((name, _date_name(name))) and name not in tag_names:
             words = [text for text in _texts(value) if text.lower() not in _BOOLEANS]
             lines += [f"- {name}: {', '.join(words)}\n"] if words else []
     return "".join(lines) + "\n" if lines else ""
+
+
+def _date_name(name: str) -> str:
+    return name.replace(" ", "_").replace("-", "_")
 
 
 def _texts(value: Any, depth: int = 2) -> list[str]:
@@ -157,10 +168,13 @@ def _by_name(loaded: dict[Any, Any]) -> dict[str, Any]:
     return {" ".join(storable(str(name)).lower().split()): loaded[name] for name in loaded}
 
 
-def _simple_lines(block: str) -> dict[str, Any]:
-    """Return properties on lines of their own, as in "title: Tea: a history", which isn't YAML."""
+def _simple_lines(block: str) -> tuple[dict[str, Any], bool]:
+    """Return properties on lines of their own, as in "title: Tea: a history", which isn't YAML.
+
+    And whether these are all that the block says.
+    """
     properties: dict[str, Any] = {}
-    name = ""
+    name, is_whole = "", True
     for line in block.splitlines():
         if match := _SIMPLE_LINE.fullmatch(line.rstrip()):
             name = match["name"].lower()
@@ -172,7 +186,10 @@ def _simple_lines(block: str) -> dict[str, Any]:
             if not isinstance(properties[name], list):
                 properties[name] = [properties[name]] if properties[name] else []
             properties[name].append(_unquoted(match["value"]))
-    return properties
+        elif line.strip():
+            is_whole = False
+        is_whole &= len(line) < LONGEST_LINE
+    return properties, is_whole
 
 
 def _unquoted(value: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from .. import Unreadable
 from ..files import File, Folder, composed
-from ..markdown_metadata import LinkTarget, Metadata, without_code
-from ..text import parse_timestamp
-from . import NoteFolder, ParsedFile, front_matter
+from ..markdown_metadata import Metadata, without_code
+from ..text import decode, parse_timestamp
+from . import NoteFolder, ParsedFile, alias_hash, front_matter
 
 SETTINGS = "logseq"
 CONFIG = "config.edn"
@@ -45,6 +47,9 @@ _LOGBOOK = re.compile(
     r"^[ \t]*:LOGBOOK:[ \t]*\n(?:[ \t]*CLOCK:.*\n)*[ \t]*:END:[ \t]*(?:\n|\Z)", re.MULTILINE
 )
 
+# Bytes at the top of a page that are looked through for its other names.
+PROPERTIES_SIZE = 4096
+_BRACKETED = re.compile(r"#?\[\[([^\[\]\n]+)\]\]")
 _LONG_TAG = re.compile(r"#\[\[([^\[\]\n]+)\]\]")
 _TASK = re.compile(
     r"^[ \t]*[-*+][ \t]+(?:#{1,6}[ \t]+)?"
@@ -62,6 +67,7 @@ class LogseqGraph(NoteFolder):
 
     app = "Logseq"
     whole_names = True
+    tags_are_links = True
 
     def __init__(
         self, location: Path | str, name: str = "logseq", *, graph: str = "", **options: Any
@@ -103,6 +109,20 @@ class LogseqGraph(NoteFolder):
             return formatted(day, self._title_format)
         return unquote(name.replace("___", "/"))
 
+    def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
+        found = {**known}
+        for key in folder.files.keys() - known.keys():
+            with suppress(Unreadable):  # whoever reads all of it says so
+                start = folder.head(key, PROPERTIES_SIZE)
+                if b"::" in start or start.startswith(b"---"):
+                    text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
+                    properties, below, _ = front_matter.split(text)
+                    properties |= _page_properties(below)[0]
+                    others = _page_names(properties.get("alias"))
+                    names = [*others, front_matter.first(properties, front_matter.TITLES)]
+                    found[key] = ",".join(sorted(map(alias_hash, filter(None, names))))
+        return found
+
     def _url(self, file: File) -> str:
         page = quote(self._link_name(file.key), safe="")
         return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
@@ -121,7 +141,7 @@ class LogseqGraph(NoteFolder):
         return self._with_properties(properties, problem, title, body, created)
 
     def _metadata(self, body: str) -> Metadata:
-        """Add tasks and long tags. In Logseq, a tag is a link to the page of that name, too."""
+        """Add tasks and long tags."""
         metadata = super()._metadata(body)
         prose, _ = without_code(body)
         tags = [*metadata.tags, *_LONG_TAG.findall(prose)]
@@ -131,7 +151,6 @@ class LogseqGraph(NoteFolder):
             tags=tags,
             todos_open=metadata.todos_open + len(tasks) - done,
             todos_done=metadata.todos_done + done,
-            links=[*metadata.links, *(LinkTarget(tag, is_wiki=True) for tag in tags)],
         )
 
 
@@ -165,6 +184,13 @@ def _page_properties(text: str) -> tuple[dict[str, object], str]:
     while match := _PROPERTY.match(text, start):
         properties[match["name"].lower()] = (match["value"] or "").strip()
         start = match.end()
-    if "tags" in properties:  # tags:: garden, [[raised beds]]
-        properties["tags"] = [tag.strip(" []#") for tag in str(properties["tags"]).split(",")]
+    if "tags" in properties:
+        properties["tags"] = _page_names(properties["tags"])
     return (properties, text[start:].lstrip("\n")) if properties else ({}, text)
+
+
+def _page_names(value: object) -> list[str]:
+    """Return the pages that a property names: ``garden, [[raised beds]] #[[hens]]``."""
+    text = str(value or "")
+    names = [*_BRACKETED.sub(",", text).split(","), *_BRACKETED.findall(text)]
+    return [name for each in names if (name := each.strip(" #"))]

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import quote
 
 from ...notes import without_title_line
-from .. import checked_option, checked_texts
-from ..documents import parse_html
-from ..files import File
+from .. import Unreadable, checked_option, checked_texts
+from ..documents import is_template, parse_html
+from ..files import File, composed
 from ..markdown_metadata import first_heading, leading_heading
-from . import NoteFolder, ParsedFile, front_matter, has_files
+from . import INDEX_NAMES, NoteFolder, ParsedFile, front_matter, has_files
 
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
@@ -66,10 +66,16 @@ class MarkdownFolder(NoteFolder):
         return (*super()._settings(), self.suffixes, self.url)
 
     def _parse(self, file: File, text: str) -> ParsedFile:
+        name = file.name
+        if name.lower() in INDEX_NAMES:
+            name = composed(file.folder.rpartition("/")[2]) or name
         if file.suffix in HTML:
+            if is_template(text):
+                raise Unreadable("a template that a site is made from")
             page = parse_html(text)
-            title, created = page.title or file.name, page.created or file.day
-            return ParsedFile(title, page.markdown, (), created, page.modified, page.problem)
+            title, created = page.title or name, page.created or file.day
+            says = (title, page.markdown, (), created, page.modified)
+            return ParsedFile(*says, page.has_image, page.problem)
         if file.suffix not in MARKDOWN:
             return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
         properties, below, problem = front_matter.split(text)
@@ -77,7 +83,7 @@ class MarkdownFolder(NoteFolder):
         title = front_matter.first(properties, front_matter.TITLES) or heading
         if not heading or heading.casefold() != title.casefold():
             body = below
-        title = title or first_heading(below) or file.name
+        title = title or first_heading(below) or name
         created = front_matter.date(properties, front_matter.CREATED) or file.day
         return self._with_properties(properties, problem, title, body, created)
 

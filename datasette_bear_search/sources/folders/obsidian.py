@@ -21,6 +21,7 @@ NOTE_URL = "obsidian://open?vault="
 CANVAS = ".canvas"
 
 # Excalidraw keeps a drawing's words in a note, and below them the drawing, which is no words.
+_SWITCH = re.compile(r"^==⚠.*EXCALIDRAW VIEW.*$", re.MULTILINE)
 _DRAWING = re.compile(r"^(?:%%\n)?#{1,2} Drawing[ \t]*\n", re.MULTILINE)
 
 
@@ -76,7 +77,7 @@ class ObsidianVault(NoteFolder):
             return _parse_canvas(file, text)
         properties, body, problem = front_matter.split(text)
         if "excalidraw-plugin" in properties and (drawing := _DRAWING.search(body)):
-            body = body[: drawing.start()].rstrip() + "\n"
+            body = _SWITCH.sub("", body[: drawing.start()]).strip() + "\n"
         # Obsidian calls a note by its file, and shows that above a first heading.
         title = front_matter.first(properties, front_matter.TITLES) or file.name
         heading, below = leading_heading(body)
