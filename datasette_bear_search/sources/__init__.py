@@ -232,7 +232,8 @@ OUR_KINDS = {
     "logseq": "folders.logseq:LogseqGraph",
     "obsidian": "folders.obsidian:ObsidianVault",
     "markdown": "folders.markdown:MarkdownFolder",
-    "sql": "sql:SQLQuery",
+    "sql": "records:SQLQuery",
+    "json": "records:JSONFile",
 }
 
 

@@ -303,6 +303,17 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 @contextmanager
+def open_export(path: Path) -> Iterator[Archive]:
+    """Open an archive or a folder, or any other file as a folder of one. Raises SourceError."""
+    if os.path.isfile(path) and not is_zip(path):
+        path = Path(os.path.realpath(path))
+        yield Folder(path.parent, excludes=lambda key: key != path.name)
+    else:
+        with open_archive(path) as archive:
+            yield archive
+
+
+@contextmanager
 def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
     """Open the archive in an open file. Raises SourceError."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources.sql import SQLQuery
+from datasette_bear_search.sources.records import SQLQuery
 
 # apple-notes-to-sqlite: bodies in HTML, dates in the time zone of the Mac.
 APPLE_NOTES = """

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources import SourceError, readonly
-from datasette_bear_search.sources.sql import SQLQuery
+from datasette_bear_search.sources.records import SQLQuery
 from tests.support.bear_libraries import left_untouched, running_bear, sqlite3
 
 SQL = "select id as key, title, body, created, modified, url, tags, pinned from notes"

@@ -18,7 +18,14 @@ from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import Note, fold_tag, short_title, text_hash
 from datasette_bear_search.query import query, suggest
 from datasette_bear_search.search import redaction, results, snippets
-from datasette_bear_search.sources import Unreadable, bear, documents, markdown_metadata, sql, text
+from datasette_bear_search.sources import (
+    Unreadable,
+    bear,
+    documents,
+    markdown_metadata,
+    records,
+    text,
+)
 from datasette_bear_search.sources.bear import backup
 from datasette_bear_search.sources.exports import slack, takeout
 from datasette_bear_search.sources.files import File
@@ -236,7 +243,11 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Slack": _slack,
     "Slack channel": _many_messages,
     "Keep": _keep,
-    "SQL source": lambda body: (sql._tags(body), sql._tags("[" + body), sql._text(body)),
+    "SQL source": lambda body: (
+        records._tags(body),
+        records._tags("[" + body),
+        records._text(body),
+    ),
     "rows": _note_rows,
     "index": _stored,
     "section": _section,

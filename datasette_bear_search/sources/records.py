@@ -1,0 +1,429 @@
+"""Notes out of any SQLite database, by a query, and out of any JSON, by names of its fields."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..notes import Note, can_be_opened
+from ..sqlite import sqlite3, time_limit
+from . import SourceError, Unreadable, checked_option, checked_texts, note_from_markdown, readonly
+from .documents import parse_html
+from .files import LARGEST_NOTE, FileSource, digest, open_export
+from .markdown_metadata import as_markdown
+from .text import (
+    APPLE_EPOCH,
+    as_dict,
+    as_dicts,
+    decode,
+    load_json,
+    parse_timestamp,
+    storable,
+    timestamp_from_seconds,
+)
+
+NEEDED = ("key", "title", "body")
+FLAGS = ("pinned", "archived", "trashed")
+OPTIONAL = ("created", "modified", "url", "tags", *FLAGS, "attachments")
+
+FORMATS = ("markdown", "html", "text")
+
+# Where dates that are numbers count from, in seconds after 1970.
+EPOCHS = {"unix": 0, "apple": APPLE_EPOCH}
+TIMEZONES = ("utc", "local")
+
+# Seconds: reading all of a large database takes some, a join without a condition forever.
+TIME_LIMIT = 60.0
+
+# As seconds, the year 5138: so large a number counts milliseconds, or something smaller.
+_NO_SECONDS = 1e11
+
+# A text with fewer digits is a date such as 20240501.
+_NUMBER = re.compile(r"-?\d{9,}(\.\d+)?", re.ASCII)
+_WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
+
+# {content.text} in a text of the option fields
+_PLACE = re.compile(r"\{([^{}]*)\}")
+
+_FALSE = {"", "0", "0.0", "f", "false", "n", "no", "off"}
+
+
+class Records(FileSource):
+    """The base of sources whose notes are rows or objects with named values."""
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str,
+        *,
+        format: str = "markdown",
+        epoch: str = "unix",
+        timezone: str = "utc",
+        app: str = "",
+    ) -> None:
+        """
+        :param format: what the bodies are written in, one of FORMATS
+        :param epoch: where dates that are numbers count from, one of EPOCHS
+        :param timezone: what dates without one are in, one of TIMEZONES
+        :param app: what the notes' addresses open, as in "Open in Apple Notes"
+        """
+        super().__init__(location, name)
+        self.app = str(app)
+        options = {"format": format, "epoch": epoch, "timezone": timezone}
+        for option, allowed in (("format", FORMATS), ("epoch", [*EPOCHS]), ("timezone", TIMEZONES)):
+            value = options[option]
+            checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
+        self.format, self.timezone, self.epoch = format, timezone, EPOCHS[epoch]
+        self._settings: tuple[object, ...] = (format, self.epoch, timezone)
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return False  # no glance tells which of its rows or objects are notes
+
+    def state(self) -> str:
+        return f"{super().state()} {digest(self._settings, size=8)}"
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        self.skipped = []
+        problems = Counter[str]()
+        by_key: dict[str, dict[str, Any]] = {}
+        for record in self._records():
+            key = _key(record["key"])
+            if not key:
+                problems[f"{self.records}s without a key"] += 1
+                continue
+            if key in by_key:
+                problems[f"{self.records}s with the key of a later {self.records}"] += 1
+            by_key[key] = record
+        for key, record in by_key.items():
+            note = self._note(key, record, problems)
+            if include_trashed or not note.trashed:
+                yield note
+        self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
+
+    records = "row"  # what people call one
+
+    @abstractmethod
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Yield values by the names in NEEDED and OPTIONAL. Raises SourceError."""
+
+    def _note(self, key: str, values: dict[str, Any], problems: Counter[str]) -> Note:
+        def moment(column: str) -> str | None:
+            value = values.get(column)
+            parsed = self._moment(value)
+            if parsed is None and value not in (None, ""):
+                problems[f"values of {column} that are no date"] += 1
+            return parsed
+
+        title = _text(values["title"])
+        body = _text(values["body"])
+        if self.format == "html":
+            page = parse_html(body)
+            body = page.text
+            if page.problem:
+                problems[f"values of body that are {page.problem}"] += 1
+        elif self.format == "text":
+            body = as_markdown(body)
+        if values["body"] and not body:
+            problems["values of body that are no text"] += 1
+        url = _text(values.get("url")).strip()
+        if url and not can_be_opened(url):
+            problems["values of url that are no address, or of a program that isn't known"] += 1
+            url = ""
+        flags: dict[str, Any] = {
+            flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS
+        }
+        return note_from_markdown(
+            key,
+            body,
+            title=title,
+            tags=_tags(values.get("tags")),
+            attachments=_text(values.get("attachments")),
+            created=moment("created"),
+            modified=moment("modified"),
+            url=url or None,
+            **flags,
+            **({"todos_open": 0, "todos_done": 0} if self.format == "text" else {}),
+        )
+
+    def _moment(self, value: Any) -> str | None:
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+            value = float(value)
+        if isinstance(value, (int, float)):
+            while abs(value) >= _NO_SECONDS and math.isfinite(value):
+                value /= 1000
+            return timestamp_from_seconds(value + self.epoch)
+        text = _text(value).strip()
+        if self.timezone == "utc" and _WITHOUT_ZONE.fullmatch(text):
+            text += "Z"
+        return parse_timestamp(text)
+
+
+class SQLQuery(Records):
+    """Any SQLite database, by a query in a configuration file (option sql)."""
+
+    default_name = "sql"
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str = "",
+        *,
+        sql: str = "",
+        time_limit: float = TIME_LIMIT,
+        **options: Any,
+    ) -> None:
+        """
+        :param sql: one SELECT with the columns NEEDED and those of OPTIONAL that there are
+        :param time_limit: seconds that the query may take
+        """
+        super().__init__(location, name, **options)
+        if not isinstance(sql, str) or not sql.strip():
+            raise SourceError(
+                f"The source {name} needs the option sql: a SELECT of the columns"
+                f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
+                " are such."
+            )
+        is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        is_valid = is_number and time_limit > 0
+        checked_option("time_limit", time_limit, is_valid, "a number of seconds")
+        self.sql, self.time_limit = sql, time_limit
+        self._settings += (sql,)
+
+    def state(self) -> str:
+        return f"{readonly.state(self.path)} {digest(self._settings, size=8)}"
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        columns, rows = _run(self.path, self.sql, self.time_limit)
+        names = [name.lower() for name in columns]
+        if missing := [name for name in NEEDED if name not in names]:
+            raise SourceError(
+                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
+                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
+                " key”."
+            )
+        if unknown := set(names).difference(NEEDED, OPTIONAL):
+            self.skipped.append(
+                f"the columns {', '.join(sorted(unknown))}: what is read besides"
+                f" {', '.join(NEEDED)} is {', '.join(OPTIONAL)}"
+            )
+        return (dict(zip(names, row, strict=True)) for row in rows)
+
+
+# What SQLite and Python say of what isn't allowed here.
+_REFUSALS = re.compile(
+    "one statement|not authorized|authorization denied|prohibited|within a transaction"
+)
+
+_READING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+
+
+_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python names since 3.11
+
+# Bytes, of all that SQLite keeps in this process: a view may ask printf() for a gigabyte.
+MOST_MEMORY = 512 * 1024 * 1024
+
+
+def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
+    """Return the names of the columns, and the rows, that one SELECT gives. Raises SourceError."""
+    with readonly.read_transaction(path) as db:
+        if hasattr(db, "setlimit"):
+            db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
+        else:  # pysqlite3. It holds until the process ends; SQLite can't raise it again.
+            db.execute(f"pragma hard_heap_limit = {MOST_MEMORY}")
+        db.set_authorizer(_authorize)
+        try:
+            with time_limit(db, seconds * 1000):
+                cursor = db.execute(sql)
+                return [column[0] for column in cursor.description or ()], cursor.fetchall()
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
+            words = str(error)
+            if "interrupted" in words:
+                raise SourceError(
+                    f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
+                    " raise time_limit."
+                ) from error
+            if isinstance(error, MemoryError) or "too big" in words:
+                raise SourceError(
+                    f"The query of {path} makes texts that are too long. Leave them out, or cut"
+                    " them with substr()."
+                ) from error
+            if _REFUSALS.search(words):
+                raise SourceError(
+                    f"The query of {path} is more than one SELECT that only reads ({words})."
+                    " Nothing else is run."
+                ) from error
+            if readonly.is_about_the_file(words):
+                raise
+            raise SourceError(f"SQLite can't run the query of {path}: {words}.") from error
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
+    if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
+        return sqlite3.SQLITE_OK
+    # So FTS5 asks whether its index has changed.
+    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+# --- JSON
+
+
+class JSONFile(Records):
+    """JSON, JSON Lines or CSV: a file, or a folder or zip file with some (option fields)."""
+
+    default_name = "json"
+    records = "object"
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str = "",
+        *,
+        fields: Mapping[str, str | Sequence[str]] = {},
+        items: str | Sequence[str] = "",
+        **options: Any,
+    ) -> None:
+        """
+        :param fields: by the names in NEEDED and OPTIONAL, where an object has the value, as in
+            ``content.text``, or several such places; ``$file`` is its file's path. With ``{…}``
+            around such places it is a text: ``dayone://view?entryId={uuid}``
+        :param items: where a file has the objects; "" if it is a list of them, or one
+        """
+        super().__init__(location, name, **options)
+        wanted = "names of notes' fields with those in the file, such as {key: id, body: text}"
+        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys()
+        checked_option("fields", fields, is_valid, f"{wanted}; key and body are needed")
+        names = ", ".join((*NEEDED, *OPTIONAL))
+        is_valid = set(fields) <= {*NEEDED, *OPTIONAL}
+        checked_option("fields", [*fields], is_valid, f"names out of {names}")
+        self.fields = {field: checked_texts(field, fields[field], wanted) for field in fields}
+        self.items = checked_texts("items", items, "where a file has the notes, such as entries")
+        self._settings += (self.fields, self.items)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        with open_export(self.path) as archive:
+            self.skipped += archive.skipped
+            files = [key for key, file in archive.files.items() if file.suffix in _LOADERS]
+            if not files:
+                raise SourceError(
+                    f"There is no {', '.join(_LOADERS)} in {self.location}. Give the PATH of such a"
+                    " file, or of a folder or zip file with some."
+                )
+            for key in files:
+                try:
+                    loaded = _LOADERS[archive.files[key].suffix](archive.read(key))
+                except Unreadable as reason:
+                    self.skipped.append(f"{key}: {reason}")
+                    continue
+                for place in self.items:
+                    items = _at(loaded, place)
+                    objects = as_dicts(items if isinstance(items, list) else [items])
+                    if not objects and items != []:
+                        where = f" at {place}" if place else ""
+                        self.skipped.append(f"{key}: no objects{where}")
+                    for item in objects:
+                        yield dict.fromkeys(NEEDED) | {
+                            field: _value(item | {"$file": key}, field, places)
+                            for field, places in self.fields.items()
+                        }
+
+
+def _json_lines(content: bytes) -> list[Any]:
+    return [load_json(line) for line in content.splitlines() if line.strip()]
+
+
+def _csv(content: bytes) -> list[Any]:
+    csv.field_size_limit(LARGEST_NOTE)
+    try:
+        return [*csv.DictReader(io.StringIO(decode(content), newline=""))]
+    except csv.Error as error:
+        raise Unreadable(f"no valid CSV ({error})") from error
+
+
+_LOADERS = {".json": load_json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
+
+
+def _at(value: Any, place: str) -> Any:
+    """Return what a value has at ``content.text``; of a list, what each of it has there."""
+    for name in filter(None, place.split(".")):
+        if isinstance(value, list):
+            found = [item.get(name) for item in as_dicts(value)]
+            value = [item for one in found for item in (one if isinstance(one, list) else [one])]
+        else:
+            value = as_dict(value).get(name)
+    return value
+
+
+def _value(item: dict[str, Any], field: str, places: Sequence[str]) -> Any:
+    def text(match: re.Match[str]) -> str:
+        part = _text(_at(item, match[1]))
+        return quote(part, safe="") if field == "url" else part
+
+    values = [_PLACE.sub(text, p) if "{" in p else _at(item, p) for p in places]
+    values = [value for value in values if value not in (None, "", [])]
+    if field == "tags":
+        return [tag for value in values for tag in _tags(value)]
+    return values[0] if len(values) == 1 else values or None
+
+
+# --- Values of any type
+
+
+def _key(value: Any) -> str:
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            if b"\0" not in value:
+                return value.decode()
+        return value.hex()  # such as a UUID's
+    return _text(value).strip()
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, list):
+        return "\n\n".join(filter(None, map(_text, value)))
+    if isinstance(value, bytes):
+        try:
+            return decode(value)
+        except Unreadable:
+            return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).replace("\0", "").replace("\r\n", "\n")
+
+
+def _tags(value: Any) -> list[str]:
+    """Parse tags: a list or JSON (names, or objects with a name or a tag each), or commas."""
+    text = "" if isinstance(value, list) else _text(value).strip()
+    names: Iterable[Any] = value if isinstance(value, list) else text.split(",")
+    if text.startswith(("[", "{")):
+        try:
+            names = json.loads(text)
+        except (ValueError, RecursionError):
+            names = text.strip("[]{}").split(",")
+    tags: dict[str, None] = {}
+    for name in names:
+        name = name.get("name") if isinstance(name, dict) else name
+        if isinstance(name, (str, int)) and (tag := str(name).strip(" \t\r\n#\"'/")):
+            tags[storable(tag)] = None
+    return list(tags)

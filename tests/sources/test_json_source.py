@@ -1,0 +1,222 @@
+"""Notes out of JSON and CSV, in ``sources/records.py``, and the recipes in the docs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datasette_bear_search.notes import Note, Tag
+from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.records import JSONFile
+from tests.support.exports import ANY_JSON, folder_of, read, zip_of
+
+GUIDE = Path(__file__).parents[2] / "docs" / "sources.md"
+FIELDS = {"key": "id", "title": "name", "body": "text"}
+
+# In the shape of each program's export, as its own help describes it.
+DAY_ONE = {
+    "metadata": {"version": "1.0"},
+    "entries": [
+        {
+            "uuid": "5A0E4D5F3B1C4C8E9D8B8F6B2A1C0D3E",
+            "text": "# First frost\n\nThe dahlias are black\\.\n\n![](dayone-moment://0AB1)",
+            "creationDate": "2024-05-01T09:30:00Z",
+            "modifiedDate": "2024-05-02T10:00:00Z",
+            "timeZone": "Europe/Berlin",
+            "starred": True,
+            "isAllDay": False,
+            "tags": ["garden"],
+            "location": {"placeName": "Allotment", "latitude": 52.5, "longitude": 13.4},
+            "photos": [{"identifier": "0AB1", "md5": "d41d8cd98f00b204", "type": "jpeg"}],
+        }
+    ],
+}
+SIMPLENOTE = {
+    "activeNotes": [
+        {
+            "id": "ba1f43f06dd111eea1a8",
+            "content": "Packing\r\n\r\n- [ ] tent\r\n- [x] stove",
+            "creationDate": "2024-05-01T09:30:00.123Z",
+            "lastModified": "2024-05-02T10:00:00.000Z",
+            "tags": ["travel"],
+            "markdown": True,
+            "pinned": True,
+            "collaboratorEmails": [],
+        }
+    ],
+    "trashedNotes": [{"id": "b", "content": "Old", "creationDate": "2020-01-01T00:00:00.000Z"}],
+}
+RAINDROP = (
+    "\ufeffid,title,note,excerpt,url,folder,tags,created,cover,highlights,favorite\r\n"
+    '71,Sourdough,"Try ""rye"",\nsoon",All about starters,https://bread.example/a,Cooking,'
+    '"bread, rye",2024-05-01T09:30:00.000Z,,,true\r\n'
+)
+RECIPES: dict[str, tuple[dict[str, Any] | str, Note]] = {
+    "day-one": (
+        {"Journal.json": DAY_ONE, "photos/d41d8cd98f00b204.jpeg": b"\xff\xd8"},
+        Note(
+            "5A0E4D5F3B1C4C8E9D8B8F6B2A1C0D3E",
+            "First frost",
+            "The dahlias are black\\.\n\n![](dayone-moment://0AB1)",
+            (Tag("garden"), Tag("Allotment")),
+            created="2024-05-01T09:30:00Z",
+            modified="2024-05-02T10:00:00Z",
+            pinned=True,
+            has_image=True,
+            url="dayone://view?entryId=5A0E4D5F3B1C4C8E9D8B8F6B2A1C0D3E",
+        ),
+    ),
+    "simplenote": (
+        {"source/notes.json": SIMPLENOTE, "Packing.txt": "Packing"},
+        Note(
+            "ba1f43f06dd111eea1a8",
+            "Packing",
+            "Packing\n\n- [ ] tent\n- [x] stove",
+            (Tag("travel"),),
+            created="2024-05-01T09:30:00Z",
+            modified="2024-05-02T10:00:00Z",
+            pinned=True,
+            todos_open=1,
+            todos_done=1,
+        ),
+    ),
+    "raindrop": (
+        RAINDROP,
+        Note(
+            "71",
+            "Sourdough",
+            'Try "rye",\nsoon\n\nAll about starters\n\nhttps://bread.example/a',
+            (Tag("bread"), Tag("rye"), Tag("Cooking")),
+            created="2024-05-01T09:30:00Z",
+            pinned=True,
+            url="https://bread.example/a",
+        ),
+    ),
+}
+
+
+def recipe(name: str) -> dict[str, Any]:
+    [block] = re.findall(r"<!-- json recipes -->\n```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    [found] = [source for source in yaml.safe_load(block)["sources"] if source["name"] == name]
+    return {option: found[option] for option in found if option not in ("name", "kind", "location")}
+
+
+def only(path: Path, **options: Any) -> Note:
+    [note] = JSONFile(path, **{"fields": FIELDS, **options}).read(include_trashed=True)
+    return note
+
+
+def json_file(path: Path, value: Any, name: str = "notes.json") -> Path:
+    return folder_of(path, {name: value}) / name
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_in_the_guide_reads_what_the_program_exports(tmp_path: Path, name: str) -> None:
+    files, expected = RECIPES[name]
+    if isinstance(files, str):
+        path = json_file(tmp_path, files, "export.csv")
+    else:
+        path = zip_of(tmp_path / "export.zip", files)
+    source = JSONFile(path, name, **recipe(name))
+    assert [*source.read()] == [expected]
+    assert source.skipped == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", [{"id": 1, "text": "x"}, {"id": 2, "text": "y"}]),
+        ("a.jsonl", '{"id": 1, "text": "x"}\n\n{"id": 2, "text": "y"}\n'),
+        ("a.csv", "id,text\n1,x\n2,y\n"),
+    ],
+)
+def test_json_lines_and_csv_are_read_alike(tmp_path: Path, name: str, content: Any) -> None:
+    source = JSONFile(json_file(tmp_path, content, name), fields=FIELDS)
+    assert [(note.key, note.body) for note in source.read()] == [("1", "x"), ("2", "y")]
+
+
+def test_a_folder_may_have_a_note_in_each_file(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "notes", {"a/b.json": {"text": "x"}, "c.json": b"{", "d.txt": ""})
+    source = JSONFile(folder, fields={"key": "$file", "body": "text"})
+    assert [note.key for note in source.read()] == ["a/b.json"]
+    [line] = source.skipped
+    assert line.startswith("c.json: no valid JSON")
+
+
+@pytest.mark.parametrize(
+    ("item", "fields", "body"),
+    [
+        ({"a": {"b": "x"}}, "a.b", "x"),
+        ({"a": [{"b": "x"}, {"b": ["y", "z"]}, 7]}, "a.b", "x\n\ny\n\nz"),
+        ({"a": "x", "b": "", "c": "z"}, ["a", "b", "c", "d"], "x\n\nz"),
+        ({"a": "x", "b": {"c": 7}}, "{a}: {b.c}", "x: 7"),
+        ({"a": {"b": "x"}}, "a", ""),
+        ({"a": "x"}, "a.b", ""),
+    ],
+)
+def test_a_field_may_be_anywhere_in_an_object(
+    tmp_path: Path, item: dict[str, Any], fields: Any, body: str
+) -> None:
+    path = json_file(tmp_path, [{"id": 1, **item}])
+    assert only(path, fields={"key": "id", "body": fields}).body == body
+
+
+def test_of_several_dates_the_first_counts_and_an_address_is_quoted(tmp_path: Path) -> None:
+    path = json_file(tmp_path, [{"id": "a/b", "on": "2024-05-01", "at": "2023-01-01"}])
+    fields = {**FIELDS, "created": ["on", "at"], "url": "dayone://view?entryId={id}"}
+    note = only(path, fields=fields)
+    assert (note.created, note.url) == ("2024-05-01T12:00:00Z", "dayone://view?entryId=a%2Fb")
+
+
+def test_a_file_without_the_list_and_objects_without_a_key_are_reported(tmp_path: Path) -> None:
+    folder = folder_of(
+        tmp_path / "n",
+        {"a.json": {"entries": [{"text": "x"}]}, "b.json": {}, "c.json": {"entries": 7}},
+    )
+    source = JSONFile(folder, fields=FIELDS, items="entries")
+    assert [*source.read()] == []
+    no_list = [f"{name}.json: no objects at entries" for name in "bc"]
+    assert source.skipped == [*no_list, "1 objects without a key"]
+    with pytest.raises(SourceError, match=r"There is no .json, .jsonl, .ndjson, .csv in"):
+        read(JSONFile(folder_of(tmp_path / "m", {"x.txt": "x"}), fields=FIELDS))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "key and body are needed"),
+        ({"fields": {"key": "id"}}, "key and body are needed"),
+        ({"fields": {**FIELDS, "author": "x"}}, "names out of key, title"),
+        ({"fields": {**FIELDS, "body": 7}}, "names of notes' fields"),
+        ({"fields": FIELDS, "items": {"a": 1}}, "where a file has the notes"),
+        ({"fields": FIELDS, "format": "word"}, "one of markdown, html, text"),
+    ],
+)
+def test_options_that_can_not_be_used_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        JSONFile("notes.json", "notes", **options)
+
+
+def test_the_state_changes_with_the_file_and_the_options(tmp_path: Path) -> None:
+    path = json_file(tmp_path, [])
+    state = JSONFile(path, fields=FIELDS).state()
+    assert JSONFile(path, fields=FIELDS).state() == state
+    assert JSONFile(path, fields=FIELDS, items="a").state() != state
+    path.write_text("[{}]")
+    assert JSONFile(path, fields=FIELDS).state() != state
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.fixed_dictionaries(dict.fromkeys(["id", "text", "on"], ANY_JSON)), max_size=2))
+def test_no_value_of_any_type_makes_it_crash(tmp_path: Path, items: Any) -> None:
+    fields = {"key": "id", "title": "text", "body": ["text", "on"], "tags": "text"}
+    fields |= {"created": "on", "url": "{text}", "pinned": "on"}
+    path = json_file(tmp_path, items)
+    for note in JSONFile(path, fields=fields).read(include_trashed=True):
+        assert isinstance(note.fingerprint(), str)
