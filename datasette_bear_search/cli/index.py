@@ -207,7 +207,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             click.echo(f"{failure.source}: {failure.message}", err=True)
 
     def on_text(report: Report) -> None:
-        if report.added or report.changed or report.removed:
+        if report.has_changes:
             options.say(f"Words indexed ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
             pace = database.stored_pace(options.path) or TYPICAL_PACE
@@ -306,13 +306,14 @@ def _preview(path: Path, selection: Selection) -> str | None:
             if snapshot is None:
                 click.echo(f"Nothing has changed in {source.location}. Nothing was written.")
                 continue
-            added, changed, removed = snapshot.count, 0, 0
+            change = changes.Diff(snapshot.notes)
             if current is not None:
                 change = changes.diff(current, snapshot)
-                added, changed, removed = map(len, (change.added, change.changed, change.removed))
+            moved = f", move {len(change.moved):,}" if change.moved else ""
             click.echo(
                 f"{source.location}: {counted(snapshot.count, 'note')}. "
-                f"Would add {added:,}, change {changed:,}, remove {removed:,}. Nothing was written."
+                f"Would add {len(change.added):,}, change {len(change.changed):,}{moved}, "
+                f"remove {len(change.removed):,}. Nothing was written."
             )
     for name in selection.remove:
         click.echo(f"{name}: its {counted(known[name].notes, 'note')} would leave the index.")
@@ -362,7 +363,7 @@ def _skipped_lines(name: str, skipped: Sequence[str], most: int) -> list[str]:
 
 def _report_text(report: Report, seconds: float, path: Path) -> str:
     done = f"Done in {seconds:.1f} s: {counted(report.added, 'note')} added, "
-    done += f"{report.changed:,} changed, {report.removed:,} removed"
+    done += report.changes_text()
     if report.embedded:
         rate = report.embedded / report.embed_seconds
         done += f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +22,7 @@ from ..sources import (
 )
 from ..sqlite import sqlite3
 from . import rows, schema
-from .rows import StoredSource
+from .rows import StoredNote, StoredSource
 
 # Bytes of texts that a reading keeps in memory. Of more, the next reading takes the next ones.
 MOST_TEXT = 128 * 1024 * 1024
@@ -53,12 +54,13 @@ class Diff:
 
     added: Sequence[Note] = ()
     changed: Sequence[tuple[int, Note]] = ()  # with their ids in the index file
+    moved: Sequence[tuple[int, Note]] = ()  # the same, of notes that have another key now
     restamped: Sequence[tuple[int, str]] = ()  # ids and new stamps of notes that are as they were
     removed: Sequence[int] = ()
 
     @property
     def count(self) -> int:
-        return len(self.added) + len(self.changed) + len(self.removed)
+        return len(self.added) + len(self.changed) + len(self.moved) + len(self.removed)
 
 
 def read(
@@ -148,7 +150,55 @@ def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
             changed.append((old.id, note))
         elif note.stamp is not None:
             restamped.append((old.id, note.stamp))
-    return Diff(added, changed, restamped, [old.id for old in stored.values()])
+    moved = _moved(connection, added, stored)
+    ids = {note.key: old_id for old_id, note in moved}
+    gone = [old.id for old in stored.values() if old.id not in ids.values()]
+    return Diff([note for note in added if note.key not in ids], changed, moved, restamped, gone)
+
+
+def _moved(
+    connection: sqlite3.Connection, added: Sequence[Note], gone: Mapping[str, StoredNote]
+) -> list[tuple[int, Note]]:
+    """Return the notes that have another key than before, with their ids.
+
+    They have the text of one that is gone. If several have, the same file or file name decides.
+    """
+    before: dict[str, list[tuple[str, StoredNote]]] = defaultdict(list)
+    for key, old in gone.items() if added else ():
+        [body] = connection.execute("select body from notes where id = ?", [old.id]).fetchone()
+        before[body].append((key, old))
+    after: dict[str, list[Note]] = defaultdict(list)
+    for note in added:
+        if note.body in before:
+            after[note.body].append(note)
+    moved = []
+    for body, notes in after.items():
+        gone_here = dict(before[body])
+        new = {note.key: note for note in notes}
+        if body.strip() and len(gone_here) == len(new) == 1:
+            moved += [(gone_here.popitem()[1].id, new.popitem()[1])]
+        for sign in (_file_id, _file_name):
+            old_by_sign = _unique((sign(key, gone_here[key].stamp), key) for key in gone_here)
+            new_by_sign = _unique((sign(key, new[key].stamp), key) for key in new)
+            for each in old_by_sign.keys() & new_by_sign.keys():
+                moved.append((gone_here.pop(old_by_sign[each]).id, new.pop(new_by_sign[each])))
+    return moved
+
+
+def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found = list(pairs)
+    counts = Counter(sign for sign, _ in found)
+    return {sign: value for sign, value in found if sign and counts[sign] == 1}
+
+
+def _file_id(key: str, stamp: str | None) -> str:
+    # A file's number, or in an archive its checksum, begins what follows on the settings.
+    _, _, file = (stamp or "").partition(" ")
+    return file.partition("/")[0]
+
+
+def _file_name(key: str, stamp: str | None) -> str:
+    return key.rpartition("/")[2]
 
 
 def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:

@@ -39,6 +39,8 @@ CHARACTERS_PER_COMMIT = 4_000_000
 PASSAGES_PER_COMMIT = 128
 # Passages sorted by length before they are cut into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
+# Passages whose vectors are kept for a text that leaves a note and comes back in another: 30 MB.
+MOST_KEPT = 20_000
 # Queries about nothing, so that no library is about them: what is nearest to them is so by chance.
 UNRELATED = (
     "purple anvil homework", "tax giraffe clarinet", "velvet tractor vowel",
@@ -78,6 +80,7 @@ class Report:
     notes: int = 0  # in the index afterwards
     added: int = 0
     changed: int = 0
+    moved: int = 0  # to another place in their source
     removed: int = 0
     embedded: int = 0
     refused: int = 0  # passages for which the model gave no usable vector
@@ -89,6 +92,15 @@ class Report:
     failures: list[Failure] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     model_failure: str | None = None  # also one of the notices
+
+    @property
+    def has_changes(self) -> bool:
+        return bool(self.added or self.changed or self.moved or self.removed)
+
+    def changes_text(self) -> str:
+        """Return what follows on how many notes were added, for people."""
+        moved = f"{self.moved:,} moved, " if self.moved else ""
+        return f"{self.changed:,} changed, {moved}{self.removed:,} removed"
 
 
 @dataclass(frozen=True)
@@ -164,9 +176,12 @@ def update(
                 f"{report.failures[0].source}"
             )
             snapshots = []
-        elif rebuild:
+        known_ids = {}
+        if rebuild and not report.failures:
+            known_ids = rows.ids_by_key(connection)
             database.reset(connection)
-        run = _Run(connection, embedder, report, hooks)
+            set_meta(connection, **{rows.LAST_ID: max(known_ids.values(), default=0)})
+        run = _Run(connection, embedder, report, hooks, known_ids)
         run.write(path, snapshots, list(remove), tidy=tidy, verify_model=verify_model)
         left = {snapshot.config.name: snapshot.left for snapshot in snapshots if snapshot.left}
         while left:
@@ -265,6 +280,9 @@ class _Run:
     embedder: Embedder | None
     report: Report
     hooks: Hooks
+    known_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by source and key
+    # Of text that leaves a note in this run and may come back in another one: hash → vector.
+    _kept: dict[str, bytes] = field(default_factory=dict)
 
     def write(
         self,
@@ -277,6 +295,11 @@ class _Run:
     ) -> None:
         connection, embedder, report = self.connection, self.embedder, self.report
         self._write_text(snapshots, remove, tidy)
+        if database.has_vector_extension(connection) and report.pending:
+            with transaction(connection):
+                vectors.reuse(connection, self._kept)
+            report.pending = database.read_state(connection).pending
+        self._kept.clear()
         self.hooks.on_text(report)
         started = time.perf_counter()
         try:
@@ -308,6 +331,7 @@ class _Run:
             self._write_notes(snapshot.config.name, change, max_tokens)
             report.added += len(change.added)
             report.changed += len(change.changed)
+            report.moved += len(change.moved)
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
                 rows.relate(connection)
@@ -330,13 +354,16 @@ class _Run:
         with transaction(connection):
             rows.update_passages(connection)
             gone = rows.remove_sources(connection, remove)
+            may_return = any(change.added for _, change in diffs)
             for _, change in diffs:
+                if may_return:
+                    self._kept |= vectors.of_notes(connection, change.removed, MOST_KEPT)
                 rows.remove(connection, change.removed)
                 gone += len(change.removed)
             max_tokens = rows.max_tokens(connection)
             encrypted = 0
             for snapshot, change in diffs:
-                for note_id, note in change.changed:
+                for note_id, note in (*change.changed, *change.moved):
                     if note.encrypted:
                         new = rows.note_rows(snapshot.config.name, note, max_tokens)
                         rows.update(connection, note_id, new)
@@ -344,7 +371,7 @@ class _Run:
                 # Without its state: a run that dies before the notes are written reads it again.
                 self._write_source(snapshot, state="")
             # Kept in the file, because the run after one that dies may find nothing else to do.
-            if gone or any(change.changed for _, change in diffs):
+            if gone or any(change.changed or change.moved for _, change in diffs):
                 set_meta(connection, old_text_in_fts="yes")
             if gone or remove or any(change.count for _, change in diffs):
                 set_meta(connection, links_to_resolve="yes")
@@ -359,7 +386,7 @@ class _Run:
         connection = self.connection
         added = ((None, note) for note in change.added)
         # Encrypted ones are written already.
-        changed = (pair for pair in change.changed if not pair[1].encrypted)
+        changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
         batches = _note_batches(source_name, chain(added, changed), max_tokens)
         # While a batch is being written, a thread makes the next.
         with ThreadPoolExecutor(max_workers=1) as thread:
@@ -367,7 +394,8 @@ class _Run:
             while batch := coming.result():
                 coming = thread.submit(next, batches, None)
                 with transaction(connection):
-                    rows.insert(connection, [new for note_id, new in batch if note_id is None])
+                    fresh = [new for note_id, new in batch if note_id is None]
+                    rows.insert(connection, fresh, self.known_ids)
                     for note_id, new in batch:
                         if note_id is not None:
                             rows.update(connection, note_id, new)
@@ -405,12 +433,13 @@ class _Run:
             rows.update_passages(connection, embedder.max_tokens)
             # After it, when it is known how many passages there are.
             vectors.prepare(connection)
-        done, total = 0, database.read_state(connection).pending
+        pending = self._pending_ids()
+        done, total = 0, len(pending)
         if total:
             self.hooks.on_embedded(done, total)
         embedder.prepare_for_batch(total)
         started = time.perf_counter()
-        for batch in self._pending_passages(embedder):
+        for batch in self._batches(embedder, pending):
             made = embedder.embed_documents([text for _, text in batch])
             pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
             with transaction(connection):
@@ -422,6 +451,9 @@ class _Run:
             report.embedded += len(pairs)
             report.refused += len(batch) - len(pairs)
             self.hooks.on_embedded(done, total)
+        if total:
+            with transaction(connection):
+                vectors.reuse(connection)
         self._recalibrate(embedder, report.embedded)
         if report.refused:
             report.notices.append(
@@ -429,20 +461,28 @@ class _Run:
                 "their words only."
             )
 
-    def _pending_passages(self, embedder: Embedder) -> Iterator[Sequence[tuple[int, str]]]:
-        """Yield batches of (passage id, text to embed), within a window by length.
+    def _pending_ids(self) -> list[int]:
+        """Return the passages to embed, of those with the same text one.
 
         Pinned notes come first, then the newest: they are what most searches are for.
         """
-        connection = self.connection
         sql = """
-        select passages.id
+        select passages.content_hash, passages.id
         from passages
         join notes on notes.id = passages.note_id
         where not passages.embedded
         order by notes.pinned desc, notes.modified desc, passages.id
         """
-        pending = [passage_id for (passage_id,) in connection.execute(sql)]
+        first: dict[str, int] = {}
+        for content_hash, passage_id in self.connection.execute(sql):
+            first.setdefault(content_hash, passage_id)
+        return list(first.values())
+
+    def _batches(
+        self, embedder: Embedder, pending: Sequence[int]
+    ) -> Iterator[Sequence[tuple[int, str]]]:
+        """Yield batches of (passage id, text to embed), within a window by length."""
+        connection = self.connection
         max_tokens = rows.max_tokens(connection)
         for first in range(0, len(pending), PASSAGES_PER_WINDOW):
             ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from .database import get_meta, json_value, set_meta
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
 PASSAGE_VERSION = 1
+# Key in meta: the highest id that a note has had.
+LAST_ID = "last_note_id"
 # Values in one statement: no SQLite since 3.32 takes fewer.
 _MAX_VALUES = 32_000
 
@@ -102,13 +105,14 @@ _FIELDS = (
 COLUMNS = (*_FIELDS, "attachment_names", "tags", "source", "fingerprint", "text_hash")
 _field_values = attrgetter(*_FIELDS)
 
-_UPDATE = f"update notes set {', '.join(f'{column} = ?' for column in COLUMNS)} where id = ?"
+_STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
 PassageRow = tuple[int, str, int, int, str]  # position, heading, start, length, content hash
 
 
 class NoteRows(NamedTuple):
+    source: str
     note: Note
     values: Sequence[str | int | None]  # of COLUMNS
     passages: Sequence[PassageRow]
@@ -120,7 +124,7 @@ def note_rows(source_name: str, note: Note, max_tokens: int) -> NoteRows:
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = json.dumps(note.attachment_names, ensure_ascii=False)
     values = (*_field_values(note), names, tags, source_name, *hashes)
-    return NoteRows(note, values, _passage_rows(note.title, note.body, max_tokens))
+    return NoteRows(source_name, note, values, _passage_rows(note.title, note.body, max_tokens))
 
 
 class StoredNote(NamedTuple):
@@ -137,15 +141,37 @@ def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, 
     return {key: StoredNote(*stored) for key, *stored in connection.execute(sql, [source_name])}
 
 
+def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """Return the ids of all notes by source and key, as far as the file can be read."""
+    found: dict[tuple[str, str], int] = {}
+    with suppress(sqlite3.DatabaseError):  # damaged, or an early version's
+        sql = "select source, key, id from notes where id between 1 and ?"
+        for source, key, note_id in connection.execute(sql, [vectors.MAX_NOTE_ID]):
+            found[source, key] = note_id
+    return found
+
+
 def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:
     sql = "update notes set stamp = ? where id = ?"
     connection.executemany(sql, [(stamp, note_id) for note_id, stamp in stamped])
 
 
-def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
-    """Store notes that aren't in the index file yet."""
+def insert(
+    connection: sqlite3.Connection,
+    new: Sequence[NoteRows],
+    known_ids: Mapping[tuple[str, str], int] = {},
+) -> None:
+    """Store notes that aren't in the index file yet.
+
+    :param known_ids: those that notes have had before, by source and key
+    """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
-    numbered = list(enumerate(new, start=last + 1))
+    # No note gets the id of one that is gone: programs may still have it.
+    new_ids = count(max(last, int(get_meta(connection, LAST_ID) or 0)) + 1)
+    numbered = [
+        (known_ids.get((item.source, item.note.key)) or next(new_ids), item) for item in new
+    ]
+    set_meta(connection, **{LAST_ID: next(new_ids) - 1})
     # Many in a statement, at the end of which FTS5 writes what it gathered: half of all time.
     rows = [(note_id, *item.values) for note_id, item in numbered]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
@@ -156,11 +182,20 @@ def insert(connection: sqlite3.Connection, new: Sequence[NoteRows]) -> None:
 
 def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
     """Store a note over its old version. Passages with the same text keep their vectors."""
-    connection.execute(_UPDATE, [*new.values, note_id])
+    old = dict(zip(COLUMNS, connection.execute(_STORED, [note_id]).fetchone()))
+    # Only what differs: else FTS5 would index the whole text again.
+    values = {name: new for name, new in zip(COLUMNS, new.values) if new != old[name]}
+    if values:
+        columns = ", ".join(f"{name} = ?" for name in values)
+        connection.execute(f"update notes set {columns} where id = ?", [*values.values(), note_id])
+    if "key" in values:
+        sql = "update or replace judgments set key = ? where source = ? and key = ?"
+        connection.execute(sql, [new.note.key, old["source"], old["key"]])
     connection.execute("delete from note_tags where note_id = ?", [note_id])
     connection.execute("delete from links where note_id = ?", [note_id])
     _write_tags_and_links(connection, [(note_id, new.note)])
-    _replace_passages(connection, note_id, new.passages)
+    if not values.keys().isdisjoint(("title", "body")):
+        _replace_passages(connection, note_id, new.passages)
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,42 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
         "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
     )
     _mark_changed(connection)
+
+
+def of_notes(
+    connection: sqlite3.Connection, note_ids: Sequence[int], most: int
+) -> dict[str, bytes]:
+    """Return the vectors of notes' passages by the hash of their text, at most so many."""
+    sql = f"""
+    select content_hash, vector
+    from passages
+    join {VECTORS} on passage_id = passages.id
+    where note_id in (select value from json_each(?))
+    limit ?
+    """
+    return dict(connection.execute(sql, [json.dumps(note_ids), most]).fetchall())
+
+
+def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> None:
+    """Give passages without a vector that of the same text elsewhere, or one of ``kept``."""
+    if _is_virtual(connection) is None or get_meta(connection, STALE):
+        return  # there are no vectors, or they can't be written now
+    sql = "select id, content_hash from passages where not embedded"
+    pending = connection.execute(sql).fetchall()
+    add(connection, [(passage_id, kept[text]) for passage_id, text in pending if text in kept])
+    sql = """
+    select pending.id, min(known.id)
+    from passages as pending
+    join passages as known on known.content_hash = pending.content_hash and known.embedded
+    where not pending.embedded
+    group by pending.id
+    """
+    for passage_id, known_id in connection.execute(sql).fetchall():
+        found = connection.execute(
+            f"select vector from {VECTORS} where passage_id = ?", [known_id]
+        ).fetchone()
+        if found:
+            add(connection, [(passage_id, *found)])
 
 
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:

@@ -261,10 +261,10 @@ class Watcher:
         )
         if tidy:
             self._tidied = time.monotonic()
-        if (report.added or report.changed or report.removed) and not self._quiet:
+        if report.has_changes and not self._quiet:
             self._report(
-                f"{', '.join(changed)}: {report.added:,} added, {report.changed:,} changed, "
-                f"{report.removed:,} removed ({time.perf_counter() - started:.1f} s)"
+                f"{', '.join(changed)}: {report.added:,} added, {report.changes_text()} "
+                f"({time.perf_counter() - started:.1f} s)"
             )
         for failure in report.failures:
             self._failed(failure.source, failure.message)
