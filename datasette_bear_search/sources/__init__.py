@@ -231,6 +231,7 @@ OUR_KINDS = {
     "takeout": "exports.takeout:Takeout",
     "logseq": "folders.logseq:LogseqGraph",
     "obsidian": "folders.obsidian:ObsidianVault",
+    "evernote": "exports.evernote:EvernoteExport",
     "markdown": "folders.markdown:MarkdownFolder",
     "sql": "records:SQLQuery",
     "json": "records:JSONFile",

@@ -140,6 +140,22 @@ class Archive(ABC):
     def head(self, key: str, size: int) -> bytes:
         """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
 
+    @abstractmethod
+    def open(self, key: str) -> IO[bytes]:
+        """Open a file of any length, to be read once. Raises as ``read`` does."""
+
+    def chunks(self, key: str) -> Iterator[bytes]:
+        """Yield the content of a file of any length. Raises as ``read`` does."""
+        with self.open(key) as stream:
+            while True:
+                try:
+                    chunk = stream.read(MEGABYTE)
+                except Exception as error:
+                    raise _damaged(error) from error
+                if not chunk:
+                    return
+                yield chunk
+
 
 class Folder(Archive):
     """The files in a folder and below. Listing them opens none."""
@@ -201,6 +217,12 @@ class Folder(Archive):
         except OSError as error:
             raise _unreadable(error) from None
         return data
+
+    def open(self, key: str) -> IO[bytes]:
+        try:
+            return os.fdopen(os.open(self.files[key].path, _OPEN_FLAGS), "rb")
+        except OSError as error:
+            raise _unreadable(error) from None
 
     def _add_entries(
         self, prefix: str, entries: Iterable[os.DirEntry[str]]
@@ -351,6 +373,15 @@ class Zip(Archive):
             self._add(entry)
 
     def head(self, key: str, size: int) -> bytes:
+        with self.open(key, size) as stream:
+            try:
+                content = stream.read(size)
+            except Exception as error:
+                raise _damaged(error) from error
+        self._count(len(content))
+        return content
+
+    def open(self, key: str, size: int = LARGEST_ARCHIVE) -> IO[bytes]:
         entry = self._entries[key]
         if entry.flag_bits & _ENCRYPTED:
             raise Unreadable("encrypted with a password")
@@ -358,17 +389,22 @@ class Zip(Archive):
         if unpacks_far and size > RATIO_FROM:
             raise Unreadable(f"unpacks to more than {MAX_RATIO} times its size, as zip bombs do")
         try:
-            with self._zip_file.open(entry) as stream:
-                content = stream.read(size)
-        except Exception as error:  # in as many ways as an archive can be damaged
-            raise Unreadable(f"damaged ({error or type(error).__name__})") from error
-        self._unpacked += len(content)
+            return self._zip_file.open(entry)
+        except Exception as error:
+            raise _damaged(error) from error
+
+    def chunks(self, key: str) -> Iterator[bytes]:
+        for chunk in super().chunks(key):
+            self._count(len(chunk))
+            yield chunk
+
+    def _count(self, size: int) -> None:
+        self._unpacked += size
         if self._unpacked > LARGEST_ARCHIVE:
             raise SourceError(
                 f"{self._location} unpacks to more than {LARGEST_ARCHIVE // MEGABYTE:,} MB. It was"
                 " not read."
             )
-        return content
 
     def _add(self, entry: zipfile.ZipInfo) -> None:
         path = storable(entry.filename.replace("\\", "/"))
@@ -454,6 +490,10 @@ def _unreadable(error: OSError) -> Unreadable:
     if isinstance(error, PermissionError):
         return Unreadable("you may not read it", is_gone=False)
     return Unreadable(f"can't be read ({error.strerror or error})", is_gone=False)
+
+
+def _damaged(error: Exception) -> Unreadable:  # in as many ways as an archive can be
+    return Unreadable(f"damaged ({error or type(error).__name__})")
 
 
 def _storable(name: str) -> str:

@@ -1,0 +1,220 @@
+"""The notes in Evernote's export files (.enex): XML with a page of XHTML, called ENML, for each.
+
+The format: https://evernote.com/blog/how-evernotes-xml-export-format-works, its DTD
+http://xml.evernote.com/pub/evernote-export4.dtd, and https://dev.evernote.com/doc/articles/enml.php.
+Notes have no id there, so a note is known by its notebook and the second in which it was created.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from xml.parsers import expat
+
+from ...notes import NEXT_FILE, Link, Note
+from .. import SourceError, Unreadable, note_from_markdown
+from ..documents import parse_html
+from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive, open_export
+from ..text import parse_timestamp
+
+SUFFIX = ".enex"
+
+# The elements of a note that are read, and none of the base64 in resource/data.
+_READ = frozenset(
+    """
+    title content created updated tag note-attributes/source-url task/title task/taskStatus
+    resource/mime resource/recognition resource/resource-attributes/file-name
+    """.split()
+)
+_NOT_IN_XML = bytes(code for code in range(32) if code not in b"\t\n\r")
+
+_ENCRYPTED = re.compile(r"<en-crypt\b[^<>]*>[^<>]*")
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)(?P<attributes>[^<>]*?)(?P<empty>/?)>")
+_ITEM = re.compile(r"(<li\b[^<>]*--en-checked:\s*(true|false)[^<>]*>(?:\s*<div\b[^<>]*>)?)")
+_VOID = ("br", "hr", "img", "input")
+_CHECKBOX = re.compile(r"^(?=\[[x ]\] )", re.MULTILINE)
+# What Evernote's older versions show in the place of tasks, which have elements of their own.
+_TASKS = re.compile(r"Content not supported\s+This block is a placeholder for Tasks\b[^\n]*\n*")
+# The likeliest reading of each word in a picture comes first, with its probability of 100.
+_RECOGNIZED = re.compile(r"<item\b[^<>]*>\s*<t w=\"(\d+)\">([^<>]*)</t>")
+LEAST_PROBABILITY = 50
+
+_LINK = re.compile(
+    r"\[([^\[\]\n]+)\]\((?:evernote:///view|https://www\.evernote\.com/shard"
+    r"|https://share\.evernote\.com/note)/[^()\s]*\)"
+)
+
+
+class EvernoteExport(FileSource):
+    """Evernote's export: an .enex file, or a folder or zip file with some, each a notebook."""
+
+    default_name = "evernote"
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        path = Path(location).expanduser()
+        if path.is_dir():
+            suffixes = {os.path.splitext(name)[1].lower() for name in os.listdir(path)}
+            return SUFFIX in suffixes and suffixes.isdisjoint({".md", ".markdown", ".txt"})
+        if not is_zip(path):
+            return path.suffix.lower() == SUFFIX and path.is_file()
+        with open_archive(path) as archive:
+            return bool(_notebooks(archive))
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        with open_export(self.path) as archive:
+            self.skipped = list(archive.skipped)
+            notebooks = _notebooks(archive)
+            if not notebooks:
+                raise SourceError(
+                    f"There is no {SUFFIX} file in {self.location}. Give the PATH of one that"
+                    " Evernote exported, or of a folder with some."
+                )
+            # Twice through, because links have the titles of notes that may come later.
+            titles = defaultdict(list)
+            for key, fields in self._notes(archive, notebooks, frozenset({"title", "created"})):
+                title = _first(fields, "title")
+                for name in (title, f"{_first(fields, 'notebook')}/{title}"):
+                    titles[name].append(key)
+            keys = {title: keys[0] for title, keys in titles.items() if len(keys) == 1}
+            self.skipped = list(archive.skipped)
+            for key, fields in self._notes(archive, notebooks, _READ):
+                yield self._note(key, fields, keys)
+
+    def _notes(
+        self, archive: Archive, notebooks: list[File], wanted: frozenset[str]
+    ) -> Iterator[tuple[str, dict[str, list[str]]]]:
+        for file in notebooks:
+            seen = Counter[str]()
+            try:
+                for fields in _parsed(archive.chunks(file.key), wanted):
+                    fields["notebook"] = [file.name]
+                    created = _first(fields, "created") or _first(fields, "title")
+                    seen[created] += 1
+                    number = f"#{seen[created]}" if seen[created] > 1 else ""
+                    yield f"{file.key.removesuffix(SUFFIX)}/{created}{number}", fields
+            except Unreadable as reason:
+                self.skipped.append(f"{file.key}, from its note {seen.total() + 1} on: {reason}")
+
+    def _note(self, key: str, fields: dict[str, list[str]], keys: dict[str, str]) -> Note:
+        title = _first(fields, "title")
+        page = parse_html(_html(_first(fields, "content")))
+        if page.problem:
+            self.skipped.append(f"{title}: {page.problem}")
+        body = _TASKS.sub("", _CHECKBOX.sub("- ", page.text))
+        for name, status in zip(fields["task/title"], fields["task/taskStatus"]):
+            body += f"\n- [{'x' if status == 'completed' else ' '}] {name}"
+        if address := _first(fields, "note-attributes/source-url"):
+            body += f"\n\n<{address}>"
+        linked = {}
+        for label in _LINK.findall(body):  # in the same notebook, or else in any
+            if other := keys.get(f"{fields['notebook'][0]}/{label}") or keys.get(label):
+                linked[label] = other
+        texts = [
+            " ".join(word for weight, word in found if int(weight[:3]) >= LEAST_PROBABILITY)
+            for found in map(_RECOGNIZED.findall, fields["resource/recognition"])
+        ]
+        are_images = [mime.startswith("image/") for mime in fields["resource/mime"]]
+        return note_from_markdown(
+            key,
+            # As in a link between notes, which other programs know how to follow.
+            _LINK.sub(
+                lambda link: f"[[{link[1]}]]" if link[1] in linked else link[0], body
+            ).strip(),
+            title=title,
+            tags=[*fields["tag"], *fields["notebook"]],
+            links=tuple(Link(other, label) for label, other in linked.items() if other != key),
+            attachments=NEXT_FILE.join(filter(None, texts)),
+            created=parse_timestamp(_first(fields, "created")),
+            modified=parse_timestamp(_first(fields, "updated")),
+            has_image=any(are_images),
+            has_file=not all(are_images),
+        )
+
+
+def _notebooks(archive: Archive) -> list[File]:
+    return [file for file in archive.files.values() if file.suffix == SUFFIX]
+
+
+def _first(fields: dict[str, list[str]], name: str) -> str:
+    return next(iter(fields[name]), "").strip()
+
+
+def _parsed(
+    chunks: Iterator[bytes], wanted: frozenset[str]
+) -> Iterator[defaultdict[str, list[str]]]:
+    """Yield the texts of each note by the paths of their elements.
+
+    Not ElementTree, which keeps the pictures of a note in memory; nor does defusedxml stop that.
+
+    :raises Unreadable: where the XML ends to be valid, or declares an entity, as XML bombs do
+    """
+    path: list[str] = []
+    fields: defaultdict[str, list[str]] = defaultdict(list)
+    texts: list[str] | None = None
+    notes = []
+    size = 0  # of a note, in characters
+
+    def start(name: str, _: object) -> None:
+        nonlocal texts
+        path.append(name)
+        texts = [] if len(path) < 6 and "/".join(path[2:]) in wanted else None
+
+    def add(text: str) -> None:
+        nonlocal size
+        if texts is not None and size < LARGEST_NOTE:
+            texts.append(text)
+            size += len(text)
+
+    def end(name: str) -> None:
+        nonlocal texts, fields, size
+        if texts is not None:
+            fields["/".join(path[2:])].append("".join(texts))
+            texts = None
+        path.pop()
+        if len(path) == 1 and name == "note":
+            notes.append(fields)
+            fields, size = defaultdict(list), 0
+
+    def refuse(*_: object) -> None:
+        raise Unreadable("it declares entities, as XML bombs do")
+
+    parser = expat.ParserCreate()  # which by itself never opens what a DTD names
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = add, refuse
+    for chunk in chain(chunks, [None]):
+        problem = ""
+        try:
+            # Notes from the web have what XML may not.
+            parser.Parse((chunk or b"").translate(None, _NOT_IN_XML), chunk is None)
+        except (expat.ExpatError, Unreadable) as error:
+            problem = f"no valid XML ({error})"
+        yield from notes
+        notes.clear()
+        if problem:
+            raise Unreadable(problem)
+
+
+def _html(content: str) -> str:
+    """Return ENML as HTML: with checkboxes, without what is encrypted, each element ended."""
+
+    def html(tag: re.Match[str]) -> str:
+        if tag["name"] in ("en-note", "en-media") or (tag["name"] == "en-todo" and tag["end"]):
+            return ""
+        if tag["name"] == "en-todo":
+            return _box('"true"' in tag["attributes"])
+        if tag["empty"] and tag["name"] not in _VOID:
+            return f"<{tag['name']}{tag['attributes']}></{tag['name']}>"
+        return tag[0]
+
+    content = _TAG.sub(html, _ENCRYPTED.sub("", content))
+    return _ITEM.sub(lambda item: item[1] + _box(item[2] == "true"), content)
+
+
+def _box(is_checked: bool) -> str:
+    return f"<input type=checkbox{' checked' if is_checked else ''}>"
