@@ -41,6 +41,9 @@ README = README.replace("](docs/", f"]({REPOSITORY}/blob/main/docs/")
 # that is looked after.
 REDACT = ["bc-detect-secrets>=1.5.52", "python-stdnum>=2"]
 
+# Reads the words of PDFs.
+PDF = ["pypdfium2>=5"]
+
 setup(
     name="datasette-bear-search",
     version=VERSION,
@@ -124,6 +127,7 @@ setup(
         "redact": REDACT,
         "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ONNX,  # for another model than the bundled one
+        "pdf": PDF,
         "benchmarks": ["matplotlib", "scipy"],
         "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
         "lint": [
@@ -135,6 +139,7 @@ setup(
         ],
         "test": [
             *ONNX,
+            *PDF,
             *REDACT,
             BUNDLED_MODEL,
             "cogapp",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import zip_longest
+from typing import NamedTuple
 
 # Stands between the texts of two files: a form feed.
 NEXT_FILE = "\f"
@@ -51,6 +52,14 @@ class Link:
     title: str = ""  # the target's title as the link has it
 
 
+class LinkedFile(NamedTuple):
+    """An image or file that a note shows or links to."""
+
+    target: str  # what the text calls it, decoded
+    place: str  # its path below the source's folder, or in its archive
+    stamp: str  # changes whenever its content does
+
+
 @dataclass(frozen=True)
 class Note:
     """A note as its source has it. Dates are ISO 8601 in UTC (``2024-05-01T09:30:00Z``) or None.
@@ -64,8 +73,9 @@ class Note:
     body: str = field(default="", repr=False)
     tags: tuple[Tag, ...] = ()
     links: tuple[Link, ...] = ()
-    # Text that was recognized (OCR) in images and files, with NEXT_FILE between two of them; and
-    # their names in the same order, if the source knows them.
+    linked_files: tuple[LinkedFile, ...] = field(default=(), repr=False)
+    # The words in images (OCR) and files, with NEXT_FILE between two texts; and what they are of,
+    # in the same order, if the source knows: "roof.png", "permit.pdf, page 2".
     attachments: str = field(default="", repr=False)
     attachment_names: tuple[str, ...] = field(default=(), repr=False)
     created: str | None = None

@@ -7,6 +7,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from ..notes import Note, fold_tag
@@ -18,8 +19,10 @@ from ..sources import (
     Unchanged,
     check,
     open_source,
+    pdf,
     responsible_for,
 )
+from ..sources.files import FileSource
 from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredNote, StoredSource
@@ -113,6 +116,8 @@ def read_if_changed(
         return read(source, config)
     # What was stored holds only if it was read in the same way as now.
     is_read_alike = stored.config.reads_as(config) and stored.version == reader_version()
+    if is_read_alike and isinstance(source, FileSource):
+        source.known_pages = partial(rows.known_pages, connection, config.name)
     state = current_state(source) if is_read_alike else None
     if state and state == stored.state:
         return None
@@ -211,10 +216,11 @@ def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
 
 def reader_version() -> str | None:
     """Return the version of this package: another one may read more of a note."""
+    suffix = "+pdf" if pdf.is_installed() else ""
     try:
-        return version("datasette-bear-search")
+        return version("datasette-bear-search") + suffix
     except PackageNotFoundError:  # not installed, run from its folder
-        return None
+        return suffix or None
 
 
 def _take_in(

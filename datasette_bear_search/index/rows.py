@@ -10,10 +10,10 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..notes import Note, fold_tag, text_hash
+from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sqlite import sqlite3
-from . import vectors
+from . import schema, vectors
 from .chunking import MAX_TOKENS, passages
 from .database import get_meta, json_value, set_meta
 
@@ -151,6 +151,24 @@ def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     return found
 
 
+def known_pages(
+    connection: sqlite3.Connection, source_name: str, place: str, stamp: str
+) -> list[tuple[str, str]] | None:
+    """Return name and text of each page of a PDF that was read before; None if it wasn't."""
+    sql = f"""
+    select attachment_names, attachments
+    from {schema.FILES} as files
+    join notes on notes.id = files.note_id
+    where source = ? and place = ? and files.stamp = ?
+    """
+    row = connection.execute(sql, [source_name, place, stamp]).fetchone()
+    if row is None:
+        return None
+    page = f"{place.rpartition('/')[2]}, page "
+    texts = files_of(row[1], json_value(row[0], list))
+    return [(name, text) for name, text in texts if name.startswith(page)]
+
+
 def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:
     sql = "update notes set stamp = ? where id = ?"
     connection.executemany(sql, [(stamp, note_id) for note_id, stamp in stamped])
@@ -192,7 +210,8 @@ def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
         sql = "update or replace judgments set key = ? where source = ? and key = ?"
         connection.execute(sql, [new.note.key, old["source"], old["key"]])
     connection.execute("delete from note_tags where note_id = ?", [note_id])
-    connection.execute("delete from links where note_id = ?", [note_id])
+    for table in ("links", schema.FILES):
+        connection.execute(f"delete from {table} where note_id = ?", [note_id])
     _write_tags_and_links(connection, [(note_id, new.note)])
     if not values.keys().isdisjoint(("title", "body")):
         _replace_passages(connection, note_id, new.passages)
@@ -204,7 +223,8 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
         rows = connection.execute("select id from passages where note_id = ?", [note_id])
         _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
         connection.execute("delete from note_tags where note_id = ?", [note_id])
-        connection.execute("delete from links where note_id = ?", [note_id])
+        for table in ("links", schema.FILES):
+            connection.execute(f"delete from {table} where note_id = ?", [note_id])
         connection.execute("update links set target_id = null where target_id = ?", [note_id])
         connection.execute("update notes set copy_of = null where copy_of = ?", [note_id])
         connection.execute("delete from notes where id = ?", [note_id])
@@ -245,6 +265,12 @@ def _write_tags_and_links(
     )
     links = [(note_id, link.key, link.title) for note_id, note in notes for link in note.links]
     _insert_rows(connection, "links", ("note_id", "target_key", "title"), links)
+    files = [
+        (note_id, file.target, file.place, file.stamp)
+        for note_id, note in notes
+        for file in note.linked_files
+    ]
+    _insert_rows(connection, schema.FILES, ("note_id", "target", "place", "stamp"), files)
 
 
 def _insert_rows(

@@ -24,7 +24,9 @@ WORDS = "_words"
 # How many notes have each stem, and each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
-_MACHINERY = (VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY)
+# Where the images and files are that a note shows or links to. It has none of their content.
+FILES = "_files"
+_MACHINERY = (VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY, FILES)
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
 # What can't be made anew from the sources.
 SOURCES = "sources"
@@ -103,6 +105,10 @@ def create(connection: sqlite3.Connection) -> None:
     links = db.table("links").create(columns, pk="id", foreign_keys=notes_of)
     links.create_index(["note_id"])
     links.create_index(["target_id"])
+    columns = {"id": int, "note_id": int, "target": str, "place": str, "stamp": str}
+    files = db.table(FILES).create(columns, pk="id", foreign_keys=["note_id"])
+    files.create_index(["note_id"])
+    files.create_index(["place"])
     passages = db.table("passages").create(
         {
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,

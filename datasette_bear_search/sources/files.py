@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import math
 import os
 import re
@@ -17,12 +18,14 @@ import zipfile
 from abc import ABC, abstractmethod
 from calendar import timegm
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from . import SourceError, Unreadable
+from ..notes import NEXT_FILE, LinkedFile
+from . import SourceError, Unreadable, pdf
 from .markdown_metadata import suffix
 from .text import parse_timestamp, storable
 
@@ -48,7 +51,7 @@ _SOFTWARE_FILE = re.compile(
     r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt", re.IGNORECASE
 )
 # Ends of files that may hold somebody's notes: if a source doesn't read them, it says so.
-_DOCUMENTS = frozenset(
+DOCUMENTS = frozenset(
     """
     .adoc .bear2bk .canvas .csv .doc .docx .eml .enex .epub .htm .html .ipynb .markdown .mbox .md
     .odt .one .opml .org .pages .pdf .rst .rtf .tex .text .textile .textpack .tsv .txt .wiki .zip
@@ -105,6 +108,8 @@ class FileSource:
         self.name = name or self.default_name
         self.location = str(location)
         self.skipped: list[str] = []
+        # What the index has of a PDF with that place and stamp: each page's name and text.
+        self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 
     def state(self) -> str:
         if not os.path.isdir(self.path):
@@ -114,6 +119,53 @@ class FileSource:
         except SourceError:
             return "none"
         return digest((folder.closed, [file[:3] for file in folder.files.values()]))
+
+    def open_linked(self, place: str) -> IO[bytes]:
+        """Return the file that a note links to, open. Raises Unreadable or SourceError."""
+        return open_below(self._files_root(), place)
+
+    def _files_root(self) -> Path:
+        return self.path
+
+    def _with_files(
+        self, linked: Sequence[LinkedFile], texts: Mapping[str, tuple[str, str]] = {}
+    ) -> dict[str, Any]:
+        """Return the fields of a note that has these files, with the words of PDFs by page.
+
+        :param texts: by place, the names of its files and what was recognized in them
+        """
+        found: dict[str, list[tuple[str, str]]] = {place: [text] for place, text in texts.items()}
+        for file in dict.fromkeys(linked):
+            if suffix(file.place) == ".pdf" and (pages := self._pages(file)):
+                found[file.place] = pages
+        named = [(name, text) for each in found.values() for name, text in each if text.strip()]
+        clean = [text.replace(NEXT_FILE, "\n").strip() for _, text in named]
+        return {
+            "linked_files": tuple(dict.fromkeys(linked)),
+            "attachments": NEXT_FILE.join(clean),
+            "attachment_names": tuple(name for name, _ in named),
+        }
+
+    def _pages(self, file: LinkedFile) -> list[tuple[str, str]]:
+        """Return the name and text of each page of a PDF; what can't be read becomes a line."""
+        name = file.place.rpartition("/")[2]
+        known = self.known_pages(file.place, file.stamp)
+        if known is not None:
+            return known
+        if not pdf.is_installed():
+            line = f"words in PDFs are left out; to index them, run: {pdf.INSTALL}"
+            self.skipped += [line] if line not in self.skipped else []
+            return []
+        try:
+            with self.open_linked(file.place) as stream:
+                data = stream.read(LARGEST_FILE + 1)
+            if len(data) > LARGEST_FILE:
+                raise Unreadable(f"larger than {LARGEST_FILE // MEGABYTE} MB")
+            texts = pdf.pages(data)
+        except (SourceError, Unreadable) as reason:
+            self.skipped.append(f"{file.place}: {reason}; found by its name only")
+            return []
+        return [(f"{name}, page {number}", text) for number, text in enumerate(texts, 1) if text]
 
 
 # --- Folders, and zip archives as if they were one
@@ -167,19 +219,23 @@ class Folder(Archive):
         *,
         excludes: Callable[[str], bool] = lambda key: False,
         hidden: Collection[str] = (),
+        linked: Collection[str] = (),
     ) -> None:
         """
         :param suffixes: only files with one of these, in lower case
+        :param linked: of others, those with one of these suffixes are ``linked``
         :param excludes: whether to leave out a key, which is a folder's with "/" at its end
         :param hidden: folders to look into although their names begin with a dot
         :raises SourceError: if the folder can't be listed
         """
         self.files: dict[str, File] = {}  # sorted folder by folder
+        self.linked: dict[str, File] = {}  # what notes may show or link to
         self.skipped: list[str] = []
         self.closed: list[str] = []  # folders that can't be listed: "work/"
         self.unread: Counter[str] = Counter()  # documents that aren't among them, by suffix
         self._root = os.fspath(root)
         self._suffixes = suffixes
+        self._linked_suffixes = linked
         self._excludes = excludes
         self._hidden = hidden
         waiting = [("", self._root)]  # folders: the prefix of their keys, their path
@@ -241,12 +297,14 @@ class Folder(Archive):
                     folders.append((key + "/", entry.path))
             elif self._is_wanted(name):
                 if not self._excludes(key) and not _SOFTWARE_FILE.fullmatch(name):
-                    self._add_file(key, entry)
-            elif (end := suffix(name)) in _DOCUMENTS and not self._excludes(key):
+                    self._add_file(key, entry, self.files)
+            elif (end := suffix(name)) in self._linked_suffixes and not self._excludes(key):
+                self._add_file(key, entry, self.linked)
+            elif end in DOCUMENTS and not self._excludes(key):
                 self.unread[end] += 1
         return folders
 
-    def _add_file(self, key: str, entry: os.DirEntry[str]) -> None:
+    def _add_file(self, key: str, entry: os.DirEntry[str], files: dict[str, File]) -> None:
         if not entry.is_file(follow_symlinks=False):
             self.skipped.append(f"{key}: not a file but a pipe or a device")
             return
@@ -260,7 +318,7 @@ class Folder(Archive):
         )
         created = getattr(status, "st_birthtime", None)
         file = File(key, entry.path, stamp, status.st_size, status.st_mtime, created)
-        self.files.setdefault(key, file)
+        files.setdefault(key, file)
 
     def _is_wanted(self, name: str) -> bool:
         return self._suffixes is None or suffix(name) in self._suffixes
@@ -348,6 +406,46 @@ def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
         if len(zip_file.filelist) > MOST_FILES:
             raise SourceError(f"{name} lists more than {MOST_FILES:,} files. It was not read.")
         yield Zip(zip_file, name)
+
+
+def open_below(root: Path, place: str) -> IO[bytes]:
+    """Return a file below a folder or in an archive, open; nothing outside, and no link.
+
+    :param place: its path, ``assets/roof.png``, or ``2024.bear2bk/Roof.textbundle/assets/roof.png``
+    :raises Unreadable: if there is none, or it can't be read
+    :raises SourceError: if its archive can't be read
+    """
+    parts = place.split("/")
+    if not {"", ".", ".."}.isdisjoint(parts) or re.search(r"[\\\0]|^[a-zA-Z]:", place):
+        raise Unreadable("no path below its folder")
+    path = Path(os.path.realpath(root))
+    while parts and path.is_dir():
+        path /= parts.pop(0)
+    try:
+        # A link in its path, wherever it leads, is none that was there when the notes were read.
+        if os.path.realpath(path) != str(path):
+            raise Unreadable("behind a link")
+        stream = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
+    except (OSError, ValueError) as error:
+        raise _unreadable(error) if isinstance(error, OSError) else Unreadable("no path") from None
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise Unreadable("not a file")
+    if not parts:
+        return stream
+    with stream:
+        return io.BytesIO(_read_packed(stream, path.name, "/".join(parts)))
+
+
+def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
+    with open_zip(stream, name) as archive:
+        if place in archive.files:
+            return archive.read(place)
+        for key in accumulate(place.split("/"), "{}/{}".format):  # an archive in this one
+            if key in archive.files:
+                inner = io.BytesIO(archive.read(key))
+                return _read_packed(inner, key, place.removeprefix(f"{key}/"))
+    raise Unreadable("not in its archive")
 
 
 def is_zip(path: Path) -> bool:

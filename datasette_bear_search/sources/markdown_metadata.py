@@ -49,8 +49,8 @@ _SHORTCODE = re.compile(
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\[\]\n^][^\[\]\n]*\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//")  # one letter before ":" is a drive
 
-_IMAGES = frozenset(".apng .avif .bmp .gif .heic .jpeg .jpg .png .svg .tif .tiff .webp".split())
-_OTHER_FILES = frozenset(
+IMAGES = frozenset(".apng .avif .bmp .gif .heic .jpeg .jpg .png .svg .tif .tiff .webp".split())
+OTHER_FILES = frozenset(
     """
     .csv .doc .docx .epub .flac .key .m4a .m4v .mkv .mov .mp3 .mp4 .numbers .odp .ods .odt .ogg
     .pages .pdf .ppt .pptx .rtf .wav .webm .xls .xlsx .zip
@@ -95,8 +95,8 @@ def extract_metadata(text: str) -> Metadata:
         tags=_tags(prose) if "#" in prose else [],
         todos_open=len(todos) - done,
         todos_done=done,
-        has_image=has_image or not suffixes.isdisjoint(_IMAGES),
-        has_file=not suffixes.isdisjoint(_OTHER_FILES),
+        has_image=has_image or not suffixes.isdisjoint(IMAGES),
+        has_file=not suffixes.isdisjoint(OTHER_FILES),
         has_code=has_code,
         links=links,
     )

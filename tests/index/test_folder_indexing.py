@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.index import database
+from datasette_bear_search.sources import pdf
+from tests.support import attached
 from tests.support.note_folders import graph, vault, write_files
 
 
@@ -84,3 +87,54 @@ def test_a_folder_that_is_gone_keeps_its_notes_in_the_index(
     notes.rename(tmp_path / "elsewhere")
     assert "There is nothing at" in bear_index("--no-semantic", path=notes, fails=True).output
     assert rows(FOUND, "xyzzy") == [("a",)]
+
+
+def test_the_words_of_a_pdf_come_and_go_with_it(
+    tmp_path: Path, bear_index, rows, sidecar_path
+) -> None:
+    notes = vault(
+        tmp_path / "vault",
+        {"Roof.md": "See [[permit.pdf]]", "permit.pdf": attached.pdf("Fee", "Shoreland xyzzy")},
+    )
+    bear_index("--no-semantic", path=notes)
+    assert rows(FOUND, "xyzzy") == [("Roof",)]
+    names = "select attachment_names from notes"
+    assert rows(names) == [('["permit.pdf, page 1", "permit.pdf, page 2"]',)]
+    assert rows("select target, place from _files") == [("permit.pdf", "permit.pdf")]
+    write_files(notes, {"permit.pdf": attached.pdf("plugh")})
+    bear_index("--no-semantic", path=notes)
+    assert (rows(FOUND, "xyzzy"), rows(FOUND, "plugh")) == ([], [("Roof",)])
+    assert b"xyzzy" not in sidecar_path.read_bytes()
+    (notes / "permit.pdf").unlink()
+    bear_index("--no-semantic", path=notes)
+    assert rows("select * from _files") == []
+    assert b"plugh" not in sidecar_path.read_bytes()
+
+
+@pytest.mark.parametrize("is_never", [True, False])
+def test_a_note_that_is_never_indexed_has_no_files_there(
+    tmp_path: Path, bear_index, rows, sidecar_path, monkeypatch, is_never
+) -> None:
+    files = {"A.md": "#garden [[a.pdf]]", "B.md": "", "a.pdf": attached.pdf("xyzzy")}
+    config = tmp_path / "c.yaml"
+    folder = vault(tmp_path / "vault", files)
+    never = "['#garden']" if is_never else "[]"
+    config.write_text(f"sources: [{{location: {folder}, never: {never}}}]")
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_CONFIG", str(config))
+    bear_index("--no-semantic", path=folder)
+    assert len(rows("select * from _files")) == (not is_never)
+    assert (b"xyzzy" in sidecar_path.read_bytes()) is not is_never
+
+
+def test_a_library_that_changed_reads_no_pdf_again(library, write, bear_index, monkeypatch) -> None:
+    files = (BearFile("a.pdf", kind="file"),)
+    note = BearNote("# Permit", files=files)
+    attached.local_file(write(note), "a.pdf", attached.pdf("Fee paid"))
+    bear_index("--no-semantic")
+    monkeypatch.setattr(pdf, "pages", None)
+    write(note, BearNote("# Another"))
+    result = bear_index("--no-semantic")
+    assert "1 note added, 0 changed" in result.output
+    monkeypatch.setattr(pdf, "is_installed", lambda: False)
+    write(note)
+    assert "datasette-bear-search[pdf]" in bear_index("--no-semantic").output

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ...notes import NEXT_FILE, Link, Note, Tag, short_title, without_title_line
+from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from ...sqlite import sqlite3
 from .. import SourceError, readonly
-from ..files import FileSource
+from ..files import FileSource, file_state
 from ..text import APPLE_EPOCH, timestamp_from_seconds
 
 DATABASE_NAME = "database.sqlite"
@@ -96,7 +96,24 @@ class BearLibrary(FileSource):
                     f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
                 )
             rows = _fetch(db, include_trashed=include_trashed)
-        return _notes(rows)
+        self.skipped = []
+        return _notes(rows, self._file_fields)
+
+    def _files_root(self) -> Path:
+        return (self.path if self.path.is_dir() else self.path.parent) / "Local Files"
+
+    def _file_fields(self, files: Iterable[_BearFile]) -> dict[str, Any]:
+        root, linked, texts = self._files_root(), [], {}
+        for name, text, key in files:
+            # If it isn't on this machine, Bear's database may still have its text.
+            for place in (f"{folder}/{key}/{name}" for folder in ("Note Images", "Note Files")):
+                if (stamp := file_state(root / place)) != "none":
+                    linked.append(LinkedFile(name, place, stamp))
+                    break
+            else:
+                place = f"{key}/{name}"
+            texts[place] = name, text
+        return self._with_files(linked, texts)
 
 
 def first_line(text: str) -> str:
@@ -114,7 +131,7 @@ class _LibraryRows(NamedTuple):
     tags: dict[int, Any]  # tag → title
     tagged: list[tuple[int, int]]  # note, tag
     pinned: list[tuple[int, int]]  # note, tag that it is pinned in
-    files: list[tuple[int, Any, Any]]  # note, recognized text, file name
+    files: list[tuple[int, Any, Any, Any]]  # note, recognized text, file's name and id
     links: list[tuple[int, int, Any]]  # note, note that it links to, title of that
 
 
@@ -141,10 +158,9 @@ from {ZSFNOTETAG}
 """
 
 _FILES = """
-select ZNOTE, ZSEARCHTEXT, ZFILENAME
+select ZNOTE, ZSEARCHTEXT, ZFILENAME, ZUNIQUEIDENTIFIER
 from {ZSFNOTEFILE}
-where ZSEARCHTEXT <> ''
-and coalesce(ZUNUSED, 0) = 0
+where coalesce(ZUNUSED, 0) = 0
 and coalesce(ZPERMANENTLYDELETED, 0) = 0
 and coalesce(ZENCRYPTED, 0) = 0
 order by ZNOTE, ZINDEX, Z_PK
@@ -245,7 +261,9 @@ _FLAGS_OF_TEXT = ("has_image", "has_file", "has_code")
 _COUNTS_OF_TEXT = ("todos_open", "todos_done")
 
 
-def _notes(rows: _LibraryRows) -> Iterator[Note]:
+def _notes(
+    rows: _LibraryRows, file_fields: Callable[[Iterable[_BearFile]], dict[str, Any]]
+) -> Iterator[Note]:
     """Yield the notes. Their rows are let go: nobody needs both in memory."""
     keys: dict[int, str] = {}
     newest: dict[str, Any] = {}
@@ -276,12 +294,11 @@ def _notes(rows: _LibraryRows) -> Iterator[Note]:
             body=without_title_line(text, title),
             tags=tags.get(pk, ()),
             links=links.get(pk, ()),
-            attachments=NEXT_FILE.join(text for _, text in files.get(pk, ())),
-            attachment_names=tuple(name for name, _ in files.get(pk, ())),
             created=_date(row["created"]),
             modified=_date(row["modified"]),
             url=NOTE_URL + quote(key, safe=""),
             **facts,
+            **file_fields(files.get(pk, ())),
         )
 
 
@@ -312,12 +329,14 @@ def _links_by_note(
     return {note: tuple(by_key.values()) for note, by_key in links.items()}
 
 
-def _files_by_note(rows: _LibraryRows, readable: set[int]) -> dict[int, list[tuple[str, str]]]:
-    """Return the name and text of each file that has text."""
-    files: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-    for note, recognized, name in rows.files:
-        if note in readable and (text := _text(recognized).replace(NEXT_FILE, "\n").strip()):
-            files[note].append((_text(name), text))
+_BearFile = tuple[str, str, str]  # name, recognized text, id
+
+
+def _files_by_note(rows: _LibraryRows, readable: set[int]) -> dict[int, list[_BearFile]]:
+    files: defaultdict[int, list[_BearFile]] = defaultdict(list)
+    for note, recognized, name, key in rows.files:
+        if note in readable:
+            files[note].append((_text(name), _text(recognized), _text(key)))
     return files
 
 

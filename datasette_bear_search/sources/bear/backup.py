@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 from ...markdown import WIKI_LINK
-from ...notes import Link, Note, Tag, short_title, without_title_line
+from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from .. import SourceError, Unreadable
 from ..files import LARGEST_NOTE, Archive, File, FileSource, Folder, open_archive, open_zip
 from ..markdown_metadata import extract_metadata, without_code
@@ -73,7 +73,8 @@ class BearBackup(FileSource):
             if note is None or (note.trashed and not include_trashed):
                 continue
             try:
-                yield _with_text(note, bundle, keys)
+                note = _with_text(note, bundle, keys)
+                yield replace(note, **self._with_files([*_linked_files(note, bundle)]))
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
 
@@ -140,7 +141,8 @@ class _Bundle:
     archive: Archive
     folder: str  # in the archive: "" or "….textbundle/"
     text_key: str
-    place: str  # where it is below the location that is read
+    root: str  # what leads to the archive from the location that is read: "" or "….bear2bk/"
+    place: str  # where it is below that location
     name: str  # what it is called, without suffix
 
 
@@ -153,7 +155,7 @@ def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bund
         if folder or _INFO in archive.files:
             name = os.path.splitext(os.path.basename(folder.rstrip("/") or container))[0]
             place = (prefix + folder).rstrip("/") or container
-            yield _Bundle(archive, folder, key, place, name)
+            yield _Bundle(archive, folder, key, prefix, place, name)
 
 
 def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
@@ -241,6 +243,13 @@ def _with_text(note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
         links=tuple(link for link in links(text, keys) if link.key != note.key),
         **extract_metadata(body).note_fields(),
     )
+
+
+def _linked_files(note: Note, bundle: _Bundle) -> Iterator[LinkedFile]:
+    for link in extract_metadata(note.body).links:
+        file = bundle.archive.files.get(bundle.folder + link.path)
+        if file and link.path.startswith(_ASSETS) and not note.encrypted:
+            yield LinkedFile(link.path, bundle.root + bundle.folder + link.path, file.stamp)
 
 
 # --- What Bear reads out of a text. Bear's database has all this in columns.

@@ -6,22 +6,31 @@ import os
 import posixpath
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from ...notes import Link, Note, Tag, short_title
+from ...notes import Link, LinkedFile, Note, Tag, short_title
 from .. import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files import LARGEST_NOTE, File, FileSource, Folder, composed, digest
-from ..markdown_metadata import LinkTarget, Metadata, extract_metadata, suffix
+from ..files import DOCUMENTS, LARGEST_NOTE, File, FileSource, Folder, composed, digest
+from ..markdown_metadata import (
+    IMAGES,
+    OTHER_FILES,
+    LinkTarget,
+    Metadata,
+    extract_metadata,
+    suffix,
+)
 from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter
 
 # What a folder's own note is called: in a repository, a site, Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
+# What a note shows or links to, beside other notes.
+LINKED = IMAGES | OTHER_FILES
 
 
 @dataclass(frozen=True)
@@ -87,8 +96,9 @@ class NoteFolder(FileSource, Incremental):
             folder = self._list(include_trashed=True)
         except SourceError:
             return "none"
-        stamps = [file.stamp for file in folder.files.values()]
-        return digest((self._settings(), [*folder.files], stamps))
+        stamps = [(file.key, file.stamp) for file in folder.linked.values()]
+        stamps += [file[:3:2] for file in folder.files.values()]
+        return digest((self._settings(), stamps))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
@@ -97,6 +107,7 @@ class NoteFolder(FileSource, Incremental):
         self.skipped = folder.skipped
         self._problems: list[str] = []
         names = {key: self._link_name(key) for key in folder.files}
+        linked = _LinkedFiles(folder.linked)
         settings = digest(self._settings(), size=6)
         # A stamp: the settings and the file, hashes of the note's aliases, those of its links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -115,13 +126,14 @@ class NoteFolder(FileSource, Incremental):
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
         moved.discard("")
         for key, file in folder.files.items():
-            if key in same and moved.isdisjoint(stored[key][2].split(",")):
+            hashes = stored[key][2].split(",") if key in same else []
+            if key in same and moved.isdisjoint(hashes) and linked.are_in(hashes):
                 yield Unchanged(key)
                 continue
             try:
                 text = decode(folder.read(key, largest=LARGEST_NOTE), self.encoding)
                 stamp = f"{settings} {file.stamp} {aliases.get(key, '')} "
-                yield self._note(file, text, resolver, stamp)
+                yield self._note(file, text, resolver, linked, stamp)
             except Unreadable as error:
                 self.skipped.append(f"{key}: {error}")
                 if not error.is_gone and key in known:
@@ -129,6 +141,7 @@ class NoteFolder(FileSource, Incremental):
         for key in known.keys() - folder.files.keys():
             if key.startswith(tuple(folder.closed)):
                 yield Unchanged(key)
+        folder.unread.update(linked.unread())
         if folder.unread:
             counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
             self.skipped.append(f"{counts}: this kind of source doesn't read such files")
@@ -190,9 +203,12 @@ class NoteFolder(FileSource, Incremental):
             self.suffixes,
             excludes=lambda key: self._excludes(key, include_trashed),
             hidden=self.hidden,
+            linked=LINKED,
         )
 
-    def _note(self, file: File, text: str, resolver: LinkResolver, prefix: str) -> Note:
+    def _note(
+        self, file: File, text: str, resolver: LinkResolver, linked: _LinkedFiles, prefix: str
+    ) -> Note:
         parsed = self._parse(file, text)
         if parsed.problem:
             self._problems.append(f"{file.key}: {parsed.problem}")
@@ -204,6 +220,7 @@ class NoteFolder(FileSource, Incremental):
         if self.folder_tags and (folder := tag_folder(file)):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
+        files, file_hashes = linked.of(file, metadata)
         return Note(
             key=file.key,
             title=short_title(parsed.title),
@@ -215,16 +232,17 @@ class NoteFolder(FileSource, Incremental):
             modified=parsed.modified or timestamp_from_seconds(file.modified),
             trashed=self._is_trashed(file.key),
             url=self._url(file),
-            stamp=prefix + hashes,
+            stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata._replace(has_image=metadata.has_image or parsed.has_image).note_fields(),
+            **self._with_files(files),
         )
 
     def _links(
         self, file: File, targets: Sequence[LinkTarget], resolver: LinkResolver
-    ) -> tuple[tuple[Link, ...], str]:
+    ) -> tuple[tuple[Link, ...], set[str]]:
         """Return one link for each other note, and the hashes of all names in the links."""
         links: dict[str, Link] = {}
-        hashes = set()
+        hashes: set[str] = set()
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path))
@@ -236,7 +254,7 @@ class NoteFolder(FileSource, Incremental):
             if key and key != file.key:
                 # The path and not the label: by it, whoever shows the text finds the note again.
                 links.setdefault(key, Link(key, link.path))
-        return tuple(links.values()), ",".join(sorted(hashes))
+        return tuple(links.values()), hashes
 
     def _without_suffix(self, path: str) -> str:
         end = suffix(path)
@@ -292,6 +310,47 @@ class LinkResolver:
             if other == path or other.endswith("/" + path)
         ]
         return min(nearest)[-1] if nearest else None
+
+
+class _LinkedFiles:
+    """The images and files in a folder, as the links in its notes name them."""
+
+    def __init__(self, files: Mapping[str, File]) -> None:
+        self._files = files
+        self._named: set[str] = set()  # hashes of the names in links
+        self._resolver = LinkResolver({key: key for key in files})
+        # By the hash of a name, what changes with the files of that name.
+        self._states: dict[str, int] = {}
+        for key, file in files.items():
+            name = _name_hash(key)
+            state = f"{self._states.get(name, '')} {key} {file.stamp}"
+            self._states[name] = crc32(state.encode(errors="replace"))
+
+    def of(self, note: File, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
+        """Return what a note shows or links to, and what are_in() reads."""
+        found, hashes = [], set()
+        for link in metadata.links:
+            if suffix(link.path) not in LINKED:
+                continue
+            name = _name_hash(link.path)
+            self._named.add(name)
+            hashes.add(f"{name}.{self._states.get(name, 0):x}")
+            key = self._resolver.resolve(link.path, note.folder, is_wiki=link.is_wiki)
+            if key:
+                found.append(LinkedFile(link.path, key, self._files[key].stamp))
+        return found, hashes
+
+    def are_in(self, hashes: Iterable[str]) -> bool:
+        """Return whether a note's files are as they were when it had these hashes."""
+        found = dict(each.split(".") for each in hashes if "." in each)
+        self._named |= found.keys()
+        return all(state == f"{self._states.get(name, 0):x}" for name, state in found.items())
+
+    def unread(self) -> Iterator[str]:
+        """Yield the suffix of each document that no note shows or links to."""
+        for key in self._files:
+            if suffix(key) in DOCUMENTS and _name_hash(key) not in self._named:
+                yield suffix(key)
 
 
 def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:

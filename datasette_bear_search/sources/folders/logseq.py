@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from .. import Unreadable
 from ..files import File, Folder, composed
-from ..markdown_metadata import Metadata, without_code
+from ..markdown_metadata import Metadata, suffix, without_code
 from ..text import decode, parse_timestamp
 from . import NoteFolder, ParsedFile, alias_hash, front_matter
 
@@ -100,6 +100,8 @@ class LogseqGraph(NoteFolder):
 
     def _excludes(self, key: str, include_trashed: bool) -> bool:
         is_hidden = key.startswith((*_NOT_PAGES, *self._hidden))
+        if key.startswith("assets/") and suffix(key) not in self.suffixes:
+            is_hidden = key.startswith(self._hidden)  # what pages show
         return is_hidden or super()._excludes(key, include_trashed)
 
     def _link_name(self, key: str) -> str:
