@@ -232,6 +232,7 @@ OUR_KINDS = {
     "logseq": "folders.logseq:LogseqGraph",
     "obsidian": "folders.obsidian:ObsidianVault",
     "evernote": "exports.evernote:EvernoteExport",
+    "mail": "exports.mail:Mailbox",
     "markdown": "folders.markdown:MarkdownFolder",
     "sql": "records:SQLQuery",
     "json": "records:JSONFile",

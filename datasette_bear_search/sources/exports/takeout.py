@@ -23,11 +23,13 @@ from ..text import (
     load_json,
     timestamp_from_seconds,
 )
+from .mail import threads
 
-# The folders of the two. Others hold other products, such as photos.
+# The folders of the three. Others hold other products, such as photos.
 _DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
 _KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
-_FOLDERS = ("Drive", "Google Drive", "Keep", "Google Keep")
+_MAIL = re.compile(r"(?:.*/)?Mail/[^/]+\.mbox")
+_FOLDERS = ("Drive", "Google Drive", "Keep", "Google Keep", "Mail")
 
 # An export that is too large for one file comes as takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
@@ -44,7 +46,7 @@ _KEEP_FIELDS = ("textContent", "listContent", "title")
 
 
 class Takeout(FileSource, Incremental):
-    """An export of Google Takeout with Drive or Keep: a zip file, a folder of some, or unpacked."""
+    """An export of Google Takeout with Drive, Keep or Mail: zip files, or a folder."""
 
     default_name = "takeout"
 
@@ -61,8 +63,9 @@ class Takeout(FileSource, Incremental):
             return False
         with open_archive(path) as archive:
             return any(
-                key.startswith("Takeout/") and (_DRIVE.fullmatch(key) or _KEEP.fullmatch(key))
+                key.startswith("Takeout/") and product.fullmatch(key)
                 for key in archive.files
+                for product in (_DRIVE, _KEEP, _MAIL)
             )
 
     def read_changed(
@@ -75,10 +78,14 @@ class Takeout(FileSource, Incremental):
             if not items and not others:
                 raise SourceError(
                     f"{self.location} has neither documents of Google Drive nor notes of Google"
-                    " Keep. Give the PATH of an export of Google Takeout: its zip file, or the"
-                    " folder Takeout."
+                    " Keep nor mail. Give the PATH of an export of Google Takeout: its zip file, or"
+                    " the folder Takeout."
                 )
             for key, item in items.items():
+                if item.file.suffix == ".mbox":
+                    mailbox = [item.file.key]
+                    yield from threads(item.archive, mailbox, known, self.skipped, include_trashed)
+                    continue
                 if known.get(key) == item.stamp:
                     yield Unchanged(key)
                     continue
@@ -111,6 +118,8 @@ class Takeout(FileSource, Incremental):
                 if match := _KEEP.fullmatch(prefix + path):
                     if file.suffix == ".json":
                         items.setdefault(match["key"], _Item(archive, file))
+                elif _MAIL.fullmatch(prefix + path):
+                    items.setdefault(path, _Item(archive, file))
                 elif match := _DRIVE.fullmatch(prefix + path):
                     if file.suffix in _DOCUMENTS:
                         info = archive.files.get(path + _INFO)

@@ -1,0 +1,191 @@
+"""Mail in mbox files: ``sources/exports/mail.py``."""
+
+from __future__ import annotations
+
+import os
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datasette_bear_search.notes import Note
+from datasette_bear_search.sources import SourceError, Unchanged, kind_of
+from datasette_bear_search.sources.exports import mail
+from datasette_bear_search.sources.exports.mail import Mailbox
+from datasette_bear_search.sources.exports.takeout import Takeout
+from tests.support.bear_libraries import tag_names
+from tests.support.exports import folder_of, read, zip_of
+
+
+def message(
+    number: int, text: str = "It leaks", *before: int, html: str = "", **said: Any
+) -> bytes:
+    """A message as Gmail exports one; the name of a header has "_" for "-"."""
+    made = EmailMessage()
+    headers = {
+        "From": "Adä Lovelace <ada@example.org>",
+        "Date": f"Wed, {number:02} May 2024 11:30:00 +0200",
+        "Subject": "Re: " * bool(before) + "The roof of Zoë",
+        "Message-ID": f"<{number}@example.org>",
+        **(
+            {"References": " ".join(f"<{other}@example.org>" for other in before)} if before else {}
+        ),
+    }
+    files = said.pop("files", ())
+    for name, value in {**headers, **said}.items():
+        if value:
+            made[name.replace("_", "-")] = value
+    if text:
+        made.set_content(text)
+    if html:
+        (made.add_alternative if text else made.set_content)(html, subtype="html")
+    for name in files:
+        kind = ("image", "png") if name.endswith("png") else ("application", "pdf")
+        data = os.urandom(3_000_000) if name == "long.png" else b"x"
+        made.add_attachment(data, maintype=kind[0], subtype=kind[1], filename=name)
+    lines = made.as_bytes().replace(b"\nFrom ", b"\n>From ").rstrip(b"\n")
+    return b"From 179@xxx Wed May 01 09:30:00 +0000 2024\n" + lines + b"\n\n"
+
+
+def mbox(path: Path, *messages: bytes, name: str = "Work.mbox") -> Path:
+    return folder_of(path, {name: b"".join(messages)}) / name
+
+
+def only(path: Path, *messages: bytes, **options: bool) -> Note:
+    [note] = Mailbox(mbox(path, *messages)).read(**options)
+    assert isinstance(note, Note)
+    return note
+
+
+def test_a_thread_is_a_note(tmp_path: Path) -> None:
+    answer = "Badly.\n\nOn 1 May 2024 at 11:30, Adä Lovelace wrote:\n> It leaks\n>> again\n\nBob"
+    note = only(
+        tmp_path,
+        message(2, answer, 1, From="bob@example.org"),  # Gmail's order is none
+        message(1, "It leaks\n\n# of buckets: 3\n\nFrom here to there"),
+    )
+    assert (note.key, note.title) == ("<1@example.org>", "The roof of Zoë")
+    assert note.body == (
+        "**Adä Lovelace, 2024-05-01:**\n\nIt leaks\n\n\\# of buckets: 3\n\nFrom here to there\n\n"
+        "**bob@example.org, 2024-05-02:**\n\nBadly.\n\nBob"
+    )
+    assert (note.created, note.modified) == ("2024-05-01T09:30:00Z", "2024-05-02T09:30:00Z")
+    assert tag_names(note) == ["Work"]
+
+
+def test_messages_belong_together_by_their_ids_or_by_gmails(tmp_path: Path) -> None:
+    path = mbox(
+        tmp_path,
+        message(3, "c", 1, 2),
+        message(4, "d", Subject="Other", In_Reply_To="<2@example.org>"),
+        message(5, "e"),
+        message(5, "e"),  # the same from another label
+        message(6, "f", X_GM_THRID="1797", Message_ID=""),
+        message(7, "g", X_GM_THRID="1797"),
+    )
+    notes = {note.key: note for note in Mailbox(path).read()}
+    counts = {key: note.body.count("2024-05-") for key, note in notes.items()}
+    assert counts == {"<1@example.org>": 2, "<5@example.org>": 1, "1797": 2}
+    assert notes["1797"].url == "https://mail.google.com/mail/#all/705"
+
+
+def test_gmails_labels_are_tags_pins_spam_and_trash(tmp_path: Path) -> None:
+    labels = [
+        "Archived,Opened,=?UTF-8?Q?Caf=C3=A9/Plans?=,Starred,Category Updates",
+        "Spam",
+        "Trash,Work",
+    ]
+    path = mbox(tmp_path, *(message(i, X_Gmail_Labels=label) for i, label in enumerate(labels, 1)))
+    [note] = Mailbox(path).read()
+    assert (tag_names(note), note.pinned) == (["Café/Plans"], True)
+    [_, trashed] = Mailbox(path).read(include_trashed=True)
+    assert trashed.trashed
+
+
+@pytest.mark.parametrize(
+    ("said", "body", "picture", "file"),
+    [
+        ({"html": "<p>It <b>leaks</b></p>"}, "It leaks", False, False),
+        ({"text": "", "html": "<p>It <b>leaks</b></p>"}, "It **leaks**", False, False),
+        ({"files": ["a.png"]}, "It leaks", True, False),
+        ({"files": ["long.png", "a.pdf"]}, "It leaks", True, False),  # cut behind the words
+        ({"files": ["a.pdf"]}, "It leaks", False, True),
+    ],
+)
+def test_the_words_of_a_message_are_read_and_its_files_known(
+    tmp_path: Path, said: dict[str, Any], body: str, picture: bool, file: bool
+) -> None:
+    note = only(tmp_path, message(1, **said))
+    assert note.body.partition(":**\n\n")[2] == body
+    assert (note.has_image, note.has_file) == (picture, file)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-15", "iso-2022-jp", "no-such"])
+def test_a_message_is_read_in_its_encoding(tmp_path: Path, encoding: str) -> None:
+    text = "屋根 leaks" if encoding != "iso-8859-15" else "Dach für 3 €"
+    data = text.encode("utf-8" if encoding == "no-such" else encoding)
+    head = f"Subject: x\nContent-Type: text/plain; charset={encoding}\n\n".encode()
+    note = only(
+        tmp_path, b"From - Wed May 01 09:30:00 2024\r\n" + head.replace(b"\n", b"\r\n") + data
+    )
+    assert text in note.body
+    assert note.title == "x"
+
+
+def test_only_threads_with_a_new_message_are_read_again(tmp_path: Path) -> None:
+    path = mbox(tmp_path, message(1), message(2))
+    known = {note.key: note.stamp for note in Mailbox(path).read()}
+    mbox(tmp_path, message(1), message(2), message(3, "c", 2))
+    again = [*Mailbox(path).read_changed(known)]
+    assert again[0] == Unchanged("<1@example.org>")
+    assert [note.key for note in again[1:]] == ["<2@example.org>"]
+
+
+def test_a_file_a_folder_and_a_takeout_are_recognized(tmp_path: Path) -> None:
+    path = mbox(tmp_path / "a", message(1))
+    takeout = zip_of(
+        tmp_path / "takeout-1.zip",
+        {"Takeout/Mail/All mail.mbox": path.read_bytes(), "Takeout/Keep/a.json": {"title": "Keep"}},
+    )
+    for place, kind in ((path, "mail"), (path.parent, "mail"), (takeout, "takeout")):
+        assert kind_of(str(place)) == kind
+    assert read(Takeout(takeout)).keys() == {"The roof of Zoë", "Keep"}
+    stamps = {note.key: note.stamp for note in Takeout(takeout).read()}
+    assert {type(item) for item in Takeout(takeout).read_changed(stamps)} == {Unchanged}
+    with pytest.raises(SourceError, match="There is no"):
+        read(Mailbox(folder_of(tmp_path / "m", {"a.txt": "x"})))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"From - 00:00\n\n\n\n",
+        b"From - 00:00\n: \n=?\n\n",
+        b"From - 00:00\nDate: x\nContent-Type: text/plain; charset=base64\n\n\xff\n",
+        b"From - 00:00\nDate: Wed, 01 May 99999 25:61:00 +9999\nSubject: =?x?q?=ZZ?=\n\nx",
+        b"From - 00:00\nContent-Type: multipart/mixed; boundary=a\n\n--a\n\n" * 3,
+        b"x" * 3_000_000,
+        b"",
+    ],
+)
+def test_anything_may_be_in_a_message(tmp_path: Path, text: bytes) -> None:
+    for note in Mailbox(mbox(tmp_path, text)).read():
+        assert note.fingerprint()
+
+
+def test_a_message_with_thousands_of_parts_is_one_line(tmp_path: Path) -> None:
+    parts = b"".join(
+        b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (i, i) for i in range(999)
+    )
+    source = Mailbox(mbox(tmp_path, message(1), b"From - 00:00\nMessage-ID: <9@x>\n" + parts))
+    assert [note.body for note in source.read()][1:] == [""]
+    assert source.skipped == ["a message of <9@x>: can't be read (it has too many parts)"]
+
+
+def test_no_more_of_a_message_than_its_beginning_is_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail, "LARGEST_MESSAGE", 1000)
+    path = mbox(tmp_path, message(1, files=["long.png"]), message(2))
+    assert len([*Mailbox(path).read()]) == 2
