@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..index.database import json_value
@@ -60,7 +61,7 @@ def marked(planned: Plan, texts: Sequence[str]) -> list[str]:
     match = expression(query)
     if match is None:
         return list(texts)
-    with _word_index("text") as index:
+    with _word_index() as index:
         index.executemany("insert into texts (rowid, text) values (?, ?)", enumerate(texts))
         sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
         found = dict(index.execute(sql, [MARK, END_MARK, match]).fetchall())
@@ -89,7 +90,7 @@ def best_places(
     candidates = list(_candidates(connection, note_ids, terms))
     if not candidates:
         return {}
-    with _word_index("text, note_id unindexed, passage_id unindexed, file unindexed") as index:
+    with _word_index() as index:
         insert = "insert into texts (note_id, passage_id, file, text) values (?, ?, ?, ?)"
         index.executemany(insert, candidates)
         if match is None:
@@ -177,8 +178,23 @@ def _places(text: str, terms: Sequence[str], reach: int) -> Iterator[int]:
             return
 
 
-def _word_index(columns: str) -> closing[sqlite3.Connection]:
-    index = sqlite3.connect(":memory:", isolation_level=None)
-    index.execute(f"create virtual table texts using fts5({columns}, tokenize='{TOKENIZER}')")
+@contextmanager
+def _word_index() -> Iterator[sqlite3.Connection]:
+    # One a thread, as making the table takes as long as a page's texts. It is left empty.
+    index: sqlite3.Connection | None = getattr(_of_thread, "index", None)
+    if index is None:
+        index = sqlite3.connect(":memory:", isolation_level=None)
+        index.execute(
+            "create virtual table texts using fts5("
+            "text, note_id unindexed, passage_id unindexed, file unindexed, "
+            f"tokenize='{TOKENIZER}')"
+        )
+        _of_thread.index = index
     index.execute("begin")
-    return closing(index)
+    try:
+        yield index
+    finally:
+        index.execute("rollback")
+
+
+_of_thread = threading.local()

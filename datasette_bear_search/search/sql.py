@@ -372,12 +372,18 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
         score = "rrf(lexical_rank, dense_rank)"
     elif len(retrievers) > 1:
         q, balance = _q(planned), _balance(planned, retrievers, ranking)
-        score = "value"
-        comment = "\n-- after pseudo-relevance feedback and score regularization"
-        scored = f"""json_each((
+        score = "ifnull(refined, blend)"
+        comment = f"""
+-- the best after pseudo-relevance feedback and score regularization
+refined as materialized (
+  select key + 0 as note_id, value as refined
+  from json_each((
     select refine(embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance})
-    from scored left join {VECTORS} using (passage_id)
-  )) cross join scored on note_id = key + 0"""
+    from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
+    left join {VECTORS} using (passage_id)
+  ))
+),"""
+        scored = "scored left join refined using (note_id)"
     if ranking.recency:
         # A note as old as the half-life keeps three quarters of its score, an ancient one half.
         score += f" * (0.5 + 0.5 * decay(modified, {ranking.recency:g}))"
@@ -400,25 +406,23 @@ fused as materialized (
 
 def _page(is_shallow: bool, weaker: str, sort: str, size: int, offset: int) -> str:
     # On such a page, the other notes that have the words are only counted.
-    more, further = "", ""
-    if is_shallow:
-        more = " + more"
-        further = ", (select (select count(*) from lexical) - count(bm25) as more from fused)"
+    more = "(select count(*) from lexical) - count(bm25)" if is_shallow else "0"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
-    order = _order(sort)
     return f"""
 -- what is found; below it, a few of the notes that are only nearest
-page as (
-  select *, max(similarity) over () as closest,
-    count(*) over (){more} as total, sum(is_found) over (){more} as found
+counts as (
+  select found + more as found, found + more + min(others, {weaker}) as total, closest
   from (
-    select fused.*, row_number() over (
-      partition by is_found order by {order}
-    ) as place
-    from fused{notes}
-  ){further}
-  where is_found or place <= {weaker}
-  order by is_found desc, place limit {int(size)} offset {int(offset)}
+    select count(*) filter (where is_found) as found,
+      count(*) filter (where not is_found) as others, {more} as more, max(similarity) as closest
+    from fused
+  )
+),
+page as (
+  select fused.*, counts.*
+  from fused, counts{notes}
+  order by {_order(sort, "is_found desc, ")}
+  limit max(0, min({int(size)}, (select total - {int(offset)} from counts))) offset {int(offset)}
 )"""
 
 
