@@ -89,7 +89,7 @@ def search_notes(
     return _result(_heading(data, len(notes)), data, notes)
 
 
-def similar_notes(library: Library, id: int | None, limit: int) -> ToolResult:
+def similar_notes(library: Library, id: int | None, limit: int, unlinked: bool) -> ToolResult:
     if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     with library.open() as connection:
@@ -101,7 +101,7 @@ def similar_notes(library: Library, id: int | None, limit: int) -> ToolResult:
             )
         # So many more that hidden notes can't crowd out visible ones.
         hidden = count_notes(connection) - len(visible)
-        found = find_similar(connection, id, size=limit + hidden)
+        found = find_similar(connection, id, size=limit + hidden, unlinked=unlinked)
         assert found is not None
         shown = tuple(note for note in found.notes if note.id in visible)[:limit]
         found = replace(found, notes=shown)

@@ -238,7 +238,14 @@ TOOLS = (
         "Similar notes",
         "Find the notes most like one note: close in meaning, with the same rare tags, linked to "
         "it or from it. Each comes with its reasons. Use it to go on from a note that was found.",
-        _object({"id": _described(_NUMBER, "As search_notes gives it"), "limit": _LIMIT}, "id"),
+        _object(
+            {
+                "id": _described(_NUMBER, "As search_notes gives it"),
+                "limit": _LIMIT,
+                "unlinked": _described(_FLAG, "true leaves out notes that are linked already"),
+            },
+            "id",
+        ),
         _object(
             {"id": _NUMBER, "title": _TEXT, "notices": _list(_TEXT), "notes": _FOUND_NOTES}, "notes"
         ),

@@ -66,6 +66,7 @@ class SearchCommand(click.Command):
     metavar="ID",
     help="Show the notes most similar to the one with this id",
 )
+@click.option("--unlinked", is_flag=True, help="With --similar, leave out notes linked already")
 @click.option(
     "--open",
     "number_to_open",
@@ -87,6 +88,7 @@ def bear_search(
     limit: int,
     offset: int,
     similar_to: int | None,
+    unlinked: bool,
     number_to_open: int | None,
     as_json: bool,
     explain: bool,
@@ -125,7 +127,7 @@ def bear_search(
             redaction.require()
         if similar_to is not None:
             offset = 0
-            found = _find_similar(connection, similar_to, limit, redact)
+            found = _find_similar(connection, similar_to, limit, unlinked, redact)
         else:
             try:
                 request = read_request(parameters, size=limit, offset=offset, correct=correct)
@@ -198,12 +200,14 @@ def _echo_for_now(text: str) -> None:
         click.echo(f"{text}\r", nl=False, err=True)
 
 
-def _find_similar(connection: sqlite3.Connection, note_id: int, limit: int, redact: bool) -> _Found:
+def _find_similar(
+    connection: sqlite3.Connection, note_id: int, limit: int, unlinked: bool, redact: bool
+) -> _Found:
     from ..search import redaction
     from ..search.similar import find_similar
     from . import terminal
 
-    similar = find_similar(connection, note_id, size=limit)
+    similar = find_similar(connection, note_id, size=limit, unlinked=unlinked)
     if similar is None:
         raise NotSearched(
             f"There is no note with the id {note_id}. Each search result shows its id."

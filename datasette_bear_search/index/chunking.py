@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -38,6 +38,9 @@ PREFIX_SHARE = 1 / 3
 LONGEST_HEADING = 1000
 # Shorter paragraphs, sentences and lines (in characters) aren't worth a place to cut of their own.
 MIN_CHARACTERS = 80
+# A shorter line, such as "Ingredients", is no part of a template. Bytes: a Chinese character says
+# much.
+SHORTEST_LINE_WORDS, SHORTEST_LINE_BYTES = 3, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Passage:
     start: int  # offsets in the note's body, in characters, ``end`` exclusive
     end: int
     text: str
+    shared_by: int | None = None  # notes with this text, if many; 0 if it says too little
 
     @property
     def content_hash(self) -> str:
@@ -78,6 +82,52 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
     if not found and title:
         found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
     return found
+
+
+# --- templates: lines, headings and numbered titles that many notes share
+
+
+def line_hash(line: str) -> int | None:
+    """Return a hash of a line, whatever its numbers are; None if it says too little."""
+    words = " ".join(_NUMBER.sub("0", line).casefold().split())
+    plain = words.encode(errors="replace")
+    if words.count(" ") + 1 < SHORTEST_LINE_WORDS and len(plain) < SHORTEST_LINE_BYTES:
+        return None
+    return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "big", signed=True)
+
+
+def line_hashes(title: str, cut: Iterable[Passage]) -> set[int]:
+    """Return the hashes of a title, and of the lines and headings of some passages."""
+    lines = chain.from_iterable((*each.headings, *each.text.split("\n")[1:]) for each in cut)
+    return {hashed for hashed in (_title_hash(title), *map(line_hash, lines)) if hashed is not None}
+
+
+def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequence[Passage]:
+    """Return a note's passages, whose texts lack what many notes share unless that is all.
+
+    :param shared: how many notes share a line, by its hash
+    """
+    return [_without_shared(each, shared, is_only=len(cut) == 1) for each in cut] if shared else cut
+
+
+def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: bool) -> Passage:
+    first, *lines = passage.text.split("\n")
+    title, *headings = first.split(" › ")
+    own = [line for line in lines if line_hash(line) not in shared]
+    if line_hash(" ".join(own)) is None:  # too little to be compared by
+        counts = [shared.get(each, 0) for each in line_hashes("", [passage])]
+        shared_by = max(counts, default=0)
+        return passage if is_only and not shared_by else replace(passage, shared_by=shared_by)
+    kept = [heading for heading in headings if line_hash(heading) not in shared]
+    prefix = " › ".join(kept if _title_hash(title) in shared else [title, *kept])
+    return replace(passage, text="\n".join(filter(None, [prefix, *own])))
+
+
+def _title_hash(title: str) -> int | None:
+    return line_hash(f"the title {title}") if _NUMBER.search(title) else None
+
+
+_NUMBER = re.compile(r"\d+")
 
 
 def estimated_tokens(text: str) -> int:
@@ -136,7 +186,7 @@ def _sections(title: str, body: str) -> list[_Section]:
 
     def add(start: int, text: str, kind: _Kind) -> None:
         blanked = markdown.blanked_fence(text) if kind == "code" else markdown.blanked(text)
-        if not blanked.strip(markdown.EMPTY):
+        if not blanked.strip(markdown.EMPTY + "-*+"):  # such as a list with nothing in it
             return
         headings = tuple(heading.text for heading in path if heading.text)
         new = [heading for heading in path if not heading.has_text]

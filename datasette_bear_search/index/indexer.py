@@ -25,7 +25,7 @@ from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
 from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
-from .chunking import passages
+from .chunking import passages, without_shared
 from .database import get_meta, set_meta, transaction
 from .rows import NoteRows, StoredSource
 
@@ -387,7 +387,8 @@ class _Run:
         added = ((None, note) for note in change.added)
         # Encrypted ones are written already.
         changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
-        batches = _note_batches(source_name, chain(added, changed), max_tokens)
+        shared = rows.shared_lines(connection)
+        batches = _note_batches(source_name, chain(added, changed), max_tokens, shared)
         # While a batch is being written, a thread makes the next.
         with ThreadPoolExecutor(max_workers=1) as thread:
             coming = thread.submit(next, batches, None)
@@ -483,7 +484,7 @@ class _Run:
     ) -> Iterator[Sequence[tuple[int, str]]]:
         """Yield batches of (passage id, text to embed), within a window by length."""
         connection = self.connection
-        max_tokens = rows.max_tokens(connection)
+        max_tokens, shared = rows.max_tokens(connection), rows.shared_lines(connection)
         for first in range(0, len(pending), PASSAGES_PER_WINDOW):
             ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
             sql = """
@@ -496,7 +497,7 @@ class _Run:
             texts = []
             for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
                 [note] = connection.execute("select title, body from notes where id = ?", [note_id])
-                for passage in passages(*note, max_tokens=max_tokens):
+                for passage in without_shared(passages(*note, max_tokens=max_tokens), shared):
                     if passage_id := wanted.get((note_id, passage.position)):
                         texts.append((passage_id, passage.text))
             # In tokens: by letters, half as many tokens again would be padding.
@@ -518,12 +519,15 @@ class _Run:
 
 
 def _note_batches(
-    source_name: str, notes: Iterable[tuple[int | None, Note]], max_tokens: int
+    source_name: str,
+    notes: Iterable[tuple[int | None, Note]],
+    max_tokens: int,
+    shared: Mapping[int, int],
 ) -> Iterator[list[tuple[int | None, NoteRows]]]:
     """Yield notes as rows, with the ids of those that are stored."""
     batch, characters = [], 0
     for note_id, note in notes:
-        batch.append((note_id, rows.note_rows(source_name, note, max_tokens)))
+        batch.append((note_id, rows.note_rows(source_name, note, max_tokens, shared)))
         characters += len(note.body) + len(note.attachments)
         if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
             yield batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
@@ -14,11 +14,12 @@ from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sqlite import sqlite3
 from . import schema, vectors
-from .chunking import MAX_TOKENS, passages
+from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from .database import get_meta, json_value, set_meta
+from .schema import LINES, SHARED_LINES
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
-PASSAGE_VERSION = 1
+PASSAGE_VERSION = 2
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
 # Values in one statement: no SQLite since 3.32 takes fewer.
@@ -108,7 +109,8 @@ _field_values = attrgetter(*_FIELDS)
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
-PassageRow = tuple[int, str, int, int, str]  # position, heading, start, length, content hash
+# Position, heading, start, length, shared_by, content hash.
+PassageRow = tuple[int, str, int, int, int | None, str]
 
 
 class NoteRows(NamedTuple):
@@ -116,15 +118,23 @@ class NoteRows(NamedTuple):
     note: Note
     values: Sequence[str | int | None]  # of COLUMNS
     passages: Sequence[PassageRow]
+    lines: Collection[int]  # hashes
 
 
-def note_rows(source_name: str, note: Note, max_tokens: int) -> NoteRows:
-    """Return a note as rows, without a look into the index file: another thread may write to it."""
+def note_rows(
+    source_name: str, note: Note, max_tokens: int, shared: Mapping[int, int] = {}
+) -> NoteRows:
+    """Return a note as rows, without a look into the index file: another thread may write to it.
+
+    :param shared: how many notes share a line, by its hash
+    """
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = json.dumps(note.attachment_names, ensure_ascii=False)
     values = (*_field_values(note), names, tags, source_name, *hashes)
-    return NoteRows(source_name, note, values, _passage_rows(note.title, note.body, max_tokens))
+    cut = passages(note.title, note.body, max_tokens=max_tokens)
+    lines = line_hashes(note.title, cut[:MAX_TEMPLATE])
+    return NoteRows(source_name, note, values, _passage_rows(without_shared(cut, shared)), lines)
 
 
 class StoredNote(NamedTuple):
@@ -196,6 +206,8 @@ def insert(
     _write_tags_and_links(connection, [(note_id, item.note) for note_id, item in numbered])
     rows = [(note_id, *row, 0) for note_id, item in numbered for row in item.passages]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
+    lines = [(hashed, note_id) for note_id, item in numbered for hashed in item.lines]
+    _insert_rows(connection, LINES, ("hash", "note_id"), lines)
 
 
 def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
@@ -209,10 +221,9 @@ def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
     if "key" in values:
         sql = "update or replace judgments set key = ? where source = ? and key = ?"
         connection.execute(sql, [new.note.key, old["source"], old["key"]])
-    connection.execute("delete from note_tags where note_id = ?", [note_id])
-    for table in ("links", schema.FILES):
-        connection.execute(f"delete from {table} where note_id = ?", [note_id])
+    _remove_relations(connection, note_id)
     _write_tags_and_links(connection, [(note_id, new.note)])
+    _insert_rows(connection, LINES, ("hash", "note_id"), [(each, note_id) for each in new.lines])
     if not values.keys().isdisjoint(("title", "body")):
         _replace_passages(connection, note_id, new.passages)
 
@@ -222,16 +233,19 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     for note_id in note_ids:
         rows = connection.execute("select id from passages where note_id = ?", [note_id])
         _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
-        connection.execute("delete from note_tags where note_id = ?", [note_id])
-        for table in ("links", schema.FILES):
-            connection.execute(f"delete from {table} where note_id = ?", [note_id])
+        _remove_relations(connection, note_id)
         connection.execute("update links set target_id = null where target_id = ?", [note_id])
         connection.execute("update notes set copy_of = null where copy_of = ?", [note_id])
         connection.execute("delete from notes where id = ?", [note_id])
 
 
+def _remove_relations(connection: sqlite3.Connection, note_id: int) -> None:
+    for table in ("note_tags", "links", schema.FILES, LINES):
+        connection.execute(f"delete from {table} where note_id = ?", [note_id])
+
+
 def relate(connection: sqlite3.Connection) -> None:
-    """Point links at their notes and copies at their originals, once all notes are stored."""
+    """Compare the notes, once all are stored: links, copies, and what many of them share."""
     connection.execute(
         """
         update links
@@ -246,6 +260,7 @@ def relate(connection: sqlite3.Connection) -> None:
     )
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
     _deduplicate(connection)
+    _share_lines(connection)
 
 
 def _write_tags_and_links(
@@ -344,9 +359,43 @@ def has_copies(connection: sqlite3.Connection) -> bool:
     return connection.execute(sql).fetchone() is not None
 
 
+# --- templates
+
+# Notes that have a line or a heading, from which on it is a template's: it isn't embedded, and is
+# hardly ever the sentence that answers.
+SHARED_BY = 5
+# Passages at the beginning of a note whose lines are counted.
+MAX_TEMPLATE = 200
+
+
+def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many notes have each line that many share, by its hash."""
+    return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
+
+
+def _share_lines(connection: sqlite3.Connection) -> None:
+    """Write down what many notes share, and cut those anew of which that is a new fact."""
+    sql = f"""
+    select hash, count(*) from {LINES}
+    where note_id not in (select id from notes where copy_of is not null)
+    group by hash having count(*) >= {SHARED_BY}
+    """
+    known, shared = shared_lines(connection), dict(connection.execute(sql).fetchall())
+    if shared == known:
+        return
+    connection.execute(f"delete from {SHARED_LINES}")
+    _insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
+    sql = f"""
+    select id, title, body from notes
+    where id in (select note_id from {LINES} where hash in (select value from json_each(?)))
+    """
+    changed = json.dumps([*(known.keys() ^ shared.keys())])
+    _cut_anew(connection, connection.execute(sql, [changed]).fetchall(), shared)
+
+
 # --- passages
 
-_PASSAGE_COLUMNS = "note_id position heading start length content_hash embedded".split()
+_PASSAGE_COLUMNS = "note_id position heading start length shared_by content_hash embedded".split()
 
 
 def max_tokens(connection: sqlite3.Connection) -> int:
@@ -365,14 +414,28 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     if get_meta(connection, "passage_settings") == settings:
         return
     set_meta(connection, passage_settings=settings)
-    for note_id, title, body in connection.execute("select id, title, body from notes").fetchall():
-        _replace_passages(connection, note_id, _passage_rows(title, body, tokens))
+    notes = connection.execute("select id, title, body from notes").fetchall()
+    _cut_anew(connection, notes, shared_lines(connection))
 
 
-def _passage_rows(title: str, body: str, max_tokens: int) -> list[PassageRow]:
+def _cut_anew(
+    connection: sqlite3.Connection,
+    notes: Iterable[tuple[int, str, str]],
+    shared: Mapping[int, int],
+) -> None:
+    tokens = max_tokens(connection)
+    for note_id, title, body in notes:
+        cut = without_shared(passages(title, body, max_tokens=tokens), shared)
+        _replace_passages(connection, note_id, _passage_rows(cut))
+
+
+def _passage_rows(cut: Iterable[Passage]) -> list[PassageRow]:
     return [
-        (cut.position, " › ".join(cut.headings), cut.start, cut.end - cut.start, cut.content_hash)
-        for cut in passages(title, body, max_tokens=max_tokens)
+        (
+            *(each.position, " › ".join(each.headings), each.start, each.end - each.start),
+            *(each.shared_by, each.content_hash),
+        )
+        for each in cut
     ]
 
 
@@ -389,7 +452,8 @@ def _replace_passages(
         *place, content_hash = row
         if ids := old.get(content_hash):
             connection.execute(
-                "update passages set position = ?, heading = ?, start = ?, length = ? where id = ?",
+                "update passages set position = ?, heading = ?, start = ?, length = ?, "
+                "shared_by = ? where id = ?",
                 [*place, ids.pop(0)],
             )
         else:

@@ -11,7 +11,7 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Kept in the file's user_version.
-VERSION = 3
+VERSION = 4
 # Kept in the file's header: this is how the plugin knows an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections; café is found by cafe.
@@ -26,7 +26,13 @@ STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
 # Where the images and files are that a note shows or links to. It has none of their content.
 FILES = "_files"
-_MACHINERY = (VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY, FILES)
+# Hashes of the lines of notes, to count in how many each stands; and those that many notes share.
+LINES = "_lines"
+SHARED_LINES = "_shared_lines"
+_MACHINERY = (
+    *(VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
+    *(LINES, SHARED_LINES),
+)
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
 # What can't be made anew from the sources.
 SOURCES = "sources"
@@ -113,11 +119,16 @@ def create(connection: sqlite3.Connection) -> None:
         {
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
             "length": int, "content_hash": str, "embedded": int,
+            "shared_by": int,  # notes with this text, if many; 0: it says too little to be compared
         },
         pk="id", foreign_keys=["note_id"],
     )  # fmt: skip
     passages.create_index(["note_id", "position"])
     db.execute("create index passages_pending on passages (id) where not embedded")
+    lines = f"create table {LINES} (hash int, note_id int, primary key (hash, note_id))"
+    db.execute(f"{lines} without rowid")
+    db.execute(f"create index {LINES}_note on {LINES} (note_id)")
+    db.execute(f"create table {SHARED_LINES} (hash integer primary key, notes int)")
     # The vec0 table is made when the model, and with it the dimension, is known.
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")
     # The grade is 1 for "this was it", 0 for "it was not".

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from ..index.chunking import line_hash
 from ..index.database import json_value
+from ..index.rows import shared_lines
+from ..markdown import plain_text
 from ..query.query import Query
 from ..sqlite import execute, sqlite3
 from . import matching
@@ -92,6 +95,7 @@ class Hit(ListedNote):
     around: str = ""
     around_start: int = 0
     goes_on: bool = False  # whether the note has more behind it
+    templates: tuple[int, ...] = ()  # where lines that many notes share begin in it
     # As they are shown, with MARK and END_MARK around the query's words.
     marked_title: str = ""
     marked_tags: tuple[str, ...] = ()
@@ -343,7 +347,15 @@ def _hits(
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
     shown = json.dumps([[row["id"], row["passage_id"]] for row in rows])
     found = fetch_rows(connection, Statement(_DETAILS, {"rows": shown}))
-    return tuple(_hit({**row, **more}) for row, more in zip(rows, found))
+    hits = [_hit({**row, **more}) for row, more in zip(rows, found)]
+    shared = shared_lines(connection)
+    return tuple(_with_templates(hit, shared) for hit in hits) if shared else tuple(hits)
+
+
+def _with_templates(hit: Hit, shared: Container[int]) -> Hit:
+    lines = re.finditer(r"[^\n]+", hit.around)
+    found = (line.start() for line in lines if line_hash(plain_text(line[0])) in shared)
+    return replace(hit, templates=tuple(found))
 
 
 def _hit(row: dict[str, Any]) -> Hit:

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..index import database
-from ..index.schema import VECTORS
+from ..index.schema import LINES, SHARED_LINES, VECTORS
+from ..notes import counted
 from ..sqlite import sqlite3
 from .results import (
     NOTE_COLUMNS,
@@ -92,20 +93,25 @@ class SimilarNotes:
 
 
 def find_similar(
-    connection: sqlite3.Connection, note_id: int, *, size: int = SIZE
+    connection: sqlite3.Connection, note_id: int, *, size: int = SIZE, unlinked: bool = False
 ) -> SimilarNotes | None:
-    """Return the notes most like the note with that id; None if there is no such note."""
+    """Return the notes most like the note with that id; None if there is no such note.
+
+    :param unlinked: leave out notes that it links to, or that link to it
+    """
     found = connection.execute("select title from notes where id = ?", [note_id]).fetchone()
     if found is None:
         return None
     obstacle = _obstacle(connection, note_id)
     parts = [RELATED, SIMILAR if obstacle is None else NO_SIMILAR, SCORED]
-    statement = Statement(statement_sql(parts, ROWS), {"note": note_id, "size": size})
+    statement = Statement(
+        statement_sql(parts, ROWS), {"note": note_id, "size": size, "unlinked": int(unlinked)}
+    )
     return SimilarNotes(
         id=note_id,
         title=found[0],
         notes=tuple(_note(row) for row in fetch_rows(connection, statement)),
-        notices=(obstacle,) if obstacle else (),
+        notices=tuple(filter(None, [obstacle, _template(connection, note_id)])),
         statement=statement,
     )
 
@@ -118,6 +124,12 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     if waits or not database.read_state(connection).has_vectors:
         return NO_VECTORS
     return None if database.has_vector_extension(connection) else NO_EXTENSION
+
+
+def _template(connection: sqlite3.Connection, note_id: int) -> str | None:
+    sql = f"select max(notes) from {LINES} join {SHARED_LINES} using (hash) where note_id = ?"
+    [count] = connection.execute(sql, [note_id]).fetchone()
+    return f"Left out: a text that {counted(count, 'note')} share." if count else None
 
 
 def _note(row: dict[str, Any]) -> SimilarNote:
@@ -148,7 +160,8 @@ def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
     return reasons
 
 
-# --- The statement: :note is the note's id, :size how many are wanted
+# --- The statement: :note is the note's id, :size how many are wanted, :unlinked whether without
+# those that are linked. Passages that many notes share (a template) are no reason.
 
 RELATED = f"""
 -- the note's tags. One that two notes of many have counts nearly 1, one that all have nothing;
@@ -212,6 +225,7 @@ own_passages as materialized (
   from passages
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where note_id = :note
+    and shared_by is null
     and position % (
       1 + (select count(*) - 1 from passages where note_id = :note) / {OWN_PASSAGES}
     ) = 0
@@ -228,6 +242,7 @@ nearest as materialized (
   ) as near
   join passages on passages.id = near.key + 0
   where passages.note_id != :note
+    and shared_by is null
   group by passages.note_id
   order by max(near.value) desc, passages.note_id
   limit {CANDIDATES}
@@ -247,6 +262,7 @@ similarities as materialized (
   join passages on passages.note_id = candidates.note_id
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   cross join own_passages
+  where shared_by is null
   group by passages.note_id
 ),
 -- how similar a passage of any note is to this note
@@ -259,6 +275,7 @@ usual as materialized (
     cross join own_passages
     where passages.id % (1 + (select max(id) from passages) / {SAMPLE}) = 0
       and note_id != :note
+      and shared_by is null
     group by passages.id
   )
 )"""
@@ -310,6 +327,7 @@ join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source
 left join passages on passages.id = scored.passage_id
 where (scored.closeness >= {THRESHOLD} or scored.tags > 0 or links_here or linked_from_here)
+  and not (:unlinked and (links_here or linked_from_here))
   -- the same note from another source is no other note
   and notes.copy_of is null
   and notes.id is not (select copy_of from notes where id = :note)

@@ -34,6 +34,9 @@ STANDS_OUT = 1.5
 # very passage that was found.
 WORDS, IN_PASSAGE = 1.5, 0.1
 
+# What a sentence counts in a line that many notes share.
+TEMPLATE = 0.3
+
 # Shorter sentences answer nothing: "See below." In bytes, as one Chinese character says much.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
 
@@ -278,13 +281,18 @@ def _scored_sentences(
             [
                 (
                     span,
-                    by_meaning.get(span, 0.0) / best,
-                    WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0),
+                    weight * by_meaning.get(span, 0.0) / best,
+                    weight * (WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0)),
                 )
                 for span, share in zip(spans, words)
+                for weight in [TEMPLATE if _is_in_template(hit, span) else 1.0]
             ]
         )
     return scored
+
+
+def _is_in_template(hit: Hit, span: Span) -> bool:
+    return hit.around.rfind("\n", 0, span[0]) + 1 in hit.templates
 
 
 def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str) -> list[float]:
@@ -400,6 +408,7 @@ with close as (
   where passages.note_id in (select value from json_each(:notes))
     and passages.id not in (select value from json_each(:shown))
     and passages.length > 0
+    and passages.shared_by is null
 ),
 ranked as (
   select *, row_number() over (partition by note_id order by similarity desc, id) as rank
@@ -454,14 +463,8 @@ def json_row(hit: Hit) -> dict[str, Any]:
     return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
 
 
-_NOT_IN_JSON = (
-    "around",
-    "around_start",
-    "goes_on",
-    "file_text",
-    "file_name",
-    "marked_title",
-    "marked_tags",
+_NOT_IN_JSON = frozenset(
+    "around around_start goes_on templates file_text file_name marked_title marked_tags".split()
 )
 
 

@@ -23,6 +23,9 @@ CANDIDATES = 100
 # Passages of the dense retriever; several of a note count once.
 NEAREST_PASSAGES = 300
 
+# The share of its similarity that a passage counts whose text many notes have.
+TEMPLATE_WEIGHT = 0.75
+
 # Around words that match in a text, the sentence that is closest in meaning, and code: characters
 # that hardly any note has; markup replaces them.
 MARK, END_MARK = "⦗", "⦘"
@@ -156,6 +159,10 @@ def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     return f"similarity >= {least:.4f}"
 
 
+def template_weight(similarity: str) -> str:
+    return f"({similarity}) * case when shared_by then {TEMPLATE_WEIGHT} else 1 end"
+
+
 def _q(planned: Plan) -> str:
     # The text, and how it is to be read where that isn't the usual way.
     return f":q, '{planned.reading}'" if planned.reading else ":q"
@@ -272,7 +279,8 @@ def _nearest(q: str, is_filtered: bool) -> str:
         k = f"""min({k}, {MANY_CANDIDATES})
         and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
     return f"""\
-    select note_id, passage_id, 1 - vec_distance_cosine(vector, embed(meaning({q}))) as similarity
+    select note_id, passage_id,
+      {template_weight(f"1 - vec_distance_cosine(vector, embed(meaning({q})))")} as similarity
     from (
       select rowid as passage_id from {PASSAGE_INDEX}
       where embedding match vec_quantize_binary(embed(meaning({q})))
@@ -287,7 +295,7 @@ def _nearest(q: str, is_filtered: bool) -> str:
 def _nearest_in_memory(q: str) -> str:
     # For a library too large for sqlite-vec's scan.
     return f"""\
-    select note_id, passages.id as passage_id, value as similarity
+    select note_id, passages.id as passage_id, {template_weight("value")} as similarity
     from json_each(
       nearest_passages(embed(meaning({q})), {NEAREST_PASSAGES}, (select ids from filtered))
     )
@@ -346,7 +354,8 @@ scored as materialized (
         dense = f"""left join (
       select * from dense
       union all
-      select note_id, passage_id, max(1 - vec_distance_cosine(vector, embed(meaning({q})))), null
+      select note_id, passage_id,
+        max({template_weight(f"1 - vec_distance_cosine(vector, embed(meaning({q})))")}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
       where note_id not in (select note_id from dense)
       group by note_id

@@ -180,10 +180,11 @@ async def similar_notes(
     """Respond with the notes most like the note whose id is in the path, each with its reasons."""
     note_id = read_note_id(request.url_vars["id"])
     size = read_number("_size", request.args.get("_size"), similar.SIZE, 1, MAX_SIMILAR)
+    unlinked = request.args.get("unlinked") == "1"
     is_masked = site.redacts(datasette)
 
     def read(connection: sqlite3.Connection) -> SimilarNotes:
-        compared = similar.find_similar(connection, note_id, size=size)
+        compared = similar.find_similar(connection, note_id, size=size, unlinked=unlinked)
         if compared is None:
             raise PageError(NO_SUCH_NOTE, 404)
         return redaction.masked_similar(connection, compared) if is_masked else compared
@@ -196,6 +197,7 @@ async def similar_notes(
         json_url += f"?{request.query_string}"
     context = {
         "found": found,
+        "unlinked": unlinked,
         "row_url": datasette.urls.row(database.name, "notes", str(found.id)),
         "json_url": json_url,
         "cards": [_similar_card(datasette, note) for note in found.notes],

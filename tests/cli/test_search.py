@@ -222,6 +222,14 @@ def test_similar_notes_come_with_their_reasons(bear_search):
     assert "id " in output
 
 
+def test_similar_notes_that_are_linked_can_be_left_out(bear_search, sidecar_path):
+    first = json.loads(bear_search("flashing", "--json", "--limit", "1").stdout)["rows"][0]["id"]
+    [similar, *_] = json.loads(bear_search("--similar", str(first), "--json").stdout)["rows"]
+    edit(sidecar_path, f"insert into links (note_id, target_id) values ({similar['id']}, {first})")
+    result = bear_search("--similar", str(first), "--unlinked", "--json", status=1)
+    assert similar["id"] not in [row["id"] for row in json.loads(result.stdout)["rows"]]
+
+
 def test_open_opens_the_note_where_it_was_written(bear_search, monkeypatch):
     opened = []
     monkeypatch.setattr(click, "launch", lambda url: opened.append(url) or 0)

@@ -108,6 +108,19 @@ async def test_links_are_a_reason_in_either_direction(serve, note_id):
     assert "links here" in found["Inspection"]
 
 
+async def test_notes_that_are_linked_can_be_left_out(serve, note_id):
+    datasette = serve(ROOF, BearNote("# Flashing\n\nThe roof leaks above the stove."))
+    roof = note_id("Roof")
+    assert "Flashing" in await reasons(datasette, roof)
+    data = await answer(datasette, roof, "unlinked=1")
+    assert "Flashing" not in [row["title"] for row in data["rows"]]
+    page = (await get(datasette, f"/-/bear-search/similar/{roof}")).text
+    assert '<a href="?unlinked=1">' in page
+    page = (await get(datasette, f"/-/bear-search/similar/{roof}?unlinked=1")).text
+    assert "Flashing" not in page
+    assert '<a href="?">' in page
+
+
 async def test_of_nested_tags_only_the_deepest_shared_one_counts(serve, note_id):
     datasette = serve(
         ROOF,

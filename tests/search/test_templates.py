@@ -1,0 +1,124 @@
+"""Text that many notes share, such as a daily note's headings, doesn't rule what is near."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.index.chunking import line_hash, passages, without_shared
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search import engine
+from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.similar import find_similar
+
+WORDS = "alpaca bobsled cactus drizzle espresso fjord giraffe harp igloo jigsaw".split()
+CLOSING = "Remember to drink enough water and to be kind to whoever is tired."
+TEMPLATE = (
+    "## Mood\n- \n\n## What happened today\n{}\n\n## Adjustment for tomorrow\n- \n\n"
+    f"{CLOSING}\n\nWhat went well on this day?"
+)
+
+
+def day(number: int, text: str) -> BearNote:
+    return BearNote(f"# 2026-05-{number:02}\n\n{TEMPLATE.format(text)}")
+
+
+DAYS = [
+    day(number, f"{word}, {word}, nothing but {word}.")
+    for number, word in enumerate([*WORDS] * 3, 1)
+]
+TOPICS = [BearNote(f"# {word.title()}\n\n{word} after {word}.") for word in WORDS]
+
+
+def similar(path, title, **options):
+    with open_sidecar(path) as connection:
+        [note_id] = connection.execute("select id from notes where title = ?", [title]).fetchone()
+        return find_similar(connection, note_id, **options)
+
+
+@pytest.mark.parametrize("number", range(1, 31, 4))
+def test_a_day_is_like_the_note_on_its_topic_not_like_every_other_day(index_notes, number):
+    found = similar(index_notes([*DAYS, *TOPICS]), f"2026-05-{number:02}")
+    topic = WORDS[(number - 1) % len(WORDS)].title()
+    assert topic in [note.title for note in found.notes[:3]]
+    assert found.notices == ("Left out: a text that 30 notes share.",)
+
+
+def test_what_few_notes_share_is_compared(index_notes):
+    found = similar(index_notes([*DAYS[:3], *TOPICS]), "2026-05-01")
+    assert {"2026-05-02", "2026-05-03"} <= {note.title for note in found.notes}
+    assert found.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(DAYS[:4], DAYS[:5]), (DAYS[:5], DAYS[:4]), (DAYS[:5], DAYS)]
+)
+def test_what_becomes_a_template_or_is_none_anymore_is_embedded_anew(
+    write, bear_index, sidecar_path, before, after
+):
+    write(*after)
+    bear_index()
+    expected = _vectors(sidecar_path)
+    write(*before)
+    bear_index("--rebuild")
+    assert _vectors(sidecar_path) != expected
+    write(*after)
+    bear_index()
+    assert _vectors(sidecar_path) == expected
+
+
+def _vectors(path):
+    sql = """
+    select title, position, shared_by > 0, vector
+    from passages
+    join notes on notes.id = note_id
+    join _vectors on passage_id = passages.id
+    order by title, position
+    """
+    with open_sidecar(path) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_a_search_by_meaning_finds_what_is_said_before_what_all_say(index_notes):
+    path = index_notes([*DAYS, BearNote("# Wells\n\nAdjustment of wells, and drink enough.")])
+    with open_sidecar(path) as connection:
+        query = parse("drink enough at the wells", "semantic")
+        hits = engine.search(connection, engine.SearchRequest(query)).results.hits
+    assert hits[0].title == "Wells"
+
+
+def test_a_sentence_that_many_notes_share_is_not_the_one_that_is_shown(index_notes):
+    filler = "Nothing of interest was said about it by anybody. " * 12
+    notes = [
+        BearNote(f"# Day {number}\n\n{CLOSING}\n\n{filler}\n\nTired {word}: water it.")
+        for number, word in enumerate(WORDS)
+    ]
+    with open_sidecar(index_notes(notes)) as connection:
+        request = engine.SearchRequest(parse("water the tired harp"))
+        hits = engine.search(connection, request).results.hits
+    assert "harp" in hits[0].snippet
+    assert CLOSING[:20] not in hits[0].snippet
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("Sleep was 7 h today", "sleep  was 12 h today", True),
+        ("Sleep was good today", "sleep was bad today", False),
+    ],
+)
+def test_numbers_and_spacing_make_no_other_line(one, other, is_same):
+    assert (line_hash(one) == line_hash(other)) is is_same
+
+
+def test_short_lines_are_no_template():
+    assert line_hash("Ingredients") is None
+    shared = {line_hash(line): 30 for line in ("Adjustment for tomorrow", CLOSING)}
+    soup = passages("Soup", f"## Adjustment for tomorrow\nLentils and cumin\n{CLOSING}")
+    assert without_shared(soup, shared) == [replace(soup[0], text="Soup\nLentils and cumin")]
+    closing = passages("Soup", f"-\n{CLOSING}")
+    assert without_shared(closing, shared) == [replace(closing[0], shared_by=30)]
+    short = passages("Soup", "Salt")
+    assert without_shared(short, shared) == short
