@@ -234,6 +234,7 @@ OUR_KINDS = {
     "evernote": "exports.evernote:EvernoteExport",
     "mail": "exports.mail:Mailbox",
     "markdown": "folders.markdown:MarkdownFolder",
+    "zip": "exports.zips:NotesZip",
     "sql": "records:SQLQuery",
     "json": "records:JSONFile",
 }

@@ -44,7 +44,7 @@ MOST_FILES = 500_000
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
 # Folders of software, full of other people's Markdown; what Jekyll makes pages from, and the pages.
-_SOFTWARE = frozenset(
+SOFTWARE = frozenset(
     {"node_modules", "site-packages", "__pycache__", "_includes", "_layouts", "_site"}
 )
 _SOFTWARE_FILE = re.compile(
@@ -293,7 +293,7 @@ class Folder(Archive):
             elif entry.is_symlink():
                 self._report_link(key, entry)
             elif entry.is_dir(follow_symlinks=False):
-                if name not in _SOFTWARE and not self._excludes(key + "/"):
+                if name not in SOFTWARE and not self._excludes(key + "/"):
                     folders.append((key + "/", entry.path))
             elif self._is_wanted(name):
                 if not self._excludes(key) and not _SOFTWARE_FILE.fullmatch(name):

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from ...markdown import WIKI_LINK
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from .. import SourceError, Unreadable
-from ..files import LARGEST_NOTE, Archive, File, FileSource, Folder, open_archive, open_zip
+from ..files import LARGEST_NOTE, Archive, File, FileSource, Folder, is_zip, open_archive, open_zip
 from ..markdown_metadata import extract_metadata, without_code
 from ..text import as_dict, as_text, decode, load_json, parse_timestamp, timestamp_from_seconds
 from . import HEADING_LINK, NOTE_URL, first_line
@@ -53,6 +53,9 @@ class BearBackup(FileSource):
         suffixes = {BACKUP, BUNDLE, PACK}
         if path.suffix.lower() in suffixes:
             return path.exists()
+        if is_zip(path):  # as Ulysses exports several
+            with open_archive(path) as archive:
+                return any(f"{BUNDLE}/" in key.lower() for key in archive.files)
         if not path.is_dir():
             return False
         # Some editors keep both in a folder; then its other notes count, too.

@@ -1,0 +1,193 @@
+"""The notes in a zip file: what Notion or Joplin exports, or a downloaded repository.
+
+Notion's export (https://www.notion.com/help/export-your-content) is a zip file of zip files. Names
+in it end with an id of 32 digits. A database is a table in CSV beside a folder with its pages;
+these begin with the properties that the table names.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import posixpath
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from ...notes import Note
+from .. import SourceError, Unchanged, Unreadable
+from ..files import (
+    DOCUMENTS,
+    MEGABYTE,
+    SOFTWARE,
+    Archive,
+    File,
+    FileSource,
+    digest,
+    is_zip,
+    open_archive,
+    open_zip,
+)
+from ..folders import ParsedFile, front_matter
+from ..folders.markdown import HTML, MARKDOWN, MarkdownFolder
+from ..markdown_metadata import suffix
+from ..text import decode
+
+# What archives in the archive may take in memory together.
+LARGEST_PARTS = 256 * MEGABYTE
+
+TABLE = ".csv"
+_ID = re.compile(r"(?:%20| )([0-9a-f]{32})(?![0-9a-f])")
+_PROPERTY = re.compile(r"([^:\n]{1,100}):[ \t]+(.*)")
+
+
+class NotesZip(MarkdownFolder):
+    """A zip file of notes, such as Notion's export or a downloaded repository."""
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        path = Path(location).expanduser()
+        if path.suffix.lower() != ".zip" or not is_zip(path):
+            return False
+        with open_archive(path) as archive, ExitStack() as stack:
+            parts = _parts(archive, stack, [])
+            return any(
+                file.suffix in (*MARKDOWN, *HTML) for part in parts for file in part.files.values()
+            )
+
+    def state(self) -> str:
+        return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
+
+    def read_changed(
+        self, known: Mapping[str, str], *, include_trashed: bool = False
+    ) -> Iterator[Note | Unchanged]:
+        with open_archive(self.path) as archive, ExitStack() as stack:
+            skipped = list(archive.skipped)
+            self._contents = _Contents(_parts(archive, stack, skipped), self, skipped)
+            self.app = "Notion" if self._contents.ids else self.app
+            yield from super().read_changed(known, include_trashed=include_trashed)
+
+    def _list(self, *, include_trashed: bool) -> Any:  # which is no folder, but has all of one's
+        return self._contents
+
+    def _settings(self) -> tuple[object, ...]:
+        return (*super()._settings(), sorted(self._contents.ids))
+
+    def _link_name(self, key: str) -> str:
+        key = key.replace(f"_all{TABLE}", TABLE)  # as links call a database
+        return self._contents.without_ids(self._without_suffix(key))
+
+    def _url(self, file: File) -> str | None:
+        ids = _ID.findall(file.key)
+        return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file)
+
+    def _parse(self, file: File, text: str) -> ParsedFile:
+        contents = self._contents
+        name = contents.without_ids(file.name).removesuffix("_all")
+        if file.suffix == TABLE:
+            return ParsedFile(name, contents.as_markdown(file, text))
+        text = contents.without_ids(text)
+        parsed = super()._parse(file._replace(key=contents.without_ids(file.key)), text)
+        names = contents.columns.get(file.folder, ())
+        lines = parsed.body.split("\n") if names else []
+        properties: dict[str, Any] = {}
+        while (match := _PROPERTY.match(lines[0] if lines else "")) and match[1] in names:
+            name = match[1].lower()
+            properties[name] = match[2].split(", ") if name in self.tag_properties else match[2]
+            lines.pop(0)
+        if not properties:
+            return parsed
+        body = "\n".join(lines).lstrip("\n")
+        created = front_matter.date(properties, front_matter.CREATED)
+        return self._with_properties(properties, "", parsed.title, body, created)
+
+
+class _Contents(Archive):
+    """The files in some archives as if in one folder, without a folder that all of them are in."""
+
+    def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
+        self.skipped, self.closed, self.linked = skipped, [], {}
+        self.unread = Counter[str]()
+        places = {key: part for part in reversed(parts) for key in part.files}
+        for key in [key for key in parts[0].files if suffix(key) == ".zip"]:
+            del places[key]
+        top = posixpath.commonpath(places) if len(places) > 1 else ""
+        top = top + "/" if top else ""
+        self.ids = {name for key in places for name in _ID.findall(key)}
+        self.files, self._places = {}, {}
+        for place in sorted(places):
+            key, end = place.removeprefix(top), suffix(place)
+            folders = key.split("/")[:-1]
+            above = ["/".join(folders[: depth + 1]) + "/" for depth in range(len(folders))]
+            is_view = end == TABLE and place.removesuffix(TABLE) + "_all" + TABLE in places
+            if (
+                any(name in SOFTWARE for name in folders)
+                or any(source._excludes(each, False) for each in [*above, key])
+                or is_view
+                or (self.ids and key == "index.html")
+            ):
+                continue
+            if end in source.suffixes or (end == TABLE and _ID.search(key)):
+                self.files[key] = places[place].files[place]._replace(key=key)
+                self._places[key] = places[place], place
+            elif end in DOCUMENTS:
+                self.unread[end] += 1
+        # Notes of one name are told apart by their ids, which the others lose.
+        named = defaultdict(set)
+        for key in self.files:
+            ids = _ID.findall(key)
+            named[_ID.sub("", key)].add(ids[-1] if ids else "")
+        self.ids -= {name for same in named.values() if len(same) > 1 for name in same}
+        self.names = {self.without_ids(key) for key in self.files}
+        self.columns: dict[str, list[str]] = {}  # by the folder with the pages of a database
+        for key in self.files:
+            if suffix(key) == TABLE:
+                folder = key.removesuffix(TABLE).removesuffix("_all")
+                with suppress(Unreadable):
+                    self.columns[folder] = [*_rows(decode(self.head(key, MEGABYTE))), []][0]
+
+    def head(self, key: str, size: int) -> bytes:
+        part, place = self._places[key]
+        return part.head(place, size)
+
+    def open(self, key: str) -> IO[bytes]:
+        part, place = self._places[key]
+        return part.open(place)
+
+    def without_ids(self, text: str) -> str:
+        return _ID.sub(lambda match: "" if match[1] in self.ids else match[0], text)
+
+    def as_markdown(self, file: File, text: str) -> str:
+        """Return a database as a table, with links to those of its pages that there are."""
+        rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in _rows(text)]
+        folder = self.without_ids(file.key).removesuffix(TABLE).removesuffix("_all")
+        for row in rows[1:]:
+            page = f"{folder}/{row[0]}.md" if row else ""
+            if page in self.names:
+                row[0] = f"[{row[0]}](<{page}>)"
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}" if rows else "", *lines[1:]])
+
+
+def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archive]:
+    """Return an archive and those in it, which are opened in memory, but not those in these."""
+    parts, size = [archive], 0
+    for key, file in archive.files.items():
+        if file.suffix == ".zip":
+            size += file.size
+            try:
+                data = archive.read(key, largest=LARGEST_PARTS - size + file.size)
+                parts.append(stack.enter_context(open_zip(io.BytesIO(data), key)))
+            except (SourceError, Unreadable) as reason:
+                skipped.append(f"{key}: {reason}")
+    return parts
+
+
+def _rows(text: str) -> list[list[str]]:
+    csv.field_size_limit(LARGEST_PARTS)
+    with suppress(csv.Error):
+        return [*csv.reader(io.StringIO(text, newline=""))]
+    return []
