@@ -30,6 +30,10 @@ port_option = click.option(
 )
 
 
+# Nobody but the person at this machine sees the pages: buttons may write, and images are shown.
+OF_ONE_PERSON = {"judgments": True, "files": True}
+
+
 @click.command()
 @sidecar_option
 @port_option
@@ -64,8 +68,7 @@ def bear_serve(
             database.require_current(connection)
         if redact:
             redaction.require()
-        # Nobody but the person at this machine can press the buttons, so they may write.
-        settings: dict[str, Any] = {"judgments": True, "mcp_hosts": list(hosts)}
+        settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
         if redact is not None:  # else the pages show secrets, and agents don't get them
             settings["redact"] = redact
         serve(path, port, open_browser, settings)
@@ -109,7 +112,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
         if failure := index_sources(selection, Options(sidecar_path=path)):
             raise click.ClickException(failure)
         if not no_serve:
-            serve(path, port, open_browser=False, settings={"judgments": True})
+            serve(path, port, open_browser=False, settings=OF_ONE_PERSON)
 
 
 @click.command()

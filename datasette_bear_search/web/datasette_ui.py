@@ -47,13 +47,14 @@ MIN_BEGINNING = 3
 
 def routes() -> list[tuple[str, Any]]:
     """Return the addresses of the pages, and what answers there."""
-    from . import api, note_page, search_page
+    from . import api, attachments, note_page, search_page
 
     return [
         (rf"^{SEARCH_PATH}(\.(?P<format>json))?$", search_page.search),
         (rf"^{api.JUDGE_PATH}$", api.judge),
         (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
         (rf"^{api.STATUS_PATH}\.json$", api.status),
+        (rf"^{attachments.FILE_PATH}/(?P<id>[^/]+)$", attachments.file),
         (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
         (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.note),
     ]

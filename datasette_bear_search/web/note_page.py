@@ -24,6 +24,7 @@ from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import clients, render, site
+from .attachments import NoteFiles, note_files
 from .cards import open_link, shown
 from .links import Anchor, note_url, tag_url
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, PageError
@@ -39,6 +40,8 @@ SIMILAR_TIME_LIMIT_MS = 50
 SIMILAR_SIZE = 5
 # The most of them on the page of their own.
 MAX_SIMILAR = 50
+# Texts of files that are shown: one is a page of a PDF.
+MAX_FILE_TEXTS = 20
 
 # Nothing on the page comes from elsewhere. Scripts are left to Datasette, whose pages have some.
 _POLICY = (
@@ -102,10 +105,14 @@ async def _note_page(
     passage = whole.passage(request.args.get("passage"))
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while: neither the event loop nor one of the few SQL threads waits for that.
+    found = await clients.execute(
+        database, lambda connection: note_files(datasette, connection, [whole.id])
+    )
+    files = found.get(whole.id)
     rendered = await asyncio.to_thread(
         render.render,
         whole.body,
-        _references(datasette, whole),
+        _references(datasette, whole, files),
         passage=(passage.start, passage.end) if passage else None,
         words=words,
     )
@@ -117,7 +124,7 @@ async def _note_page(
         "passage_anchor": render.PASSAGE_ANCHOR if rendered.has_passage else None,
         "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
-        "files": [(name, Markup(render.marked(text, words))) for name, text in whole.files],
+        **_file_texts(whole, files, words),
         "local_day": local_day,
         "tags": innermost(whole.tags),
         "tag_url": partial(tag_url, datasette),
@@ -132,7 +139,25 @@ async def _note_page(
     return await _note_html(datasette, request, context)
 
 
-def _references(datasette: Datasette, whole: NoteDetail) -> render.References:
+def _file_texts(
+    whole: NoteDetail, files: NoteFiles | None, words: frozenset[str]
+) -> dict[str, Any]:
+    """Return the texts of a note's files, first those with words of the query."""
+    texts = [(name, render.marked(text, words)) for name, text in whole.files]
+    texts.sort(key=lambda text: "<mark>" not in text[1])
+    return {
+        "files": [
+            (name, Markup(html), files.url_of_text(name) if files else None)
+            for name, html in texts[:MAX_FILE_TEXTS]
+        ],
+        "files_left": len(texts[MAX_FILE_TEXTS:]),
+        "files_open": any("<mark>" in html for _, html in texts),
+    }
+
+
+def _references(
+    datasette: Datasette, whole: NoteDetail, files: NoteFiles | None
+) -> render.References:
     def url(target: str) -> str | None:
         meant = notes.resolve_link(whole.link_targets, target)
         if meant is None:
@@ -144,6 +169,7 @@ def _references(datasette: Datasette, whole: NoteDetail) -> render.References:
     return render.References(
         tags={fold_tag(tag): tag_url(datasette, tag) for tag in whole.tags},
         note=url,
+        file=files.get if files else lambda target: None,
         own_url=whole.url,
     )
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import nh3
@@ -27,6 +27,7 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ..markdown import WIKI_LINK, plain_text
 from ..notes import OPENED_SCHEMES, fold_tag, scheme_of
+from .attachments import FILE_PATH, FileLink
 
 if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
@@ -64,6 +65,7 @@ class References:
 
     tags: Mapping[str, str] = field(default_factory=dict)  # folded name → address
     note: Callable[[str], str | None] = lambda target: None  # what a link names → address
+    file: Callable[[str], FileLink | None] = lambda target: None  # the same for files
     own_url: str | None = None  # the note's own, whose scheme is allowed in links
 
 
@@ -224,20 +226,21 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
 
 _TAGS = frozenset(
-    "a blockquote br code div em h2 h3 h4 h5 h6 hr input li mark ol p pre s section span strong "
-    "sup table tbody td th thead tr u ul".split()
+    "a blockquote br code div em h2 h3 h4 h5 h6 hr img input li mark ol p pre s section span "
+    "strong sup table tbody td th thead tr u ul".split()
 )
 _ATTRIBUTES = {
     "*": {"dir", "id"},
     "a": {"href"},
     "div": {"tabindex", "role", "aria-label"},
+    "img": {"alt", "loading", "src"},
     "input": {"type", "disabled", "checked", "aria-label"},
     "ol": {"start"},
     "pre": {"tabindex"},
     "span": {"title"},
 }
 _CLASSES = {
-    "a": {"bear-image", "bear-tag", "footnote-backref"},
+    "a": {"bear-file", "bear-image", "bear-tag", "footnote-backref"},
     "div": {"bear-table"},
     "hr": {"footnotes-sep"},
     "li": {"bear-task", "footnote-item"},
@@ -261,10 +264,18 @@ def sanitized(html: str, own_url: str | None) -> str:
         tags=set(_TAGS),
         clean_content_tags={"script", "style"},
         attributes=_ATTRIBUTES,
+        attribute_filter=_our_images_only,
         allowed_classes=_CLASSES,
         url_schemes=set(allowed_schemes(own_url)),
         link_rel="noopener noreferrer nofollow",
     )
+
+
+_OUR_IMAGE = re.compile(rf"(?:/[^/?#][^?#]*)?{FILE_PATH}/\d+\?v=[0-9a-f]+")
+
+
+def _our_images_only(tag: str, attribute: str, value: str) -> str | None:
+    return None if attribute == "src" and not _OUR_IMAGE.fullmatch(value) else value
 
 
 def allowed_schemes(own_url: str | None) -> frozenset[str]:
@@ -282,6 +293,7 @@ _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
 _CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
 _OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
 _LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
+_SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
 # ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be told from a path.
@@ -405,7 +417,15 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
     if not match:
         return False
     target, label = match["target"].strip(), (match["label"] or "").strip()
-    return _push(state, silent, match, "wiki_link", label or target.lstrip("/#"), target=target)
+    return _push(
+        state,
+        silent,
+        match,
+        "wiki_link",
+        label or target.lstrip("/#"),
+        target=target,
+        is_shown=match[0][0] == "!",
+    )
 
 
 def _attachment(state: StateInline, silent: bool) -> bool:
@@ -426,7 +446,7 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 
 def _push(
-    state: StateInline, silent: bool, match: re.Match[str], kind: str, content: str, **meta: str
+    state: StateInline, silent: bool, match: re.Match[str], kind: str, content: str, **meta: Any
 ) -> bool:
     if not silent:
         token = state.push(kind, "", 0)
@@ -498,7 +518,10 @@ class _Page:
         """Return where an author's link leads; None if that is nowhere, or unsafe."""
         scheme = scheme_of(target)
         if scheme is None:
-            return None if target.startswith("//") else self.references.note(unquote(target))
+            if target.startswith("//"):
+                return None
+            file = self.references.file(unquote(target))
+            return file.url if file else self.references.note(unquote(target))
         return target if scheme in allowed_schemes(self.references.own_url) else None
 
 
@@ -554,10 +577,11 @@ class _Renderer(RendererHTML):
         name = unquote(source).rsplit("/", 1)[-1] or "image"
         if scheme_of(source):
             name = "image inside of the note"
-        return _file(f"{alt} ({name})" if alt and alt != name else name)
+        return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
 
     def attachment(self, tokens, index, options, env) -> str:
-        return _file(tokens[index].content.rsplit("/", 1)[-1])
+        name = tokens[index].content
+        return _file(name, name.rsplit("/", 1)[-1], env["page"])
 
     def wiki_link(self, tokens, index, options, env) -> str:
         page, token = env["page"], tokens[index]
@@ -565,6 +589,9 @@ class _Renderer(RendererHTML):
         if target.startswith(("/", "#")):  # a heading of this note
             address: str | None = "#" + heading_anchor(target[1:])
         else:
+            if page.references.file(target):
+                label = target if _SIZE.fullmatch(token.content) else token.content
+                return _file(target, label, page, is_shown=token.meta["is_shown"])
             address = page.references.note(target)
         if address:
             return _link(address, token.content, page)
@@ -618,6 +645,10 @@ def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
     return f'<a{attribute} href="{escape(address)}">{html}</a>'
 
 
-def _file(name: str) -> str:
-    # Only the note's own app can show an image or file.
-    return f'<span class="bear-file">{escape(name)}</span>'
+def _file(target: str, label: str, page: _Page, *, is_shown: bool = True) -> str:
+    file = page.references.file(target)
+    if file is None:  # only the note's own app can show it
+        return f'<span class="bear-file">{escape(label)}</span>'
+    if file.is_picture and is_shown:
+        return f'<img src="{escape(file.url)}" alt="{escape(label)}" loading="lazy">'
+    return _link(file.url, label, page, "bear-file")

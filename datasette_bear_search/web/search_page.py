@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -37,6 +37,7 @@ from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
 from . import api, clients, links, site
+from .attachments import HitFiles, hit_files
 from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
 from .site import SEARCH_PATH, PageError
@@ -114,6 +115,7 @@ class Surroundings:
 
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
+    files: Mapping[int, HitFiles] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
         return Surroundings(
             has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=more,
+            files=hit_files(database.ds, connection, results.hits),
         )
 
     return await _in_time(database, read) or Surroundings()
@@ -359,6 +362,7 @@ async def _results(
         "weaker_count": len(weaker),
         "weaker_from": len(found) + 1,
         "with_source": around.has_several_sources,
+        "files": around.files,
     }
     grades = await api.grades(database, request.args.get("q") or "")
     if grades is not None:

@@ -21,7 +21,7 @@ from datasette.plugins import pm
 
 import datasette_bear_search
 from datasette_bear_search.agents.tools import TOOLS
-from datasette_bear_search.demo import BearNote
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.search import functions
@@ -29,6 +29,7 @@ from datasette_bear_search.sources import SourceConfig
 from datasette_bear_search.web import datasette_ui
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
 from tests.conftest import TINY
+from tests.support import attached
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.tiny_embedder import TinyEmbedder
@@ -37,7 +38,7 @@ pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
 
 SECRET = "zanzibar"
 NOTE = BearNote(f"# Plan {SECRET}\n#{SECRET}tag\n\nTo {SECRET} in May. [[Roof]]",
-tags=(f"{SECRET}tag",))  # fmt: skip
+tags=(f"{SECRET}tag",), files=(BearFile("plan.svg"),))  # fmt: skip
 OWNER = "owner"
 
 AGENT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -97,6 +98,8 @@ OURS = (
     Row("/-/bear-search/similar/1"),
     Row("/-/bear-search/similar/1.json"),
     Row("/-/bear-search/similar/999.json", 404, "not in the index"),
+    Row("/-/bear-search/file/1", shows="<svg"),
+    Row("/-/bear-search/file/999", 404, "not in the index"),
     Row("/-/bear-search/judge", 405, "buttons"),
     Row("/-/bear-search/judge", 303, "", "POST", JUDGMENT, FORM),
     Row("/-/bear-search/mcp", 405, "POST"),
@@ -217,7 +220,8 @@ class Denying:
 def index(tmp_path_factory) -> Path:
     """An index of two notes."""
     folder = tmp_path_factory.mktemp("index")
-    bear_library(folder / "bear.sqlite", [NOTE, BearNote("# Roof\n\nA roof.")])
+    library = bear_library(folder / "bear.sqlite", [NOTE, BearNote("# Roof\n\nA roof.")])
+    attached.local_file(library, "plan.svg", b"<svg/>")
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     source = SourceConfig(kind="bear", name="bear", location=str(folder / "bear.sqlite"))
     indexer.update(folder / "notes.db", [source], registry.get_embedder(TINY))
@@ -234,7 +238,7 @@ def served(index, configuration, tmp_path_factory) -> Iterator[Datasette]:
     """A Datasette that is closed in this way, with all turned on that is off by default."""
     path = tmp_path_factory.mktemp("served") / "notes.db"
     shutil.copy(index, path)
-    settings = {"judgments": True, "mcp_hosts": ["localhost"]}
+    settings = {"judgments": True, "files": True, "mcp_hosts": ["localhost"]}
     config = configuration.config | {"plugins": {"datasette-bear-search": settings}}
     datasette = configured([path], config, **configuration.options)
     # Datasette 1.0 makes this anew for each request of its own client, which takes 20 ms.

@@ -1,0 +1,236 @@
+"""The images and files of notes: what the pages show of them, and the one address that sends them.
+
+What is sent is named by its number in the index, has one of the TYPES, and lies where its source
+keeps such files. With the setting ``redact`` nothing is: what an image says can't be masked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+from urllib.parse import quote
+
+from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
+
+from ..index import rows
+from ..index.schema import FILES
+from ..search.engine import read_note_id
+from ..search.results import Hit
+from ..sources import SourceConfig, SourceError, Unreadable, open_source
+from ..sources.files import digest
+from ..sources.markdown_metadata import suffix
+from ..sqlite import sqlite3
+from . import site
+from .site import SEARCH_PATH, PageError
+
+FILE_PATH = f"{SEARCH_PATH}/file"
+
+NO_SUCH_FILE = "This file is not in the index, or no longer where it was."
+NOT_SENT = "Images and files are not served here. The setting files turns them on."
+
+# Bytes: a long video.
+LARGEST = 2 * 1024**3
+CHUNK = 256 * 1024
+
+# What browsers show.
+PICTURES = {
+    **{".apng": "apng", ".avif": "avif", ".bmp": "bmp", ".gif": "gif", ".jpeg": "jpeg"},
+    **{".jpg": "jpeg", ".png": "png", ".svg": "svg+xml", ".webp": "webp"},
+}
+# What they open, and what they save. No page and no script is among them.
+TYPES = {
+    **{end: f"image/{kind}" for end, kind in PICTURES.items()},
+    **{".pdf": "application/pdf", ".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".mp4": "video/mp4"},
+    **{".m4v": "video/mp4", ".wav": "audio/wav", ".webm": "video/webm", ".ogg": "audio/ogg"},
+}
+_SAVED = frozenset(
+    """
+    .csv .doc .docx .epub .flac .heic .key .mkv .mov .numbers .odp .ods .odt .pages .ppt .pptx .rtf
+    .tif .tiff .xls .xlsx .zip
+    """.split()
+)
+
+# An image of the type SVG has scripts: nothing in it may run or load. Chrome shows no PDF in a
+# sandbox; its viewer is a plugin to it.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+_POLICIES = {".pdf": f"{_POLICY}; object-src 'self'"}
+_SANDBOX = f"{_POLICY}; sandbox"
+MINUTES = 10  # in which nobody asks again for a picture that was just shown
+
+# The name of a text in a note's files, as sources make it.
+_PAGE = re.compile(r"(?P<name>.+), page (?P<page>\d+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class FileLink:
+    """An image or file of a note."""
+
+    url: str
+    is_picture: bool  # that browsers show
+
+
+@dataclass(frozen=True)
+class HitFiles:
+    """What a result shows of its note's files."""
+
+    picture: str | None = None  # address of the first one
+    found_in: str | None = None  # of the file that has the words, at their page
+
+
+class NoteFiles:
+    """The files of a note, by what its text calls them and by their own names."""
+
+    def __init__(self, datasette: Datasette, found: Iterable[tuple[int, str, str, str]]) -> None:
+        self._links: dict[str, FileLink] = {}
+        for file_id, target, place, stamp in found:
+            end = suffix(place)
+            if end in TYPES or end in _SAVED:
+                # An id may be another file's one day, of which this one's picture isn't.
+                version = digest((place, stamp), 4)
+                url = datasette.urls.path(f"{FILE_PATH}/{file_id}?v={version}")
+                link = FileLink(url, end in PICTURES)
+                self._links[target] = link
+                self._links.setdefault(_name(place), link)
+
+    def get(self, target: str) -> FileLink | None:
+        """Return the file that a note's text means."""
+        target = target.partition("#")[0]
+        return self._links.get(target) or self._links.get(_name(target))
+
+    def url_of_text(self, name: str) -> str | None:
+        """Return the address of what a text was read from: ``roof.png``, ``permit.pdf, page 2``."""
+        match = _PAGE.fullmatch(name)
+        if match and (link := self._links.get(match["name"])):
+            return f"{link.url}#page={match['page']}"
+        link = self._links.get(name)
+        return link.url if link else None
+
+    @property
+    def picture(self) -> str | None:
+        return next((link.url for link in self._links.values() if link.is_picture), None)
+
+
+def are_sent(datasette: Datasette) -> bool:
+    """Return whether the pages show images and files."""
+    return bool(site.config(datasette).get("files")) and not site.redacts(datasette)
+
+
+def note_files(
+    datasette: Datasette, connection: sqlite3.Connection, note_ids: Sequence[int]
+) -> dict[int, NoteFiles]:
+    """Return the files of notes by their ids; none if the pages don't show any."""
+    if not are_sent(datasette):
+        return {}
+    sql = f"""
+    select note_id, id, target, place, stamp
+    from {FILES}
+    where note_id in (select value from json_each(?))
+    order by id
+    """
+    found: dict[int, list[Any]] = {}
+    for note_id, *file in connection.execute(sql, [json.dumps(note_ids)]):
+        found.setdefault(note_id, []).append(file)
+    return {note_id: NoteFiles(datasette, files) for note_id, files in found.items()}
+
+
+def hit_files(
+    datasette: Datasette, connection: sqlite3.Connection, hits: Sequence[Hit]
+) -> Mapping[int, HitFiles]:
+    """Return what results show of their notes' files, by the notes' ids."""
+    files = note_files(datasette, connection, [hit.id for hit in hits])
+    return {
+        hit.id: HitFiles(files[hit.id].picture, files[hit.id].url_of_text(hit.file_name))
+        for hit in hits
+        if hit.id in files
+    }
+
+
+# --- what is sent
+
+
+@site.view()
+async def file(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Respond with the image or file whose id is in the path."""
+    if not are_sent(datasette):
+        raise PageError(NOT_SENT, 404)
+    file_id = read_note_id(request.url_vars["id"])
+
+    def read(connection: sqlite3.Connection) -> tuple[SourceConfig, str, str]:
+        sql = f"""
+        select notes.source, place, files.stamp
+        from {FILES} as files
+        join notes on notes.id = files.note_id
+        where files.id = ? and not notes.encrypted
+        """
+        found = connection.execute(sql, [file_id]).fetchone()
+        stored = rows.read_sources(connection).get(found[0]) if found else None
+        if stored is None:
+            raise PageError(NO_SUCH_FILE, 404)
+        return stored.config, found[1], found[2]
+
+    config, place, stamp = await site.read_index(database, read)
+    end = suffix(place)
+    if end not in TYPES and end not in _SAVED:
+        raise PageError(NO_SUCH_FILE, 404)
+    try:
+        stream, size = await asyncio.to_thread(_open, config, place)
+    except (OSError, SourceError, Unreadable):
+        raise PageError(NO_SUCH_FILE, 404) from None
+    if size > LARGEST:
+        stream.close()
+        raise PageError("This file is too large to be sent.", 413)
+    etag = f'"{digest((place, stamp, size))}"'
+    disposition = "inline" if end in TYPES else "attachment"
+    headers = {
+        "content-length": str(size),
+        "content-disposition": f"{disposition}; filename*=UTF-8''{quote(_name(place), safe='')}",
+        "content-security-policy": _POLICIES.get(end, _SANDBOX),
+        "cross-origin-resource-policy": "same-origin",
+        "x-content-type-options": "nosniff",
+        "cache-control": f"private, max-age={MINUTES * 60}",
+        "etag": etag,
+    }
+    if request.headers.get("if-none-match") == etag:
+        stream.close()
+        del headers["content-length"]
+        return Response("", 304, headers)
+    return _Sent(stream, headers, TYPES.get(end, "application/octet-stream"))
+
+
+def _open(config: SourceConfig, place: str) -> tuple[IO[bytes], int]:
+    source: Any = open_source(config)
+    if not hasattr(source, "open_linked"):  # another package's, which has no such files
+        raise Unreadable("no files")
+    stream: IO[bytes] = source.open_linked(place)
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    return stream, size
+
+
+class _Sent(Response):
+    """A file in parts, so that none is whole in memory."""
+
+    def __init__(self, stream: IO[bytes], headers: dict[str, str], content_type: str) -> None:
+        super().__init__("", 200, headers, content_type)
+        self._stream = stream
+
+    async def asgi_send(self, send: Any) -> None:
+        headers = {**self.headers, "content-type": self.content_type}
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        with self._stream as stream:
+            await send({"type": "http.response.start", "status": self.status, "headers": raw})
+            left = int(self.headers["content-length"])  # whatever is added meanwhile
+            while left > 0 and (part := await asyncio.to_thread(stream.read, min(CHUNK, left))):
+                left -= len(part)
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+def _name(place: str) -> str:
+    return place.rpartition("/")[2]
