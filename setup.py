@@ -108,7 +108,9 @@ setup(
         "platformdirs",
         "pluggy",
         PYSQLITE3,
+        "py3langid>=0.4",
         "pyspellchecker>=0.8",  # its dictionaries
+        "pystemmer>=3",
         "python-dateutil",
         "pyyaml",
         "rapidfuzz",

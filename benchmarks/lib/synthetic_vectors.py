@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix
 from benchmarks.lib.synthetic_text import SEED, real_words
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelFacts, WordPieces
-from datasette_bear_search.search.planner import STOP_WORDS
+from datasette_bear_search.languages import STOP_WORDS
 
 NAME = "synthetic"
 DIMENSION = 384
@@ -63,7 +63,7 @@ class SyntheticEmbedder(Embedder):
         ends = [0]
         for text in texts:
             for word in _WORD.findall(text.lower()):
-                if word in STOP_WORDS:
+                if word in STOP_WORDS["en"]:
                     continue
                 row, topic, weight = self._known.get(word) or (_row(word), -1, self._rarest)
                 columns.append(row)

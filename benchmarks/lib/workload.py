@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from datasette_bear_search.index.schema import WORD_VOCABULARY
+from datasette_bear_search.languages import STOP_WORDS
 from datasette_bear_search.search.engine import Parameters
-from datasette_bear_search.search.planner import STOP_WORDS
 from datasette_bear_search.sqlite import sqlite3
 
 SEED = 11
@@ -126,7 +126,7 @@ class _Words:
 
 
 def _telling(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in STOP_WORDS]
+    return [word for word in words if word not in STOP_WORDS["en"]]
 
 
 def _filters(connection: sqlite3.Connection) -> tuple[str, str]:

@@ -115,7 +115,7 @@ def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str
         "filters": ", ".join(
             f"{name} {value}" for name, value in query.filters.for_programs().items()
         ),
-        "FTS5": query.match or "",
+        "FTS5": plan.match or "",
         "meaning": query.meaning if "semantic" in results.retrievers else "",
         "threshold": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
         "time": ", ".join(f"{part} {time:.1f} ms" for part, time in response.timing_ms.items()),
@@ -124,7 +124,7 @@ def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str
     if results.hits:
         bm25: dict[int, float] = {}
         if "keyword" in results.retrievers and query.match:
-            bm25 = dict(connection.execute(_BM25, [query.match]))
+            bm25 = dict(connection.execute(_BM25, [plan.match]))
         lines += ["", *table([*_score_rows(results.hits, bm25)], align="right")]
     return "\n".join(lines)
 

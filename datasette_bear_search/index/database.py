@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from .. import languages
 from ..notes import ForeseenError
 from ..sqlite import sqlite3
 from . import schema
@@ -30,6 +31,8 @@ STALE = "passage_index_stale"
 # Keys in meta: whether vectors are made, and how many passages a second were embedded of late.
 SEMANTIC, NO = "semantic", "no"
 PACE = "passages_per_second"
+# The share of each language among the notes, a JSON object.
+LANGUAGES = "languages"
 
 
 # --- errors
@@ -178,6 +181,7 @@ def connect(path: Path) -> sqlite3.Connection:
     if not is_made(path):
         raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
     connection = _open_read_only(path)
+    languages.register(connection)
     load_vector_extension(connection)
     return connection
 
@@ -222,6 +226,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         raise not_writable(path, error) from None
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
         connection.execute("pragma secure_delete = on")
+        languages.register(connection)
         connection.execute(f"pragma cache_size = -{WRITER_CACHE}")
         if schema.version_of(connection) > schema.VERSION:
             require_current(connection)
@@ -389,6 +394,12 @@ def _stored(path: Path, key: str) -> str | None:
         return None
     with closing(connect(path)) as connection:
         return get_meta(connection, key)
+
+
+def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
+    """Return the share of each language among the notes, as of the last run, largest first."""
+    stored = get_meta(connection, LANGUAGES)
+    return json_value(stored, dict) if stored else {}
 
 
 def count_notes(connection: sqlite3.Connection) -> int:

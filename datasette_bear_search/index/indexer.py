@@ -334,6 +334,7 @@ class _Run:
             report.moved += len(change.moved)
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
+                rows.count_languages(connection)
                 rows.relate(connection)
                 connection.execute("delete from meta where key = 'links_to_resolve'")
             if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):

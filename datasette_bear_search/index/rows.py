@@ -10,12 +10,13 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import NamedTuple
 
+from ..languages import detect
 from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sqlite import sqlite3
 from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
-from .database import get_meta, json_value, set_meta
+from .database import LANGUAGES, get_meta, json_value, set_meta
 from .schema import LINES, SHARED_LINES
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
@@ -103,7 +104,10 @@ _FIELDS = (
     *("todos_open", "todos_done", "has_image", "has_file", "has_code", "url", "key", "stamp"),
     *("body", "attachments"),
 )
-COLUMNS = (*_FIELDS, "attachment_names", "tags", "source", "fingerprint", "text_hash")
+COLUMNS = (
+    *(*_FIELDS, "language", "attachment_names"),
+    *("tags", "source", "fingerprint", "text_hash"),
+)
 _field_values = attrgetter(*_FIELDS)
 
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
@@ -131,7 +135,8 @@ def note_rows(
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = json.dumps(note.attachment_names, ensure_ascii=False)
-    values = (*_field_values(note), names, tags, source_name, *hashes)
+    language = detect(f"{note.title}\n{note.body}")
+    values = (*_field_values(note), language, names, tags, source_name, *hashes)
     cut = passages(note.title, note.body, max_tokens=max_tokens)
     lines = line_hashes(note.title, cut[:MAX_TEMPLATE])
     return NoteRows(source_name, note, values, _passage_rows(without_shared(cut, shared)), lines)
@@ -261,6 +266,17 @@ def relate(connection: sqlite3.Connection) -> None:
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
     _deduplicate(connection)
     _share_lines(connection)
+
+
+def count_languages(connection: sqlite3.Connection) -> None:
+    """Write down the share of each language among the notes whose language is known."""
+    sql = """
+    select language, count(*) * 1.0 / sum(count(*)) over ()
+    from notes where language is not null
+    group by language order by count(*) desc, language
+    """
+    shares = {language: round(share, 4) for language, share in connection.execute(sql)}
+    set_meta(connection, **{LANGUAGES: json.dumps(shares)})
 
 
 def _write_tags_and_links(

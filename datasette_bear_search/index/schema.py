@@ -11,11 +11,17 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Kept in the file's user_version.
-VERSION = 4
+VERSION = 5
 # Kept in the file's header: this is how the plugin knows an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
-# Porter stemming measures better on nine of ten test collections; café is found by cafe.
-TOKENIZER = "porter unicode61 remove_diacritics 2"
+# Porter stemming measures better on nine of ten test collections; café is found by cafe. Vowel
+# signs are parts of words in Hindi and others, but the selectors of emoji are not.
+TOKENIZER = (
+    "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
+)
+# What FTS5 indexes of a column: words as their language needs. Only connections that write have
+# this function, and the words of a note are taken out as they were put in.
+INDEXED = "indexed_words({row}.{name}, {row}.language)"
 # Machinery: hidden in Datasette, which from 1.0 on hides names that begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
@@ -79,7 +85,9 @@ def create(connection: sqlite3.Connection) -> None:
             "id": int, "title": str,
             "tags": str,  # a JSON array, which Datasette can facet by and FTS5 reads as words
             "created": str, "modified": str, "pinned": int, "archived": int, "trashed": int,
-            "encrypted": int, "todos_open": int, "todos_done": int, "has_image": int,
+            "encrypted": int,
+            "language": str,  # ISO 639-1; null: too short to tell
+            "todos_open": int, "todos_done": int, "has_image": int,
             "has_file": int, "has_code": int, "url": str, "source": str, "key": str,
             "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int,
             "attachment_names": str,  # a JSON array, in the order of their texts
@@ -90,6 +98,7 @@ def create(connection: sqlite3.Connection) -> None:
     notes.create_index(["source", "key"], unique=True)
     notes.create_index(["modified"])
     notes.create_index(["created"])
+    notes.create_index(["language"])
     # What is looked at of all notes has an index to itself: the notes are pages long.
     db.execute("create index idx_notes_title on notes (title collate nocase)")
     notes.create_index(["source", "key", "fingerprint", "stamp"], "notes_known")
@@ -162,21 +171,24 @@ def _create_word_indexes(db: Any) -> None:
         f"""
         create virtual table {WORDS} using fts5(
           {listed}, content="notes", detail=none,
-          tokenize='unicode61 remove_diacritics 2'
+          tokenize="{TOKENIZER.removeprefix("porter ")}"
         )
         """
     )
     db.execute(f"create virtual table {STEM_VOCABULARY} using fts5vocab(notes_fts, row)")
     db.execute(f"create virtual table {WORD_VOCABULARY} using fts5vocab({WORDS}, row)")
-    old, new = (", ".join(f"{row}.{name}" for name in ["id", *columns]) for row in ("old", "new"))
     delete, insert = "", ""
-    for index in ("notes_fts", WORDS):
+    for index, value in (("notes_fts", INDEXED), (WORDS, "{row}.{name}")):
+        old, new = (
+            ", ".join([f"{row}.id", *(value.format(row=row, name=name) for name in columns)])
+            for row in ("old", "new")
+        )
         delete += f"insert into {index} ({index}, rowid, {listed}) values ('delete', {old}); "
         insert += f"insert into {index} (rowid, {listed}) values ({new}); "
     for trigger, event, statements in (
         ("notes_ai", "insert", insert),
         ("notes_ad", "delete", delete),
         # Pinning a note must not index its text again.
-        ("notes_au", f"update of {listed}", delete + insert),
+        ("notes_au", f"update of {listed}, language", delete + insert),
     ):
         db.execute(f"create trigger {trigger} after {event} on notes begin {statements}end")

@@ -470,7 +470,7 @@ def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:
             for text in indexed
         )
         matching = bind("excluded", expression or "")
-        yield f"id not in (select rowid from notes_fts where notes_fts match {matching})"
+        yield f"id not in ({_MATCHING.format(matching)})"
     # What FTS5 would take for something shorter, and so exclude too much: C++ for every c.
     for text in excluded:
         if text not in indexed:
@@ -481,11 +481,14 @@ def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:
             )
 
 
+_MATCHING = "select rowid from notes_fts where notes_fts match in_languages({})"
+
+
 def _required(expression: str | None, in_title: Sequence[str], bind: Bind) -> Iterator[str]:
     ways = []
     if expression:
         matching = bind("required", expression)
-        ways.append(f"id in (select rowid from notes_fts where notes_fts match {matching})")
+        ways.append(f"id in ({_MATCHING.format(matching)})")
     if in_title:
         parts = bind("required_in_title", json.dumps(in_title, ensure_ascii=False))
         ways.append(

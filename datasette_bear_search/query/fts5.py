@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# What unicode61 makes tokens of, near enough: letters and digits of any script.
-_TOKEN = re.compile(r"[^\W_]+")
+from .. import languages
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words that FTS5 sees in a text."""
-    return _TOKEN.findall(text)
+    """Return the words that FTS5 sees in a text; pairs of characters where no spaces part words."""
+    if not languages.is_unspaced(text):
+        return languages.TOKEN.findall(text)
+    parts = languages.TOKEN.findall(text)
+    return [pair for part in parts for pair in languages.pairs(part)]
 
 
 def survives_tokenizer(text: str) -> bool:
@@ -61,7 +63,8 @@ _NAMED_BY_SIGNS = r"(?:[.@$~/\\]|--)[^\W\d_].*|.*[^\W\d_](?:\+|\+\+|#)"
 def is_identifier(word: str) -> bool:
     """Return whether a word, without the punctuation around it, names one thing."""
     parts = tokens(word)
-    if not parts:
+    # A whole question may be one word.
+    if not parts or languages.is_unspaced(word):
         return False
     if re.fullmatch(_NAMED_BY_SIGNS, word) or "://" in word:
         return True
@@ -78,7 +81,8 @@ def is_identifier(word: str) -> bool:
 
 def is_compound(word: str) -> bool:
     """Return whether a word is several, joined as in identifiers: alone it is one."""
-    return len(tokens(word)) > 1 and _joints(word) <= _JOINING
+    is_one = len(tokens(word)) < 2 or languages.is_unspaced(word)
+    return not is_one and _joints(word) <= _JOINING
 
 
 def _joints(word: str) -> set[str]:

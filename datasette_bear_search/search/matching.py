@@ -1,6 +1,7 @@
 """The query's words in the notes of a page: which passage has them, and marks around them.
 
-FTS5 finds them in a database in memory, so that they match as they do in the index: by their stems.
+FTS5 finds them in a database in memory, so that they match as they do in the index: by their stems,
+which depend on the note's language.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from .. import languages
 from ..index.database import json_value
 from ..index.schema import TOKENIZER
 from ..notes import files_of
@@ -39,33 +41,67 @@ class Place:
     file_text: str = ""
 
 
-def expression(query: Query) -> str | None:
+def expression(planned: Plan) -> str | None:
     """Return the FTS5 expression for any of the words, phrases and beginnings of a query."""
-    words = [*query.phrases, *query.identifiers, *query.words, *query.completions]
-    return fts5.any_of([*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)])
+    query = planned.query
+    parts = [part for word in query.words for part in _parts(word)]
+    words = (*query.phrases, *query.identifiers, *parts, *query.completions)
+    any_word = fts5.any_of([*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)])
+    return any_word and languages.in_languages(any_word, planned.languages)
+
+
+def _parts(word: str) -> Sequence[str]:
+    # What looks like a word may be a sentence in scripts without spaces.
+    return fts5.tokens(word) if languages.is_unspaced(word) else [word]
 
 
 def beginnings(query: Query) -> list[str]:
     """Return what the query's words begin with, in lower case: near enough to their stems."""
     phrases = (token for phrase in query.phrases for token in fts5.tokens(phrase))
     words = (*query.identifiers, *query.words, *query.prefixes, *phrases)
-    lower = (word.lower() for word in words)
+    lower = (part.lower() for word in words for part in _parts(word))
     return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
 
 
-def marked(planned: Plan, texts: Sequence[str]) -> list[str]:
-    """Return the texts with MARK and END_MARK around what the query asks for."""
+def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
+    """Return the texts with MARK and END_MARK around what the query asks for.
+
+    :param texts: with the language of each
+    """
     query = planned.query
     if _is_inside_words(planned):
-        return [_with_substrings(query, text) for text in texts]
-    match = expression(query)
+        return [_with_substrings(query, text) for text, _ in texts]
+    match = expression(planned)
     if match is None:
-        return list(texts)
+        return [text for text, _ in texts]
+    rows = [(place, languages.indexed(*text)) for place, text in enumerate(texts)]
     with _word_index() as index:
-        index.executemany("insert into texts (rowid, text) values (?, ?)", enumerate(texts))
+        index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
         sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
         found = dict(index.execute(sql, [MARK, END_MARK, match]).fetchall())
-    return [found.get(place) or text for place, text in enumerate(texts)]
+    for place, words in rows:
+        text, language = texts[place]
+        if place in found and words != text:
+            found[place] = _with_marks_of(found[place], text, language)
+    return [found.get(place) or text for place, (text, _) in enumerate(texts)]
+
+
+def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
+    """Return a text with the marks that its words have as FTS5 saw them."""
+    spans: list[tuple[int, int]] = []
+    is_open = False
+    for word, seen in zip(languages.words(text, language), highlighted.split(" ")):
+        goes_on = is_open or (spans and word.start <= spans[-1][1])
+        if is_open or MARK in seen:
+            start = spans.pop()[0] if goes_on and spans else word.start
+            spans.append((start, word.end))
+        if MARK in seen or END_MARK in seen:
+            is_open = seen.rfind(MARK) > seen.rfind(END_MARK)
+    parts, end = [], 0
+    for start, stop in spans:
+        parts += [text[end:start], MARK, text[start:stop], END_MARK]
+        end = stop
+    return "".join([*parts, text[end:]])
 
 
 def _with_substrings(query: Query, text: str) -> str:
@@ -81,7 +117,7 @@ def best_places(
 ) -> Mapping[int, Place]:
     """Return where each of the notes says most of what the query asks for, by id."""
     query = planned.query
-    match = None if _is_inside_words(planned) else expression(query)
+    match = None if _is_inside_words(planned) else expression(planned)
     terms = [*map(str.lower, query.phrases), *beginnings(query)]
     if match is None:
         terms = [text.lower() for text in query.substrings]
@@ -91,16 +127,25 @@ def best_places(
     if not candidates:
         return {}
     with _word_index() as index:
-        insert = "insert into texts (note_id, passage_id, file, text) values (?, ?, ?, ?)"
-        index.executemany(insert, candidates)
+        insert = "insert into texts (rowid, note_id, passage_id, text) values (?, ?, ?, ?)"
+        index.executemany(
+            insert,
+            (
+                (number, note, passage, languages.indexed(text, language) if match else text)
+                for number, (note, passage, _, text, language) in enumerate(candidates)
+            ),
+        )
         if match is None:
             count = " + ".join("(instr(lower(text), ?) > 0)" for _ in terms)
-            scored = f"select *, -({count}) as score from texts where {count}"
+            scored = f"select rowid, *, -({count}) as score from texts where {count}"
             values = [*terms, *terms]
         else:
-            scored, values = "select *, rank as score from texts where texts match ?", [match]
+            scored, values = (
+                "select rowid, *, rank as score from texts where texts match ?",
+                [match],
+            )
         best = f"""
-        select note_id, passage_id, file, text from (
+        select note_id, passage_id, rowid from (
           select *, row_number() over (
             partition by note_id order by passage_id is null, score, passage_id
           ) as place
@@ -109,20 +154,22 @@ def best_places(
         """
         rows = index.execute(best, values).fetchall()
     return {
-        note_id: Place(passage_id) if passage_id is not None else Place(None, file, text)
-        for note_id, passage_id, file, text in rows
+        note_id: Place(passage_id)
+        if passage_id is not None
+        else Place(None, *candidates[number][2:4])
+        for note_id, passage_id, number in rows
     }
 
 
 def _is_inside_words(planned: Plan) -> bool:
-    # Whether notes were found by parts of words, or in scripts without spaces between words.
-    return planned.reading == "like" or bool(planned.anywhere) or not planned.has_matches
+    # Whether notes were found by parts of words.
+    return planned.reading == "like" or not planned.has_matches
 
 
 def _candidates(
     connection: sqlite3.Connection, note_ids: Sequence[int], terms: Sequence[str]
-) -> Iterator[tuple[int, int | None, str, str]]:
-    """Yield note, passage, name of a file and text of what may have the terms."""
+) -> Iterator[tuple[int, int | None, str, str, str | None]]:
+    """Yield note, passage, name of a file, text and language of what may have the terms."""
     ids = json.dumps(note_ids)
     listed: dict[int, list[tuple[int, int, int]]] = {}
     sql = """
@@ -133,18 +180,18 @@ def _candidates(
         listed.setdefault(note_id, []).append(tuple(passage))
     reach = SEARCHED // len(terms) // len(note_ids)
     texts = """
-    select id, coalesce(body, ''), coalesce(attachments, ''), attachment_names from notes
+    select id, coalesce(body, ''), coalesce(attachments, ''), attachment_names, language from notes
     where id in (select value from json_each(?))
     """  # nulls only in a damaged file
-    for note_id, body, attachments, names in connection.execute(texts, [ids]):
+    for note_id, body, attachments, names, language in connection.execute(texts, [ids]):
         if not attachments and len(listed.get(note_id, ())) < 2:
             continue  # there is nothing to choose
         for each, start, length in _with_terms(listed.get(note_id, ()), body, terms, reach):
-            yield note_id, each, "", body[start : start + length]
+            yield note_id, each, "", body[start : start + length], language
         for name, text in files_of(attachments, json_value(names, list)) if attachments else ():
             places = sorted(_places(text, terms, reach))[:1]
             for start in (max(0, place - FILE_TEXT // 3) for place in places):
-                yield note_id, None, name, text[start : start + FILE_TEXT]
+                yield note_id, None, name, text[start : start + FILE_TEXT], language
 
 
 def _with_terms(
@@ -186,8 +233,7 @@ def _word_index() -> Iterator[sqlite3.Connection]:
         index = sqlite3.connect(":memory:", isolation_level=None)
         index.execute(
             "create virtual table texts using fts5("
-            "text, note_id unindexed, passage_id unindexed, file unindexed, "
-            f"tokenize='{TOKENIZER}')"
+            f'text, note_id unindexed, passage_id unindexed, tokenize="{TOKENIZER}")'
         )
         _of_thread.index = index
     index.execute("begin")

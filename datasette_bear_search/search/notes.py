@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
+from .. import languages
 from ..index.database import json_value
 from ..markdown import wiki_links
 from ..notes import files_of
-from ..query import fts5
 from ..query.query import Query
 from ..sqlite import sqlite3
-from . import planner
+from . import matching, planner
 from .results import fetch_rows
 from .sql import END_MARK, MARK, Statement
 
@@ -126,16 +126,20 @@ def matched_words(connection: sqlite3.Connection, note_id: int, query: Query) ->
     if not query.text:
         return frozenset()
     try:
-        match = planner.plan(connection, query).query.match
-        if not match:
+        planned = planner.plan(connection, query)
+        if not planned.match:
             return frozenset()
-        rows = connection.execute(
-            _HIGHLIGHTED, {"mark": MARK, "end_mark": END_MARK, "match": match, "note": note_id}
-        ).fetchall()
+        texts = connection.execute(_TEXTS, [note_id]).fetchone() or ()
+        *texts, language = texts or (None,)
+        if any(languages.indexed(text, language) != text for text in texts):
+            rows = [matching.marked(planned, [(text or "", language) for text in texts])]
+        else:
+            parameters = {"mark": MARK, "end_mark": END_MARK, "match": planned.match}
+            rows = connection.execute(_HIGHLIGHTED, {**parameters, "note": note_id}).fetchall()
     except sqlite3.DatabaseError:
         return frozenset()  # the page is as good without marked words
     spans = (span for row in rows for text in row for span in _MARKED.findall(text or ""))
-    return frozenset(word.casefold() for span in spans for word in fts5.tokens(span))
+    return frozenset(word.casefold() for span in spans for word in languages.TOKEN.findall(span))
 
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
@@ -186,6 +190,12 @@ select title, id
 from notes
 where title collate nocase in (select value from json_each(:titles))
 order by source = :source, not trashed, modified
+"""
+
+# Of texts that aren't indexed as they are, so many characters are looked at: .3 s.
+_TEXTS = """
+select title, substr(body, 1, 200000), substr(attachments, 1, 200000), language
+from notes where id = ?
 """
 
 _HIGHLIGHTED = """

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from .. import languages
 from ..index.vectors import MAX_CANDIDATES, candidates, note_set
 from ..query import fts5
 from ..query.query import Query, parse
@@ -38,8 +39,6 @@ REGULARIZED_NOTES = 30
 NEIGHBORS = 5
 REGULARIZATION = 0.3
 
-# BM25 of a word that is searched for anywhere in the text: about that of one in 2 % of the notes.
-ANYWHERE_WEIGHT = 4.0
 # What the notes with the words inside of others differ by, from the newest to the oldest.
 RECENCY_WEIGHT = 0.001
 
@@ -92,7 +91,7 @@ def register(connection: sqlite3.Connection) -> None:
     # Another connection may have had the same id.
     _plans.pop(id(connection), None)
     for name, function in {
-        "fts_query": lambda _, planned: planned.query.match or NO_WORDS,
+        "fts_query": lambda _, planned: planned.match or NO_WORDS,
         "meaning": lambda _, planned: planned.query.meaning,
         "balance": lambda _, planned: planned.balance,
         "bm25_normalizer": lambda _, planned: planned.bm25_normalizer,
@@ -106,6 +105,7 @@ def register(connection: sqlite3.Connection) -> None:
     }.items():
         # Deterministic, or SQLite would call them once a row.
         connection.create_function(name, -1, _of_text(connection, function), deterministic=True)
+    languages.register(connection)
     connection.create_aggregate("refine", 7, Refine)
 
 
@@ -159,7 +159,7 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
         sql = f"""
         select rowid
         from notes_fts
-        where notes_fts match ?
+        where notes_fts match in_languages(?)
           and not exists (
             select 1 from json_each(?) where not ({HAS})
           )
@@ -174,15 +174,13 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
 def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     """Return a JSON object of notes and scores: those that the word index can't find by words.
 
-    The last word may be the beginning of another. In scripts without spaces a word may stand
-    anywhere; where no note has the words, they may be parts of longer ones.
+    The last word may be the beginning of another; where no note has the words, they may be parts of
+    longer ones.
     """
     found: dict[int, float] = {}
     query = planned.query
     if planned.reading != "like":
-        if planned.anywhere:
-            found = _anywhere(connection, planned)
-        elif planned.beginnings:
+        if planned.beginnings:
             found = _begun(connection, planned)
         if found or planned.has_matches:
             return json.dumps(found)
@@ -204,29 +202,11 @@ def _begun(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:
     sql = f"""
     select rowid, {BEGINNING_WEIGHT} * -bm25(notes_fts, {COLUMN_WEIGHTS})
     from notes_fts
-    where notes_fts match ?
+    where notes_fts match in_languages(?)
     """
     words = fts5.any_of(map(fts5.quoted, planned.beginnings))
     expression = f"({words}) NOT ({planned.query.match})"
     return dict(connection.execute(sql, [expression]).fetchall())
-
-
-def _anywhere(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:
-    sql = f"""
-    select note_id, sum(bm25)
-    from (
-      select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
-      from notes_fts
-      where notes_fts match ?
-      union all
-      select notes.id, {ANYWHERE_WEIGHT}
-      from notes
-      join json_each(?) on {HAS}
-    )
-    group by note_id
-    """
-    words = _literals(planned.anywhere)
-    return dict(connection.execute(sql, [planned.query.match or NO_WORDS, words]).fetchall())
 
 
 def _literals(texts: Iterable[str]) -> str:

@@ -87,6 +87,7 @@ class Hit(ListedNote):
     # It has the words or is close in meaning; else it is one of the nearest, however far.
     is_found: bool = True
     rerank_score: float | None = None  # the reranker's, on its own scale
+    language: str | None = None
     also_in: tuple[str, ...] = ()  # other sources that have the same note
     # Around the words, if only an image or file of the note has them; and its name if it is known.
     file_text: str = ""
@@ -210,7 +211,7 @@ def retrieve(
             rows = fetch_rows(connection, statement)
             notices.append("The word index failed; these notes contain the text exactly as typed.")
     has_words = any(row["bm25"] for row in rows)
-    if has_words and "keyword" in retrievers and not (planned.has_matches or planned.anywhere):
+    if has_words and "keyword" in retrievers and not planned.has_matches:
         notices.append("No exact matches. These notes contain the words inside longer words.")
     if _nothing_is_close(planned, rows):
         some = " These contain some of the words." if has_words else ""
@@ -296,7 +297,7 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
 PASSAGE_COLUMNS = """case when passages.length > 0
     then substr(notes.body, passages.start + 1, passages.length) end as passage, passages.heading"""
 NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
-  notes.pinned, notes.archived, notes.encrypted, notes.source, notes.key, notes.url,
+  notes.pinned, notes.archived, notes.encrypted, notes.language, notes.source, notes.key, notes.url,
   sources.app, sources.heading_link"""
 
 _DETAILS = f"""
@@ -378,5 +379,6 @@ def _hit(row: dict[str, Any]) -> Hit:
         rrf=rrf(row["lexical_rank"], row["dense_rank"]),
         is_exact=(row["level"] or 0) >= 1,
         is_found=bool(row["is_found"]),
+        language=row["language"],
         also_in=tuple(json.loads(row["also_in"])),
     )

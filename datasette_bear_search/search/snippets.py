@@ -6,18 +6,19 @@ import json
 import math
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index.schema import VECTORS
+from ..languages import STOP_WORDS, is_unspaced
 from ..markdown import FENCE, plain_text
 from ..notes import fold_tag
 from ..sqlite import sqlite3
 from . import matching
-from .planner import STOP_WORDS, Plan
+from .planner import Plan
 from .results import Hit, MatchedPassage, Results, unmarked
 from .sql import CODE, ELLIPSIS, END_CODE, END_SENTENCE, SENTENCE
 
@@ -70,11 +71,11 @@ def show(results: Results, embedder: Embedder | None) -> Results:
     by_meaning = "semantic" in results.retrievers
     scored = _scored_sentences(plan, results.hits, embedder if by_meaning else None)
     hits = []
-    texts: list[str] = []
+    texts: list[tuple[str, str | None]] = []
     for hit, sentences in zip(results.hits, scored):
         best = _sentence_that_stands_out(hit, plan, sentences)
-        texts += [_shown_text(hit, plan, sentences, best)]
-        texts += [plain_text(hit.title) or hit.title, *hit.tags]
+        said = _shown_text(hit, plan, sentences, best), plain_text(hit.title) or hit.title
+        texts += [(text, hit.language) for text in (*said, *hit.tags)]
         hits.append(_with_sentence(hit, best))
     marked = iter(matching.marked(plan, texts))
     shown = (
@@ -267,9 +268,10 @@ def _scored_sentences(
     A model without embeddings of word pieces scores none by meaning.
     """
     texts = [hit.around for hit in hits]
-    found = _by_meaning(texts, planned.query.meaning, embedder) if embedder else [{} for _ in texts]
+    found = _by_meaning(texts, planned, embedder) if embedder else [{} for _ in texts]
     terms = matching.beginnings(planned.query)
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, terms))})", re.IGNORECASE)
+    starts = ((r"" if is_unspaced(term) else r"\b") + re.escape(term) for term in terms)
+    pattern = re.compile("|".join(starts), re.IGNORECASE)
     scored = []
     for hit, by_meaning in zip(hits, found):
         best = max(by_meaning.values(), default=0.0) or 1.0
@@ -312,17 +314,20 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
 
 
 def _by_meaning(
-    passages: Sequence[str], query: str, embedder: Embedder
+    passages: Sequence[str], planned: Plan, embedder: Embedder
 ) -> list[dict[tuple[int, int], float]]:
     try:
-        return sentence_scores(query, passages, embedder)
+        return sentence_scores(planned.query.meaning, passages, embedder, planned.stop_words)
     except ModelUnavailable:
         return [{} for _ in passages]
 
 
 def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
     """Return the sentence that is closest in meaning, if one is."""
-    is_question = len(planned.query.meaning.split()) >= WORDS_OF_A_QUESTION
+    meaning = planned.query.meaning
+    # In Chinese, a word has about two characters.
+    words = len(meaning) // 2 if is_unspaced(meaning) else len(meaning.split())
+    is_question = words >= WORDS_OF_A_QUESTION
     if not is_question or not is_close(hit, planned) or len(sentences) < 2:
         return None
     scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
@@ -342,7 +347,7 @@ def _with_sentence(hit: Hit, sentence: Span | None) -> Hit:
 
 
 def sentence_scores(
-    query: str, passages: Sequence[str], embedder: Embedder
+    query: str, passages: Sequence[str], embedder: Embedder, stop_words: Set[str] = STOP_WORDS["en"]
 ) -> list[dict[tuple[int, int], float]]:
     """Return how close each sentence of each passage is, by where it begins and ends.
 
@@ -350,7 +355,7 @@ def sentence_scores(
     """
     import numpy
 
-    words = [word for word in _WORD.findall(query) if word.lower() not in STOP_WORDS]
+    words = [word for word in _WORD.findall(query) if word.lower() not in stop_words]
     [query_pieces] = embedder.pieces([" ".join(words) or query])
     split = [_split(passage, embedder) for passage in passages]
     used = {piece for found in split for _, pieces in found for piece in pieces}
@@ -464,7 +469,8 @@ def json_row(hit: Hit) -> dict[str, Any]:
 
 
 _NOT_IN_JSON = frozenset(
-    "around around_start goes_on templates file_text file_name marked_title marked_tags".split()
+    "language around around_start goes_on templates file_text file_name marked_title "
+    "marked_tags".split()
 )
 
 

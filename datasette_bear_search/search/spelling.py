@@ -7,10 +7,12 @@ import os
 import re
 import threading
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from .. import languages
 from ..embeddings import registry
 from ..index import database
 from ..index.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY
@@ -45,11 +47,20 @@ CACHED_LISTS = 8
 TICK_NS = 20_000_000
 
 
-def note_counts(connection: sqlite3.Connection, text: str) -> dict[str, int]:
-    """Return how many notes have each word of a text, by the words' stems."""
-    sql = f"select doc from {STEM_VOCABULARY} where term = ?"
-    rows = {stem: connection.execute(sql, [stem]).fetchone() for stem in stems(text)}
-    return {stem: row[0] if row else 0 for stem, row in rows.items()}
+def note_counts(
+    connection: sqlite3.Connection, present: Sequence[str], text: str
+) -> dict[str, int]:
+    """Return how many notes have each word of a text, by the words' stems.
+
+    :param present: the languages of the notes, each of which may have a stem of its own
+    """
+    sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
+    counts = {}
+    for stem, *others in zip(*map(stems, languages.forms(text, present))):
+        those = list({stem, *others})
+        row = connection.execute(sql.format(", ".join("?" * len(those))), those).fetchone()
+        counts[stem] = row[0]
+    return counts
 
 
 def stems(text: str) -> list[str]:
@@ -216,7 +227,7 @@ def _new_tokenizers() -> sqlite3.Connection:
         ("stemmed", TOKENIZER),
         ("unstemmed", TOKENIZER.removeprefix("porter ")),
     ):
-        connection.execute(f"create virtual table {name} using fts5(text, tokenize='{tokenizer}')")
+        connection.execute(f'create virtual table {name} using fts5(text, tokenize="{tokenizer}")')
         connection.execute(f"create virtual table {name}_tokens using fts5vocab({name}, instance)")
     return connection
 

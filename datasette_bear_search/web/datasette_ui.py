@@ -270,7 +270,7 @@ TITLED = """
 with titled as (
   select id from notes where title like :part escape '^'
   union
-  select rowid from notes_fts where notes_fts match :words
+  select rowid from notes_fts where notes_fts match in_languages(:words)
 )
 select notes.id, notes.title, notes.modified
 from titled

@@ -25,6 +25,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+from ..languages import TOKEN, is_unspaced
 from ..markdown import WIKI_LINK, plain_text
 from ..notes import OPENED_SCHEMES, fold_tag, scheme_of
 from .attachments import FILE_PATH, FileLink
@@ -129,9 +130,12 @@ def marked(text: str, words: frozenset[str]) -> str:
     """Return text as HTML, with these words inside of ``<mark>``."""
     if not words:
         return escape(text)
+    # A script without spaces has them inside of what looks like a word.
+    parts = sorted(filter(is_unspaced, words), key=len, reverse=True)
+    around = re.compile(f"({'|'.join([*map(re.escape, parts), TOKEN.pattern])})", re.IGNORECASE)
     return "".join(
         f"<mark>{escape(piece)}</mark>" if piece.casefold() in words else escape(piece)
-        for piece in _AROUND_WORD.split(text)
+        for piece in around.split(text)
     )
 
 
@@ -141,7 +145,6 @@ def heading_anchor(heading: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+")
-_AROUND_WORD = re.compile(r"([^\W_]+)")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 
 

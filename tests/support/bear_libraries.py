@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import SourceError, readonly
@@ -100,6 +101,7 @@ def day(number: int) -> datetime:
 def edit(path: Path, sql: str, *parameters: object) -> None:
     """Run a statement on the library, as something other than Bear has done to somebody's."""
     with closing(sqlite3.connect(path)) as db, db:
+        languages.register(db)  # for index files
         db.execute(sql, parameters)
 
 

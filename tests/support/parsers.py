@@ -11,6 +11,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from datasette_bear_search import languages
 from datasette_bear_search.agents import notes as agent_notes
 from datasette_bear_search.index import chunking, rows
 from datasette_bear_search.index.schema import create
@@ -171,6 +172,7 @@ def _note_rows(body: str) -> None:
 @cache
 def _connection() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
+    languages.register(connection)
     create(connection)
     connection.execute("insert into sources (name, kind) values ('s', 'bear')")
     return connection

@@ -18,7 +18,7 @@ from datasette.plugins import pm
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import schema
 from datasette_bear_search.web import datasette_ui
-from tests.support.bear_libraries import day
+from tests.support.bear_libraries import day, edit
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -297,11 +297,6 @@ async def test_links_keep_the_base_url(path, place):
     found = re.findall(r'href="(/[^"]*)"', html)
     assert [link for link in found if "bear-search" in link] != []
     assert [link for link in found if not link.startswith("/prefix/")] == []
-
-
-def edit(path, sql):
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(sql)
 
 
 BROKEN = [

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote, write_library
 from tests.support.datasettes import configured, indexed
 
@@ -53,6 +54,7 @@ async def test_no_foreign_index_gives_a_traceback(index, tmp_path, change):
     path = tmp_path / "notes.db"
     shutil.copy(index, path)
     with closing(sqlite3.connect(path)) as db:
+        languages.register(db)
         db.executescript(f"pragma writable_schema = on; {change};")
     datasette = configured([path], {})
     for place in PATHS:
@@ -77,6 +79,7 @@ async def test_a_note_with_an_impossible_date_is_found_and_shown(index, tmp_path
 async def test_the_log_says_where_a_page_failed_without_words_of_notes(index, tmp_path, capsys):
     path = shutil.copy(index, tmp_path / "notes.db")
     with closing(sqlite3.connect(path)) as db, db:
+        languages.register(db)
         db.execute("update notes set title = x'00ff', body = 'the roof of zanzibar'")
     response = await configured([path], {}).client.get("/-/bear-search/note/1")
     assert response.status_code == 503
