@@ -331,16 +331,16 @@ def test_a_text_file_that_begins_with_its_name_has_it_once(tmp_path: Path) -> No
 
 
 def test_other_text_files_are_read_if_their_suffix_is_named(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.rst": "A\n=\nText", "b.org": "* B", "c.md": "# C", "d.py": "# D"})
+    write_files(tmp_path, {"a.rst": "A\n=\nText", "b.adoc": "= B", "c.md": "# C", "d.py": "# D"})
     source = MarkdownFolder(tmp_path, "notes")
     assert [note.key for note in source.read()] == ["c.md"]
     assert source.skipped == [
-        "1 .rst, 1 .org: this kind of source doesn't read such files",
+        "1 .rst, 1 .adoc: this kind of source doesn't read such files",
     ]
-    notes = read(MarkdownFolder, tmp_path, suffixes=["rst", ".ORG", ".md"])
+    notes = read(MarkdownFolder, tmp_path, suffixes=["rst", ".ADOC", ".md"])
     assert {key: note.title for key, note in notes.items()} == {
         "a.rst": "a",
-        "b.org": "b",
+        "b.adoc": "b",
         "c.md": "C",
     }
 

@@ -44,6 +44,8 @@ class ParsedFile:
     modified: str | None = None
     has_image: bool = False  # that isn't in the body
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
+    todos_open: int = 0  # that the body doesn't show as such
+    todos_done: int = 0
 
 
 class NoteFolder(FileSource, Incremental):
@@ -221,6 +223,11 @@ class NoteFolder(FileSource, Incremental):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
         files, file_hashes = linked.of(file, metadata)
+        metadata = metadata._replace(
+            todos_open=metadata.todos_open + parsed.todos_open,
+            todos_done=metadata.todos_done + parsed.todos_done,
+            has_image=metadata.has_image or parsed.has_image,
+        )
         return Note(
             key=file.key,
             title=short_title(parsed.title),
@@ -233,7 +240,7 @@ class NoteFolder(FileSource, Incremental):
             trashed=self._is_trashed(file.key),
             url=self._url(file),
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
-            **metadata._replace(has_image=metadata.has_image or parsed.has_image).note_fields(),
+            **metadata.note_fields(),
             **self._with_files(files),
         )
 
@@ -246,7 +253,7 @@ class NoteFolder(FileSource, Incremental):
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path))
-            if self.whole_names:
+            if self.whole_names or path.startswith("id:"):
                 hashes.add(alias_hash(path))
             key = resolver.resolve(link.path, file.folder, is_wiki=link.is_wiki)
             if key is None and path != link.path:
@@ -299,7 +306,7 @@ class LinkResolver:
         path = path.removeprefix("./").strip("/")
         if key := self._by_path.get(path) or ("" if is_wiki else self._by_folder.get(path)):
             return key
-        if self._whole:
+        if self._whole or path.startswith("id:"):
             return self._by_alias.get(alias_hash(path))
         # "/posts/tea" is below the root of a site, wherever that is in the folder.
         if not (is_wiki or "/" not in path or target.startswith("/")):

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from .. import Unreadable
 from ..files import File, Folder, composed
 from ..markdown_metadata import Metadata, suffix, without_code
 from ..text import decode, parse_timestamp
-from . import NoteFolder, ParsedFile, alias_hash, front_matter
+from . import NoteFolder, ParsedFile, alias_hash, front_matter, org
 
 SETTINGS = "logseq"
 CONFIG = "config.edn"
@@ -66,6 +67,7 @@ class LogseqGraph(NoteFolder):
     """A Logseq graph of Markdown files: a folder with logseq, and with pages or journals, in it."""
 
     app = "Logseq"
+    suffixes = (".md", org.SUFFIX)
     whole_names = True
     tags_are_links = True
 
@@ -130,6 +132,10 @@ class LogseqGraph(NoteFolder):
         return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
 
     def _parse(self, file: File, text: str) -> ParsedFile:
+        if file.suffix == org.SUFFIX:
+            day = parse_timestamp(_journal_day(file.key, file.name))
+            parsed = org.parse(text, self._link_name(file.key))
+            return replace(parsed, created=day or parsed.created)
         properties, body, problem = front_matter.split(text)
         of_page, body = _page_properties(body)
         properties |= of_page

@@ -1,9 +1,11 @@
-"""The notes in a folder of Markdown, plain text and HTML files."""
+"""The notes in a folder of Markdown, Org, plain text and HTML files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,9 +13,10 @@ from urllib.parse import quote
 from ...notes import without_title_line
 from .. import Unreadable, checked_option, checked_texts
 from ..documents import is_template, parse_html
-from ..files import File, composed
-from ..markdown_metadata import first_heading, leading_heading
-from . import INDEX_NAMES, NoteFolder, ParsedFile, front_matter, has_files
+from ..files import LARGEST_NOTE, File, Folder, composed
+from ..markdown_metadata import first_heading, leading_heading, suffix
+from ..text import decode
+from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
 
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
@@ -21,7 +24,7 @@ PLAIN_TEXT = (".txt", ".text")
 
 
 class MarkdownFolder(NoteFolder):
-    """A folder of Markdown, plain text or HTML files, such as a git repository of TILs."""
+    """A folder of Markdown, Org, plain text or HTML files, such as a git repository of TILs."""
 
     tag_properties = front_matter.TAGS
 
@@ -30,7 +33,7 @@ class MarkdownFolder(NoteFolder):
         location: Path | str,
         name: str = "markdown",
         *,
-        suffixes: str | Sequence[str] = (*MARKDOWN, *HTML, *PLAIN_TEXT),
+        suffixes: str | Sequence[str] = (*MARKDOWN, *HTML, *PLAIN_TEXT, org.SUFFIX),
         url: str = "",
         app: str = "",
         folder_tags: bool = True,
@@ -60,15 +63,27 @@ class MarkdownFolder(NoteFolder):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return has_files(location, (*MARKDOWN, *HTML, *PLAIN_TEXT))
+        return has_files(location, (*MARKDOWN, *HTML, *PLAIN_TEXT, org.SUFFIX))
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)
+
+    def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
+        found = {**known}
+        for key in folder.files.keys() - known.keys():
+            if suffix(key) == org.SUFFIX:
+                with suppress(Unreadable):  # whoever reads all of it says so
+                    names = org.ids(decode(folder.read(key, largest=LARGEST_NOTE)))
+                    found[key] = ",".join(sorted(map(alias_hash, names)))
+        return found
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         name = file.name
         if name.lower() in INDEX_NAMES:
             name = composed(file.folder.rpartition("/")[2]) or name
+        if file.suffix == org.SUFFIX:
+            parsed = org.parse(text, name)
+            return parsed if parsed.created else replace(parsed, created=file.day)
         if file.suffix in HTML:
             if is_template(text):
                 raise Unreadable("a template that a site is made from")
