@@ -143,9 +143,38 @@ def page_html(text: str) -> str:
     return "".join(html)
 
 
+def cut(text: str, place: tuple[int, int]) -> tuple[str, str, str]:
+    """Return the parts of a marked text before, at and after a place, with their own marks.
+
+    :param place: where it begins and ends, without the marks
+    """
+    parts = ["", "", ""]
+    at = number = 0
+    active: list[str] = []  # marks that the next part has to open again
+    for piece in _EACH_MARK.split(text):
+        if piece in _ENDS:
+            active = [mark for mark in active if mark != _ENDS[piece]]
+            parts[number] += piece
+            continue
+        if piece in _ELEMENTS:
+            active.append(piece)
+            parts[number] += piece
+            continue
+        while number < 2 and at + len(piece) > place[number]:
+            here = max(0, place[number] - at)
+            parts[number] += piece[:here] + "".join(_CLOSING[mark] for mark in reversed(active))
+            piece, at = piece[here:], at + here
+            number += 1
+            parts[number] = "".join(active)
+        parts[number] += piece
+        at += len(piece)
+    return parts[0], parts[1], parts[2]
+
+
 _PAIR = re.compile(f"{MARK}([^{MARK}{END_MARK}]*){END_MARK}")
 _ELEMENTS = {SENTENCE: 'span class="bear-sentence"', CODE: "code", MARK: "mark"}
 _ENDS = {END_SENTENCE: SENTENCE, END_CODE: CODE, END_MARK: MARK}
+_CLOSING = {mark: end for end, mark in _ENDS.items()}
 _ALL_MARKS = re.compile(f"[{''.join([*_ELEMENTS, *_ENDS])}]")
 _EACH_MARK = re.compile(f"({_ALL_MARKS.pattern})")
 

@@ -150,11 +150,11 @@ def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
         place = f": {heading}" if heading else ""
         reasons.append(f"close in meaning ({row['similarity']:.2f}){place}")
     if row["shared_tags"] and (tags := sorted(json.loads(row["shared_tags"]))):
-        reasons.append("both tagged " + ", ".join(f"#{tag}" for _, tag in tags))
+        reasons.append("also tagged " + ", ".join(f"#{tag}" for _, tag in tags))
     if row["links_here"]:
-        reasons.append("links here")
+        reasons.append("links to this note")
     if row["linked_from_here"]:
-        reasons.append("linked from here")
+        reasons.append("linked from this note")
     if row["same_week"]:
         reasons.append("written the same week")
     return reasons

@@ -64,11 +64,12 @@
       const isFirst = isTyping && isQuery;
       const page = await load(url, own.signal, isRest ? "rest" : "meaning", isFirst);
       if (own !== underWay) return;
+      if (!isPast) remember(url);
       show(page);
       if (!isTyping && !retries) copyForm(page, typedBefore);
       failure.textContent = "";
       shown = searchOf(url);
-      if (!isPast) remember(url);
+      document.dispatchEvent(new CustomEvent("bear-shown", { detail: { isPartial } }));
       if (!isTyping) settle();
       else if (!isRest) awaitRest(url);
       if (!isPartial) retryWhileLoading(url, retries + 1);
@@ -123,15 +124,14 @@
   function show(page) {
     const fresh = page.getElementById("bear-results");
     document.title = page.title;
-    const heading = page.querySelector("h1");
-    if (heading) document.querySelector("h1").replaceChildren(...heading.childNodes);
     const focusAgain = keepFocus();
     const openAgain = keepOpen();
     isPartial = fresh.hasAttribute("data-first");
     const isRestKept = isPartial && part("bear-found");
-    if (isRestKept) for (const id of ["bear-said", "bear-found"]) patch(part(id), part(id, fresh));
+    if (isRestKept) for (const id of ["bear-count", "bear-said", "bear-found"]) patch(part(id), part(id, fresh));
     else patch(results, fresh);
-    keepRest(isRestKept, Number(part("bear-found", fresh)?.dataset.found));
+    // What narrows a search is that of the search before, until it follows: it keeps its place, but can't be used.
+    for (const id of ["bear-menus", "bear-ways"]) if (part(id)) part(id).inert = isRestKept;
     openAgain();
     focusAgain();
   }
@@ -142,6 +142,7 @@
 
   /* Make something what it is on another page. Within it, what stays the same isn't touched, if it has an id. */
   function patch(old, fresh) {
+    old.removeAttribute("aria-current"); // of the selected card
     if (old.isEqualNode(fresh)) return;
     const known = new Map([...old.children].map((child) => [child.id, child]));
     const nodes = [...fresh.childNodes];
@@ -155,23 +156,11 @@
     while (old.childNodes.length > nodes.length) old.lastChild.remove();
   }
 
-  /* What narrows a search is that of the search before, until it follows: it keeps its place, but can't be used. */
-  function keepRest(isKept, found) {
-    for (const id of ["bear-time", "bear-aside", "bear-ways"]) {
-      if (part(id)) part(id).inert = isKept;
-    }
-    part("bear-time")?.classList.toggle("bear-awaited", isKept && found > 1);
-    if (!isKept) return;
-    for (const figure of part("bear-time").children) figure.hidden = found < 2;
-    for (const nav of part("bear-aside").children) nav.hidden = !found;
-  }
-
   /* What somebody unfolded in the results; call it to unfold the same in those that took their place. */
   function keepOpen() {
     const nameOf = (details) => {
-      const place = details.parentElement.closest("[id], [aria-labelledby]");
       const summary = details.querySelector("summary").textContent.replace(/\d/g, "").trim();
-      return `${place.id || place.getAttribute("aria-labelledby")} ${summary}`;
+      return details.id || `${details.parentElement.closest("[id]").id} ${summary}`;
     };
     const names = new Set([...results.querySelectorAll("details[open]")].map(nameOf));
     return () => {
@@ -229,6 +218,11 @@
     const fresh = page.querySelector("form.bear-form");
     for (const field of form.querySelectorAll("[type=hidden]")) field.remove();
     form.append(...fresh.querySelectorAll("[type=hidden]"));
+    for (const error of fresh.querySelectorAll(".bear-error")) {
+      const own = document.getElementById(error.id);
+      own.textContent = error.textContent;
+      own.previousElementSibling.toggleAttribute("aria-invalid", own.textContent);
+    }
     const key = (field) => `${field.name} ${field.type === "checkbox" && field.value}`;
     const others = new Map([...fresh.elements].map((field) => [key(field), field]));
     for (const field of form.elements) {
@@ -250,7 +244,7 @@
   // History: one entry for each thing that was looked for, not for each key
 
   function remember(url) {
-    if (url.href === location.href) return;
+    if (url.pathname === location.pathname && searchOf(url) === searchOf(location)) return; // perhaps at a card
     try {
       if (isSettled) history.pushState(null, "", url);
       else history.replaceState(null, "", url);
@@ -262,7 +256,7 @@
 
   function settle() {
     isSettled = true;
-    const count = results.querySelector(".bear-count, .bear-nothing h2");
+    const count = results.querySelector(".bear-nothing h2") ?? part("bear-count");
     announcement.textContent = count ? count.textContent.replace(/\s+/g, " ").trim() : "";
   }
 
@@ -317,7 +311,7 @@
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || hasModifier(event) || event.shiftKey) return;
     const link = event.target.closest?.("a[href]");
-    if (!link || !(results.contains(link) || form.contains(link)) || link.hasAttribute("target")) return;
+    if (!link?.closest("main") || link.hasAttribute("target")) return;
     const url = new URL(link.getAttribute("href"), document.baseURI);
     const home = new URL(form.action);
     if (url.origin !== home.origin || url.pathname !== home.pathname || url.hash) return;
@@ -327,10 +321,36 @@
     search(url).then(() => isNextPage && results.scrollIntoView());
   });
 
-  /* Datasette before 1.0 takes all details for menus, and folds up those outside which one clicks. */
+  /* A click elsewhere folds up our menus; Datasette before 1.0 would fold up all details. */
   let unfolded = [];
   addEventListener("click", () => (unfolded = document.querySelectorAll(".content details[open]")), true);
-  addEventListener("click", () => unfolded.forEach((details) => (details.open = true)));
+  addEventListener("click", ({ target }) => {
+    for (const each of unfolded) each.open = !each.matches(".bear-menu") || !target.isConnected || each.contains(target);
+  });
+
+  document.addEventListener("input", ({ target }) => {
+    if (!target.matches(".bear-tag-search")) return;
+    const wanted = target.value.trim().toLowerCase();
+    const panel = target.parentElement;
+    for (const item of panel.querySelectorAll("li")) item.hidden = !item.textContent.toLowerCase().includes(wanted);
+    for (const details of panel.querySelectorAll("details")) details.open = wanted;
+  });
+
+  /* A judgment is stored without leaving the page. */
+  document.addEventListener("submit", async (event) => {
+    const { target, submitter } = event;
+    if (!target.matches(".bear-judge")) return;
+    event.preventDefault();
+    const body = new URLSearchParams([...new FormData(target, submitter)]);
+    const response = await fetch(target.action, { method: "POST", body, redirect: "manual" }).catch(() => ({}));
+    if (response.type !== "opaqueredirect") return target.submit();
+    const isTaken = submitter.value === "none";
+    for (const button of target.querySelectorAll("button")) {
+      button.value = button === submitter && !isTaken ? "none" : button.dataset.grade;
+      button.setAttribute("aria-pressed", button === submitter && !isTaken);
+    }
+    announcement.textContent = isTaken ? "Taken back" : `Stored: ${submitter.textContent}`;
+  });
 
   // Keys
 
@@ -338,7 +358,9 @@
   addEventListener(
     "keydown",
     (event) => {
-      if (event.key !== "/" || isElsewhere(event) || isField(event.target)) return;
+      const isSlash = event.key === "/" && !isElsewhere(event) && !isField(event.target);
+      const isCommand = event.key === "k" && (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey;
+      if (!isSlash && !isCommand) return;
       event.preventDefault();
       event.stopPropagation();
       box.focus();
@@ -350,7 +372,8 @@
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || isElsewhere(event)) return;
     const isBox = event.target === box;
-    if (isField(event.target) && !isBox) return;
+    const menu = event.target.closest?.(".bear-menu[open]");
+    if (isField(event.target) && !isBox && event.key !== "Escape") return;
     const card = event.target.closest?.(".bear-card");
     const act = {
       ArrowDown: (isBox || card) && (() => move(card, 1)),
@@ -358,13 +381,28 @@
       j: !isBox && (() => move(card, 1)),
       k: card && (() => move(card, -1)),
       o: card && (() => card.querySelector("a.bear-open")?.click()),
-      Escape: card && (() => box.focus()),
-      "?": !isBox && showKeys,
+      i: !isBox && (() => results.classList.toggle("bear-ranks")),
+      Enter: isBox && canOpen() && (() => results.querySelector(".bear-card[aria-current] .bear-title").click()),
+      Escape: menu ? () => close(menu) : card && (() => box.focus()),
+      "?": !isBox && (() => help.querySelector("summary").click()),
     }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
   });
+
+  const help = document.getElementById("bear-help");
+
+  function close(menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+
+  /* Whether what is highlighted is what was asked for: then Enter opens it. */
+  function canOpen() {
+    const isShown = searchOf(addressOfForm()) === shown && !underWay && !isPartial;
+    return isShown && matchMedia("(min-width: 1100px)").matches && results.querySelector(".bear-card[aria-current]");
+  }
 
   function isElsewhere(event) {
     return hasModifier(event) || event.isComposing || document.querySelector("dialog[open]");
@@ -391,49 +429,9 @@
     }
   }
 
-  const KEYS = [
-    [["/"], "go to the search box"],
-    [["↓", "↑"], "move through suggestions and results"],
-    [["j", "k"], "same, outside the search box"],
-    [["Enter"], "open the note"],
-    [["o"], "open it in its app"],
-    [["Alt ↓"], "show search operators"],
-    [["Esc"], "back to the search box"],
-    [["?"], "show this list"],
-  ];
-  let dialog;
-
-  function showKeys() {
-    dialog ||= keysDialog();
-    dialog.showModal();
-  }
-
-  function keysDialog() {
-    const list = element("dl");
-    for (const [keys, meaning] of KEYS) {
-      const term = element("dt");
-      for (const key of keys) term.append(element("kbd", { textContent: key }), " ");
-      list.append(term, element("dd", { textContent: meaning }));
-    }
-    const close = element("form", { method: "dialog" });
-    close.append(element("button", { textContent: "Close" }));
-    const made = element("dialog", { className: "bear-keys" });
-    made.setAttribute("aria-labelledby", "bear-keys-title");
-    made.append(element("h2", { id: "bear-keys-title", textContent: "Keyboard shortcuts" }), list, close);
-    made.addEventListener("click", (event) => event.target === made && made.close());
-    results.after(made);
-    return made;
-  }
-
   function element(name, properties = {}) {
     return Object.assign(document.createElement(name), properties);
   }
-
-  const keysButton = element("button", {
-    type: "button", className: "bear-keys-button", textContent: "?", title: "Keyboard shortcuts", ariaLabel: "Keyboard shortcuts",
-  });
-  keysButton.addEventListener("click", showKeys);
-  box.parentElement.append(keysButton);
 
   // Where one would go on typing; browsers put the cursor of a box that has the focus from the start before its text.
   box.setSelectionRange(box.value.length, box.value.length);

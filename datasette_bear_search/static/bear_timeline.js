@@ -11,8 +11,8 @@
   document.addEventListener("pointerdown", (event) => {
     const svg = event.target.closest?.(".bear-time svg");
     if (!svg || event.button || !event.isPrimary) return;
-    const ends = [...svg.parentElement.querySelectorAll(".bear-ends > span")];
-    drag = { svg, ends, names: ends.map((end) => end.textContent), start: event.clientX, band: null, bars: [] };
+    const range = svg.parentElement.querySelector(".bear-range");
+    drag = { svg, range, hint: range.textContent, start: event.clientX, band: null, bars: [] };
   });
 
   document.addEventListener("pointermove", ({ clientX, pointerId, isPrimary }) => {
@@ -57,7 +57,7 @@
   }
 
   function extendTo(x) {
-    const { svg, start, band, ends, names } = drag;
+    const { svg, start, band, range } = drag;
     const { left, width } = svg.getBoundingClientRect();
     const [from, to] = [Math.min(start, x), Math.max(start, x)];
     band.setAttribute("x", `${((from - left) / width) * 100}%`);
@@ -66,15 +66,13 @@
       const { left, right } = bar.getBoundingClientRect();
       return left < to && right > from;
     });
-    ends.forEach((end, last) => {
-      const title = drag.bars.at(-last)?.querySelector("title");
-      end.textContent = title ? title.textContent.split(":")[0] : names[last];
-    });
+    const names = [...new Set([drag.bars[0], drag.bars.at(-1)])].map((bar) => bar?.querySelector("title").textContent.split(":")[0]);
+    range.textContent = names.join(" – ");
   }
 
   function clear() {
     drag.band?.remove();
-    drag.ends.forEach((end, number) => (end.textContent = drag.names[number]));
+    drag.range.textContent = drag.hint;
   }
 
   function follow(bars, svg) {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from ..notes import can_be_opened, local_day, scheme_of
 from ..search.planner import Plan
-from ..search.results import Hit, MatchedPassage, page_html
-from ..search.snippets import SHOWN, innermost, passage_text, shortened, why
+from ..search.results import Hit, MatchedPassage, cut, page_html, unmarked
+from ..search.snippets import SHOWN, innermost, is_close, passage_text, shortened
+from ..search.sql import END_SENTENCE, MARK, SENTENCE
 from .links import Anchor, Urls
 from .site import age
 
@@ -20,6 +22,21 @@ APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Sl
 # What stands for a note's source before its name.
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
+
+# Characters of a snippet that a list shows of each result, about three lines: the marked sentence,
+# or what has most of the words. Of 632 questions of XQuAD .87 have their answer in them or in the
+# title; the first result, whole below 1,100 pixels and beside the list above, brings that to .95.
+LEAD = 200
+MAX_TAGS = 3
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A reason why a note was found, and where it stands by it."""
+
+    label: str
+    rank: str  # "4", "2 · 0.51"
+    title: str  # the same in words
 
 
 @dataclass(frozen=True)
@@ -37,10 +54,13 @@ class Card:
     title: Markup
     url: str  # of the note's page
     heading: str | None  # above the text
-    text: Markup
+    before: Markup  # the text: what may be left out,
+    text: Markup  # what answers,
+    after: Markup  # and what may be left out behind it
     more: tuple[ShownPassage, ...]
-    why: str
+    badges: tuple[Badge, ...]
     tags: tuple[Anchor, ...]
+    more_tags: str  # those that aren't shown
     age: str | None
     day: str | None
     open: Anchor | None
@@ -51,24 +71,83 @@ class Card:
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return a hit as it is shown, with further passages of its note."""
     marked_tags = dict(zip(hit.tags, hit.marked_tags))
+    tags = innermost(hit.tags)
+    before, text, after = map(_marked, cut(hit.snippet, lead(hit.snippet)))
     return Card(
         hit=hit,
         title=_marked(hit.marked_title or hit.title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
         heading=None if hit.file_text or not hit.passage else hit.passage.heading,
-        text=_marked(hit.snippet),
+        before=before,
+        text=text,
+        after=after,
         more=tuple(_passage(urls, hit, each) for each in more),
-        why=why(hit, planned),
+        badges=tuple(badges(hit, planned)),
         tags=tuple(
             Anchor(_marked(marked_tags.get(tag, tag)), urls.search(add=[("tag", tag)]))
-            for tag in innermost(hit.tags)
+            for tag in tags[:MAX_TAGS]
         ),
+        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_TAGS:]),
         age=age(hit.modified),
         day=local_day(hit.modified),
         open=open_link(hit.url, hit.app),
         icon=ICONS.get(hit.app, ICON),
         similar_url=urls.similar(hit.id),
     )
+
+
+def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
+    """Yield why a note was found, most telling first."""
+    query = planned.query
+    if hit.is_exact and hit.title.casefold() in (query.text.casefold(), query.meaning.casefold()):
+        yield Badge("Title", "", "The title is what you typed")
+    elif hit.is_exact:
+        yield Badge("Exact", "", "Contains exactly what you typed")
+    if hit.keyword_rank:
+        yield Badge("Words", f"{hit.keyword_rank:,}", f"Rank {hit.keyword_rank:,} by words")
+    # Of what has the words, meaning is a reason only where it is close.
+    if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
+        rank, similarity = f"{hit.semantic_rank:,}", f"{hit.similarity:.2f}"
+        label = "Meaning" if hit.is_found else "Weak"
+        title = f"Rank {rank} by meaning, similarity {similarity}"
+        yield Badge(label, f"{rank} · {similarity}", title)
+
+
+def lead(snippet: str) -> tuple[int, int]:
+    """Return where the part of a snippet that answers begins and ends, without its marks."""
+    text = unmarked(snippet)
+    if len(text) <= LEAD:
+        return 0, len(text)
+    marks = [(len(unmarked(snippet[: at.start()])), at[0]) for at in _STARTS.finditer(snippet)]
+    sentence = next((place for place, mark in marks if mark == SENTENCE), None)
+    end = LEAD
+    if sentence is not None:
+        start = sentence
+        end = max(LEAD, len(unmarked(snippet[: snippet.index(END_SENTENCE)])) - start)
+    else:
+        words = [(place, text[place : place + 4].casefold()) for place, _ in marks]
+
+        def having(start: int) -> int:
+            return len({word for place, word in words if start <= place < start + LEAD - 20})
+
+        starts = [0, *(_beginning(text, place) for place, _ in words)]
+        start = max(starts, key=lambda place: (having(place), -place))
+    if start + end >= len(text):  # the last part may be longer than what is left
+        start = min(start, text.find(" ", len(text) - LEAD) + 1)
+        return start, len(text)
+    filled = text.rfind(" ", start, start + end + 1)
+    return start, start + end if end > LEAD or filled < 0 else filled
+
+
+def _beginning(text: str, place: int) -> int:
+    """Return where to begin, so that a place isn't far: with a sentence, or a word."""
+    near = place - LEAD // 3
+    sentences = [match.end() for match in _SENTENCE_START.finditer(text, max(0, near), place)]
+    return sentences[-1] if sentences else text.rfind(" ", 0, max(0, place - LEAD // 6)) + 1
+
+
+_STARTS = re.compile(f"[{MARK}{SENTENCE}]")
+_SENTENCE_START = re.compile(r"[.!?…]\s+|\n+")
 
 
 def open_link(url: str | None, app: str = "") -> Anchor | None:

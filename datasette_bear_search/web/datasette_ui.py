@@ -51,12 +51,16 @@ def routes() -> list[tuple[str, Any]]:
 
     return [
         (rf"^{SEARCH_PATH}(\.(?P<format>json))?$", search_page.search),
+        (
+            rf"^{site.STATIC_PATH}/(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)$",
+            site.static_file,
+        ),
         (rf"^{api.JUDGE_PATH}$", api.judge),
         (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
         (rf"^{api.STATUS_PATH}\.json$", api.status),
         (rf"^{attachments.FILE_PATH}/(?P<id>[^/]+)$", attachments.file),
         (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
-        (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.note),
+        (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json|md))?$", note_page.note),
     ]
 
 
@@ -73,7 +77,7 @@ async def start(datasette: Datasette) -> None:
 def css_urls(datasette: Datasette, database: str | None) -> list[str]:
     if not site.is_known_sidecar(datasette, database):
         return []
-    return [datasette.urls.static_plugins("datasette_bear_search", "datasette_pages.css")]
+    return [site.static_url(datasette, "datasette_pages.css")]
 
 
 def render(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,8 @@ from ..query.filters import FILTERS, Filter
 from ..query.query import Query
 from ..search.facets import Facets, TagCount
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
+
+PASSAGE_ANCHOR = "passage"  # on the page of a note, where the passage that was found begins
 
 # Parameters that mean something for one list of results only.
 OF_ONE_LIST = ("_next", "_facets")
@@ -61,14 +63,14 @@ class Urls:
         drop: Iterable[str] = OF_ONE_LIST,
         remove: Iterable[Pair] = (),
         add: Iterable[Pair] = (),
-        **replace: str | int,
+        **changes: str | int,
     ) -> str:
         """Return this search with other parameters."""
         drop, remove = set(drop), set(remove)
         pairs: list[Pair] = []
         for name in self.arguments:
-            if name in replace:
-                pairs.append((name, str(replace.pop(name))))
+            if name in changes:
+                pairs.append((name, str(changes.pop(name))))
             elif name not in drop:
                 pairs.extend(
                     (name, value)
@@ -76,7 +78,7 @@ class Urls:
                     if value and (name, value) not in remove
                 )
         pairs.extend(pair for pair in add if pair not in pairs)
-        pairs.extend((name, str(value)) for name, value in replace.items())
+        pairs.extend((name, str(value)) for name, value in changes.items())
         return self._with(self.path, pairs)
 
     def unfiltered(self) -> str:
@@ -94,12 +96,13 @@ class Urls:
             modified_before=self.value("modified_before") if before and before < end else text,
         )
 
-    def note(self, note_id: int, passage_id: int | None = None) -> str:
-        """Return the page of a note, with what to mark on it."""
-        pairs = [("q", self.value("q"))] if self.value("q") else []
+    def note(self, note_id: int, passage_id: int | None = None, **more: str) -> str:
+        """Return the page of a note, at a passage, with the search that leads back."""
         if passage_id is not None:
-            pairs.append(("passage", str(passage_id)))
-        return self._with(f"{NOTE_PATH}/{note_id}", pairs)
+            more["passage"] = str(passage_id)
+        page = replace(self, path=f"{NOTE_PATH}/{note_id}")
+        url = page.search(drop=("_facets", "passage", "step"), **more)
+        return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
     def similar(self, note_id: int) -> str:
         return self.datasette.urls.path(f"{SIMILAR_PATH}/{note_id}")
@@ -119,7 +122,7 @@ def text_chips(urls: Urls, query: Query) -> list[Anchor]:
 
 
 def filter_chips(urls: Urls) -> list[Anchor]:
-    """Return what narrows the search beside its text. The two ends of one period are one chip."""
+    """Return what narrows the search beside its text. The two ends of a period are one chip."""
     chips: list[Anchor] = []
     for row in FILTERS.values():
         if row.kind == "date":
@@ -134,14 +137,14 @@ def filter_chips(urls: Urls) -> list[Anchor]:
 
 def _date_chips(urls: Urls, row: Filter) -> Iterator[Anchor]:
     after, before = (urls.value(name) for name in row.parameters)
+    removed = urls.search(drop=(*OF_ONE_LIST, *row.parameters))
     if after and after == before:
-        removed = urls.search(drop=(*OF_ONE_LIST, *row.parameters))
         yield Anchor(f"{row.title} {period_name(after)}", removed)
-        return
-    for name, word in zip(row.parameters, ("from", "to")):
-        if value := urls.value(name):
-            removed = urls.search(drop=(*OF_ONE_LIST, name))
-            yield Anchor(f"{row.title} {word} {period_name(value)}", removed)
+    elif after and before:
+        yield Anchor(f"{row.title} {period_name(after)} – {period_name(before)}", removed)
+    elif after or before:
+        word = "since" if after else "until"
+        yield Anchor(f"{row.title} {word} {period_name(after or before)}", removed)
 
 
 def period_name(text: str) -> str:
@@ -196,6 +199,16 @@ def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, 
     return tuple(group for group in groups if group.choices)
 
 
+def narrowing(groups: Iterable[FacetGroup], total: int) -> tuple[FacetGroup, ...]:
+    """Return the groups without the values that all results have, unless one is selected."""
+
+    def of(choices: Iterable[FacetValue]) -> tuple[FacetValue, ...]:
+        kept = (replace(choice, nested=of(choice.nested)) for choice in choices)
+        return tuple(each for each in kept if each.count < total or each.selected or each.nested)
+
+    return tuple(replace(group, choices=of(group.choices)) for group in groups)
+
+
 def _choice(
     urls: Urls, name: str, value: str, label: str, notes: int, nested: tuple[FacetValue, ...] = ()
 ) -> FacetValue:
@@ -239,6 +252,9 @@ MAX_MONTHS = 72
 # Beyond that, years without notes are left out: somebody's clock was wrong.
 MAX_YEARS = 60
 
+# Results that make a histogram; fewer are read one by one.
+MIN_RESULTS = 8
+
 # The drawing's own units; the page stretches it to the width that there is.
 HEIGHT = 40
 STEP = 10
@@ -264,12 +280,13 @@ class Timeline:
     unit: str  # "month" or "year"
     bars: tuple[Bar, ...]
     width: int
+    most: int  # notes of the highest bar
     height: int = HEIGHT
 
 
 def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | None:
-    """Return the histogram of counts by month (``2024-05``), or by year; None for a single bar."""
-    if not months:
+    """Return the histogram of counts by month (``2024-05``), or by year; None for a few notes."""
+    if sum(months.values()) < MIN_RESULTS:
         return None
     unit, periods = "month", _months(min(months), max(months))
     counts: Mapping[str, int] = months
@@ -289,7 +306,7 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
             height = round(max(MIN_HEIGHT, HEIGHT * notes / most), 1)
             x, y = number * STEP + (STEP - BAR) // 2, round(HEIGHT - height, 1)
             bars.append(Bar(period_name(name), notes, url(name), x, y, height))
-    return Timeline(unit, tuple(bars), STEP * len(periods))
+    return Timeline(unit, tuple(bars), STEP * len(periods), most)
 
 
 def _months(first: str, last: str) -> list[str]:

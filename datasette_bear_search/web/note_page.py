@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -11,23 +11,24 @@ from urllib.parse import urlencode
 from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
+from datasette.utils import MultiParams
 from markupsafe import Markup
 
 from ..markdown import plain_text
 from ..notes import fold_tag, local_day
 from ..query.query import parse
 from ..search import notes, redaction, similar
-from ..search.engine import read_note_id, read_number
+from ..search.engine import read_note_id, read_number, read_request
 from ..search.notes import NoteDetail
-from ..search.results import url_at_heading
+from ..search.results import PAGE_SIZE, url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import clients, render, site
 from .attachments import NoteFiles, note_files
 from .cards import open_link, shown
-from .links import Anchor, note_url, tag_url
-from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH, PageError
+from .links import PASSAGE_ANCHOR, Anchor, Urls, note_url, tag_url
+from .site import NOTE_PATH, PART_HEADERS, SEARCH_PATH, SIMILAR_PATH, PageError
 
 SIMILAR_TEMPLATE = "bear_similar.html"
 
@@ -42,6 +43,10 @@ SIMILAR_SIZE = 5
 MAX_SIMILAR = 50
 # Texts of files that are shown: one is a page of a PDF.
 MAX_FILE_TEXTS = 20
+
+# From a result to another one of the same search.
+STEPS = {"previous": -1, "next": 1}
+PREVIEW_HEADER = PART_HEADERS[1]
 
 # Nothing on the page comes from elsewhere. Scripts are left to Datasette, whose pages have some.
 _POLICY = (
@@ -62,6 +67,8 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
+    if step := STEPS.get(request.args.get("step") or ""):
+        return await _other_result(request, database, note_id, step)
 
     def read(connection: sqlite3.Connection) -> tuple[NoteDetail, frozenset[str]]:
         found = notes.read_note(connection, note_id)
@@ -81,6 +88,10 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
             for heading in await asyncio.to_thread(render.outline, whole.body)
         ]
         return site.json_response(datasette, {"ok": True, "note": fields})
+    if request.url_vars.get("format") == "md":
+        headers = {"x-content-type-options": "nosniff"}  # what notes say is never taken for a page
+        text = f"# {whole.title}\n\n{whole.body}" if whole.title else whole.body
+        return Response(text, headers=headers, content_type="text/markdown; charset=utf-8")
     return await _note_page(request, database, whole, words)
 
 
@@ -95,6 +106,29 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
             return ()  # the page of similar notes takes its time, and says what is wrong
 
     return await clients.execute(database, read)
+
+
+async def _other_result(request, database: Database, note_id: int, step: int) -> Response:
+    """Redirect from a result to the next one or the one before, or from the last to the list."""
+    from .search_page import respond
+
+    arguments = {name: request.args.getlist(name) for name in request.args if name != "step"}
+    first = read_number("_next", (arguments.get("_next") or [None])[0], 0, 0, 10**9)
+    offset = max(0, first - 1)
+    search_request = read_request(arguments, size=PAGE_SIZE + 2, offset=offset)
+    if request.args.get("correct") == "0":
+        search_request = replace(search_request, correct=False)
+    response = await respond(database, search_request, wait=0, by_words_first=True)
+    hits = response.results.hits
+    place = next((place for place, hit in enumerate(hits) if hit.id == note_id), None)
+    urls = Urls(database.ds, MultiParams(arguments))
+    if place is None or not 0 <= place + step < len(hits):
+        return Response.redirect(urls.search(drop=("passage",)))
+    place += step
+    page = (offset + place) // PAGE_SIZE * PAGE_SIZE
+    hit = hits[place]
+    passage = hit.passage.id if hit.passage else None
+    return Response.redirect(urls.note(hit.id, passage, **({"_next": str(page)} if page else {})))
 
 
 async def _note_page(
@@ -113,29 +147,40 @@ async def _note_page(
         render.render,
         whole.body,
         _references(datasette, whole, files),
-        passage=(passage.start, passage.end) if passage else None,
+        # A note of one passage is the passage.
+        passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
         words=words,
     )
+    urls = Urls(datasette, request.args)
+    results_url = _results_url(datasette, request, whole)
     context = {
         "note": whole,
-        "title": Markup(render.marked(whole.title or "Untitled", words)),
+        "page_url": urls.note(whole.id, passage.id if passage else None),
+        "title": Markup(render.marked(plain_text(whole.title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
         "outline": _nested(rendered.outline),
-        "passage_anchor": render.PASSAGE_ANCHOR if rendered.has_passage else None,
+        "passage_anchor": PASSAGE_ANCHOR if rendered.has_passage else None,
         "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
         **_file_texts(whole, files, words),
         "local_day": local_day,
+        "plain": plain_text,
         "tags": innermost(whole.tags),
         "tag_url": partial(tag_url, datasette),
         "open": open_link(url, whole.app),
         "note_url": partial(note_url, datasette),
         "similar": alike,
         "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{whole.id}"),
-        "results_url": _results_url(datasette, request, whole),
+        "results_url": results_url,
+        "q": urls.value("q"),
+        "steps": {name: urls.note(whole.id, step=name) for name in STEPS} if results_url else {},
+        "markdown_url": datasette.urls.path(f"{NOTE_PATH}/{whole.id}.md"),
         "row_url": datasette.urls.row(database.name, "notes", str(whole.id)),
         "json_url": datasette.urls.path(f"{NOTE_PATH}/{whole.id}.json"),
     }
+    if request.headers.get(PREVIEW_HEADER.lower()):
+        context["is_preview"] = True
+        return site.part_response("_bear_note.html", datasette, request, context)
     return await _note_html(datasette, request, context)
 
 
@@ -176,7 +221,8 @@ def _references(
 
 def _results_url(datasette: Datasette, request, whole: NoteDetail) -> str | None:
     """Return the search that led here, at this note among its results."""
-    arguments = {name: request.args.getlist(name) for name in request.args if name != "passage"}
+    arguments = {name: request.args.getlist(name) for name in request.args}
+    arguments.pop("passage", None)
     if not arguments:
         return None
     search = urlencode(arguments, doseq=True)
@@ -224,7 +270,7 @@ async def similar_notes(
     context = {
         "found": found,
         "unlinked": unlinked,
-        "row_url": datasette.urls.row(database.name, "notes", str(found.id)),
+        "note_url": note_url(datasette, found.id),
         "json_url": json_url,
         "cards": [_similar_card(datasette, note) for note in found.notes],
         "sql_url": await site.sql_url(datasette, request, database, found.statement),
@@ -240,7 +286,7 @@ def _similar_card(datasette: Datasette, note: SimilarNote) -> dict[str, Any]:
         "heading": note.passage.heading if note.passage else None,
         "text": shown(note.passage, note.title) if note.passage else "",
         "why": " · ".join(note.reasons),
-        "tags": [Anchor(tag, tag_url(datasette, tag)) for tag in note.tags],
+        "tags": [Anchor(tag, tag_url(datasette, tag)) for tag in innermost(note.tags)],
         "age": site.age(note.modified),
         "day": local_day(note.modified),
         "open": open_link(note.url, note.app),

@@ -7,7 +7,7 @@ address becomes a link only if its scheme is allowed, and the result is sanitize
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from ..languages import TOKEN, is_unspaced
 from ..markdown import WIKI_LINK, plain_text
 from ..notes import OPENED_SCHEMES, fold_tag, scheme_of
 from .attachments import FILE_PATH, FileLink
+from .links import PASSAGE_ANCHOR
 
 if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
@@ -48,8 +49,6 @@ MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser read
 # 33,000 times "://" took over a minute. Longer words, and those with more such places, stay text.
 MAX_ADDRESS = 4000  # characters
 MAX_ADDRESSES = 20  # in a word
-
-PASSAGE_ANCHOR = "passage"
 
 
 @dataclass(frozen=True)
@@ -106,6 +105,7 @@ def render(
         first, last = (max(0, offset - start) for offset in passage or (0, 0))
         html = _plain_html(text[:first], text[first:last], text[last:], words)
         return Rendered(sanitized(html, None), (), first < last, is_cut, is_plain=True)
+    tokens = list(_without_tag_lines(tokens)) or tokens
     lines_above = _line(body, start)
     headings = _with_anchors(tokens, lines_above)
     has_passage = False
@@ -196,6 +196,23 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
         line = token.map[0] if token.map else 0
         headings.append(Heading(level, text, lines_above + line + 1, anchor))
     return tuple(headings)
+
+
+def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens but for paragraphs of nothing but tags, which stand below the title."""
+    kinds = {"tag", "softbreak", "hardbreak"}
+    number = 0
+    while number < len(tokens):
+        token = tokens[number]
+        if token.type == "paragraph_open" and not token.level:
+            children = tokens[number + 1].children or ()
+            if any(child.type == "tag" for child in children) and all(
+                child.type in kinds or not child.content.strip() for child in children
+            ):
+                number += 3
+                continue
+        yield token
+        number += 1
 
 
 # Blocks without blocks in them.

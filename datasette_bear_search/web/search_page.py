@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
-from jinja2 import Environment
+from datasette.utils import MultiParams
 
 from ..index import rows, watch
+from ..markdown import plain_text
 from ..notes import local_day
-from ..query.filters import FILTERS
+from ..query.filters import FILTERS, InvalidParameter
 from ..query.query import Query
 from ..search import facets, redaction
 from ..search.engine import (
@@ -40,7 +40,7 @@ from . import api, clients, links, site
 from .attachments import HitFiles, hit_files
 from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
-from .site import SEARCH_PATH, PageError
+from .site import PART_HEADERS, SEARCH_PATH, PageError
 
 T = TypeVar("T")
 
@@ -50,19 +50,21 @@ TOO_SLOW = (
     "(limit: sql_time_limit_ms)."
 )
 
+DATES = "Try 2024, 2024-05 or last-week."
+
 # Seconds: the most that a program may wait for models, and what a person who chose no mode waits
 # for a reranker.
 MAX_WAIT, PAGE_WAIT = 600, 1
 
 # Sent by a page that wants the first results only; with this value, those by words alone, which
 # need no model.
-FIRST_RESULTS_HEADER = "Bear-Search-First"
+FIRST_RESULTS_HEADER = PART_HEADERS[0]
 BY_WORDS = "words"
+# With the value 1 each result has buttons that judge it, where judging is on.
+JUDGE = "judge"
+
 # What a window shows while somebody types.
 FIRST_RESULTS = 6
-
-# A part of a page has the page's address: going back must never show it instead.
-NOT_TO_BE_KEPT = {"Cache-Control": "no-store", "Vary": FIRST_RESULTS_HEADER}
 
 # The form's lists to choose from, by parameter: what each is called, and its values, the default
 # first.
@@ -89,9 +91,26 @@ CHOICES = {
 # Other values that mean the same as one of those.
 SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"): ""}
 
+# What can be typed, for the page's help: what it is for, by an example.
+SYNTAX = {
+    "garden hose": "notes with these words, or close to them in meaning",
+    '"city compost"': "these words, side by side",
+    "gard*": "words that begin so",
+    "-toilet": "without this word",
+    "mice OR rats": "either; also AND, NOT and brackets",
+    "#work or tag:work/projects": "with this tag or one below it",
+    "created:2024-05": "of that month; also modified:, 2024, last-week, 7d, 2023..2024",
+    "before:2024 after:last-week": "modified before or after",
+    "is:pinned": "also archived, trashed, todo, done, untagged, encrypted",
+    "has:todo": "also image, file, code, link",
+    "in:title plan": "words of the title; also title:plan",
+    "linked-to:Title": "with a link to that note",
+    "path:work/plans source:bear": "of that folder, of that source",
+}
+
 # The fields of the form.
 FIELDS = (
-    "q", *CHOICES,
+    "q", *CHOICES, JUDGE,
     # Of a text there may be several: the form adds one.
     *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
       for name in row.parameters),
@@ -104,9 +123,6 @@ UNSEEN = (
 )  # fmt: skip
 # A new text begins a new list, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
-
-# Tags that the page offers at once where facets are folded.
-MAX_HOME_TAGS = 10
 
 
 @dataclass(frozen=True)
@@ -140,40 +156,64 @@ async def _error_page(
 async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the search page, or with ``.json`` with the results for programs."""
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
-    search_request = _read_request(request, first)
+    given = {name: request.args.getlist(name) for name in request.args}
+    errors: dict[str, str] = {}
+    search_request = _read_request(given, first, None if is_json else errors)
     wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
     if is_json:
         wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
     options: dict[str, Any] = {"wait": wait, "by_words_first": not is_json}
     try:
-        response = await _respond(database, search_request, **options)
+        response = await respond(database, search_request, **options)
     except PageError as error:
         if str(error) != site.UNREADABLE:
             raise
         # Its tables may have been rebuilt between two statements, or a killed run only now undone.
         await site.sidecar_database(datasette)
-        response = await _respond(database, search_request, **options)
+        response = await respond(database, search_request, **options)
     if is_json:
         return await _json(request, database, response)
+    urls = Urls(database.ds, MultiParams(given))
+    response = replace(response, notices=(*errors.values(), *response.notices))
     if first:
-        return await _first_results(request, database, response)
-    return await _results_page(request, database, response)
+        return await _first_results(urls, request, database, response)
+    return await _results_page(urls, request, database, response, search_request.offset, errors)
 
 
-def _read_request(request, first: str | None) -> SearchRequest:
+def _read_request(
+    given: dict[str, list[str]], first: str | None, errors: dict[str, str] | None
+) -> SearchRequest:
+    """Return the request that parameters make.
+
+    :param errors: gets what is wrong with a parameter, which is then left out of those given
+    """
     size = FIRST_RESULTS if first else PAGE_SIZE
-    search_request = read_request(
-        {name: request.args.getlist(name) for name in request.args},
-        size=read_number("_size", request.args.get("_size"), size, 1, MAX_SIZE),
-        offset=read_number("_next", request.args.get("_next"), 0, 0, 10**9),
-        correct=request.args.get("correct") != "0",
-    )
+
+    def value(name: str) -> str | None:
+        return given.get(name, [None])[0]
+
+    try:
+        search_request = read_request(
+            given,
+            size=read_number("_size", value("_size"), size, 1, MAX_SIZE),
+            offset=read_number("_next", value("_next"), 0, 0, 10**9),
+            correct=value("correct") != "0",
+        )
+    except InvalidParameter as error:
+        name = str(error).split()[0]
+        if errors is None or name not in given:
+            raise
+        errors[name] = str(error)
+        values = given.pop(name)
+        if name.endswith(("_after", "_before")):
+            errors[name] = f"“{values[-1]}” isn't a date. {DATES}"
+        return _read_request(given, first, errors)
     if first == BY_WORDS and search_request.query.mode == "auto":
         return replace(search_request, query=replace(search_request.query, mode="keyword"))
     return search_request
 
 
-async def _respond(
+async def respond(
     database: Database, search_request: SearchRequest, *, wait: float, by_words_first: bool
 ) -> SearchResponse:
     """Run the pipeline: what reads the index on Datasette's SQL threads, models on others.
@@ -265,50 +305,63 @@ def _is_empty(results: Results) -> bool:
 # --- the page
 
 
-async def _results_page(request, database: Database, response: SearchResponse) -> Response:
+async def _results_page(
+    urls: Urls,
+    request,
+    database: Database,
+    response: SearchResponse,
+    offset: int,
+    errors: dict[str, str],
+) -> Response:
     datasette, results = database.ds, response.results
+    given = Urls(datasette, request.args)  # with what is wrong, so that it can be mended
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),
         _facets(database, results),
         _home(database, request, results.query),
     )
-    urls = Urls(datasette, request.args)
     context = {
-        **_form(urls, results),
+        **_form(given, results),
         **await _results(urls, request, database, response, around),
-        "json_url": Urls(datasette, request.args, f"{SEARCH_PATH}.json").search(drop=()),
+        "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=()),
         "sql_url": await site.sql_url(datasette, request, database, results.statement),
         "is_reranked": any(hit.rerank_score is not None for hit in results.hits),
+        "errors": errors,
+        "may_judge": site.judging_is_on(database),
+        "offset": offset,
     }
     if "semantic" in results.retrievers:
         textbook = Statement(TEXTBOOK, {"q": results.query.text})
         context["textbook_url"] = await site.sql_url(datasette, request, database, textbook)
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
+    if offset:
+        context["previous_url"] = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
     if counted is not None and counted.total:
-        context["facets"] = links.facet_groups(urls, results.query, counted)
+        groups = links.facet_groups(urls, results.query, counted)
+        context["facets"] = {group.name: group for group in links.narrowing(groups, counted.total)}
         context["at_least"] = counted.at_least
         context["timeline"] = links.timeline(
             counted.months, lambda period: urls.modified_in(period, results.query)
         )
     if home is not None:
-        tags = (group.choices for group in context.get("facets", ()) if group.name == "tag")
         context |= {
             "home": home,
             "state": response.state,
-            "home_tags": next(tags, ())[:MAX_HOME_TAGS],
             "newest_url": urls.search(sort="newest"),
             "note_url": urls.note,
+            "plain": plain_text,
             "age": site.age,
             "local_day": local_day,
         }
-    return await site.html_response(TEMPLATE, datasette, request, context)
+    return await site.html_response(TEMPLATE, datasette, request, context, 400 if errors else 200)
 
 
-async def _first_results(request, database: Database, response: SearchResponse) -> Response:
+async def _first_results(
+    urls: Urls, request, database: Database, response: SearchResponse
+) -> Response:
     """Respond with what a page shows while somebody types; it asks for the rest a moment later."""
     around = await _surroundings(database, response.results)
-    urls = Urls(database.ds, request.args)
     context = await _results(urls, request, database, response, around)
     # What is said of the text waits until somebody pauses.
     plan = response.results.plan
@@ -317,23 +370,7 @@ async def _first_results(request, database: Database, response: SearchResponse) 
         of_text |= {*response.results.notices}
     context["notices"] = [notice for notice in response.notices if notice not in of_text]
     context |= {"is_first": True, "csrftoken": request.scope.get("csrftoken", lambda: "")}
-    template = _quick_environment(database.ds, request).get_template("bear_first_results.html")
-    return Response.html(template.render(context), headers=NOT_TO_BE_KEPT)
-
-
-def _quick_environment(datasette: Datasette, request) -> Environment:
-    """Return Datasette's templates without coroutines: they render in a third of the time."""
-    has_method = hasattr(datasette, "get_jinja_environment")  # Datasette 1.0
-    environment = datasette.get_jinja_environment(request) if has_method else datasette.jinja_env
-    if environment not in _quick_environments:
-        # Compiled code of the one can't serve the other.
-        _quick_environments[environment] = environment.overlay(
-            enable_async=False, bytecode_cache=None
-        )
-    return _quick_environments[environment]
-
-
-_quick_environments: WeakKeyDictionary[Environment, Environment] = WeakKeyDictionary()
+    return site.part_response("bear_first_results.html", database.ds, request, context)
 
 
 async def _results(
@@ -359,12 +396,14 @@ async def _results(
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
         "found": cards(found),
         "weaker": cards(weaker),
+        "shown_count": len(found),
         "weaker_count": len(weaker),
         "weaker_from": len(found) + 1,
         "with_source": around.has_several_sources,
         "files": around.files,
     }
-    grades = await api.grades(database, request.args.get("q") or "")
+    query_text = request.args.get("q") or ""
+    grades = await api.grades(database, query_text) if urls.value(JUDGE) == "1" else None
     if grades is not None:
         context["judge"] = {
             "action": database.ds.urls.path(api.JUDGE_PATH),
@@ -390,6 +429,8 @@ def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
     hidden = [(name, value) for name in UNSEEN for value in urls.values(name)]
     return {
         "q": urls.value("q"),
+        "errors": {},
+        "syntax": SYNTAX.items(),
         "hidden": hidden,
         "selects": _selects(urls, results),
         "value": urls.value,

@@ -100,7 +100,7 @@ async def test_nothing_found_says_what_to_try(call):
 async def test_similar_notes_come_with_reasons(call):
     data = await call("similar_notes", id=await note_id(call, "Cabin roof"))
     reasons = {note["title"]: note["why"] for note in data["notes"]}
-    assert "links here" in reasons["Diary of roofs"]
+    assert "links to this note" in reasons["Diary of roofs"]
     data = await call("similar_notes", id=await note_id(call, "Cabin roof"), unlinked=True)
     assert "Diary of roofs" not in [note["title"] for note in data["notes"]]
 

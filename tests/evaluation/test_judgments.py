@@ -54,6 +54,8 @@ class Browser:
         self.url = ""
 
     async def visit(self, url) -> str:
+        if url.startswith(f"{PAGE}?q=") and "judge=" not in url:
+            url += "&judge=1"  # shows the buttons
         response = await self.datasette.client.get(url, cookies=self.cookies)
         assert response.status_code == 200, response.text
         self.cookies.update(response.cookies)
@@ -139,7 +141,7 @@ async def test_a_judgment_is_of_one_query_however_it_is_spaced(browser):
 
 
 async def test_it_goes_back_to_the_same_results(browser):
-    await browser.visit(f"{PAGE}?q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5")
+    await browser.visit(f"{PAGE}?q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5&judge=1")
     await browser.press("CABIN", "Right note")
     assert browser.url == f"{PAGE}?q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5"
 
@@ -168,7 +170,7 @@ async def test_the_base_url_is_kept(indexed):
     await browser.visit(f"{PAGE}?q=roof")
     assert 'action="/prefix/-/bear-search/judge"' in browser.form("CABIN")
     response = await browser.post(JUDGE, {**browser.fields("CABIN"), "grade": "1"}, 303)
-    assert response.headers["location"].startswith("/prefix/-/bear-search?q=roof#")
+    assert response.headers["location"].startswith("/prefix/-/bear-search?q=roof&judge=1#")
 
 
 async def test_a_list_without_a_query_has_no_buttons(browser):

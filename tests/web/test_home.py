@@ -156,7 +156,7 @@ async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
 
 async def test_what_is_only_nearest_stands_below_what_is_found(datasette):
     html = await page(datasette, "q=garden+beets+beans")
-    found = int(re.search(r'<p class="bear-count">(\d+) notes?</p>', html)[1])
+    found = int(re.search(r'id="bear-count">(\d+) results?</p>', html)[1])
     above, folded = html.split('<details class="bear-weaker">')
     weaker = int(re.search(r"Weaker matches \((\d+)\)", folded)[1])
     assert above.count('class="bear-card"') == found > 0

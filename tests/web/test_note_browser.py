@@ -6,6 +6,7 @@ Nothing in it runs, and the passage that was found is in view.
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,7 +18,6 @@ from tests.support.chromium import needs_chromium
 from tests.support.unsafe_markdown import unsafe_notes
 
 SITE = "http://notes.test"
-STYLES = ("/-/static/app.css", "/-/static-plugins/datasette_bear_search/bear_note.css")
 
 pytestmark = [pytest.mark.datasette, *needs_chromium]
 
@@ -45,7 +45,9 @@ def responses(write, bear_index, sidecar_path):
 
         async def get_all() -> dict:
             datasette = Datasette([str(sidecar_path)])
-            return {each: await datasette.client.get(each) for each in (path, *STYLES)}
+            page = await datasette.client.get(path)
+            files = re.findall(r'"(/-/(?:static|bear-search/static)/[^"?]*(?:css|js))', page.text)
+            return {path: page} | {each: await datasette.client.get(each) for each in files}
 
         # Playwright has an event loop of its own in this thread.
         with ThreadPoolExecutor(1) as thread:

@@ -276,14 +276,25 @@ INVALID = {
 }
 
 
-async def test_a_parameter_that_is_not_valid_is_a_400(datasette):
+async def test_a_parameter_that_is_not_valid_is_a_400_and_keeps_the_results(datasette):
     for query, message in INVALID.items():
         data = await answer(datasette, query, 400)
         error = data["error"]
         assert data == {"ok": False, "error": error, "errors": [error], "status": 400}
         assert message in error
-        html = (await get(datasette, f"/-/bear-search?{query}", 400)).text
-        assert message in unescape(html)
+        html = (await get(datasette, f"/-/bear-search?q=roof&{query}", 400)).text
+        date = "“2024-02-30” isn't a date. Try 2024, 2024-05 or last-week."
+        assert (date if "must be a date" in message else message) in unescape(html)
+        assert 'class="bear-card"' in html
+
+
+async def test_a_date_that_is_none_is_said_at_its_field_and_can_be_mended(datasette):
+    html = (await get(datasette, "/-/bear-search?q=roof&created_after=foo", 400)).text
+    field = re.search(r'<input[^>]*name="created_after"[^>]*>.*?</span>', html)[0]
+    assert 'value="foo"' in field
+    assert 'aria-invalid="true"' in field
+    assert "“foo” isn&#39;t a date" in field
+    assert "created_after=foo" not in html.partition("</form>")[2]  # no link keeps it
 
 
 STRANGE = [
@@ -341,7 +352,7 @@ async def test_the_page_shows_what_was_found_and_why(datasette):
     html = (await get(datasette, "/-/bear-search?q=leaking+roof")).text
     assert 'href="bear://x-callback-url/open-note?id=' in html
     assert re.search(r"<mark>roof</mark>", html)
-    assert re.search(r"words, 1st · meaning, \d", html)
+    assert re.search(r'title="Rank 1 by words".*title="Rank \d by meaning', html, re.DOTALL)
     assert "1 May 2024" in html
     assert "tag=cabin%2Frepairs" in html
     assert "<script" not in html.split("</header>")[1].split("<footer")[0]

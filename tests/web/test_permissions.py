@@ -27,6 +27,7 @@ from datasette_bear_search.index import database, indexer
 from datasette_bear_search.search import functions
 from datasette_bear_search.sources import SourceConfig
 from datasette_bear_search.web import datasette_ui
+from datasette_bear_search.web.note_page import PREVIEW_HEADER
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
 from tests.conftest import TINY
 from tests.support import attached
@@ -93,6 +94,9 @@ OURS = (
     Row("/-/bear-search/status.json", shows="sources"),
     Row("/-/bear-search/note/1"),
     Row("/-/bear-search/note/1.json"),
+    Row("/-/bear-search/note/1.md"),
+    Row("/-/bear-search/note/1", headers={PREVIEW_HEADER: "1"}),
+    Row(f"/-/bear-search/note/1?q={SECRET}&step=next", 302, ""),
     Row("/-/bear-search/note/999", 404, "not in the index"),
     Row("/-/bear-search/note/999.json", 404, "not in the index"),
     Row("/-/bear-search/similar/1"),
@@ -119,7 +123,7 @@ QUERIES = (
 # Datasette's own pages on which something of ours is shown; for others they leave it out.
 ELSEWHERE = (
     Row("/", shows="/-/bear-search"),
-    Row("/notes", shows="/-/bear-search"),
+    Row("/notes", shows='"/-/bear-search"'),
     *([Row(f"/-/jump.json?q={SECRET}")] if IS_1_0 else []),
 )
 STATEMENTS = (
@@ -291,6 +295,7 @@ async def wrong_answers(
 async def test_what_shows_notes_is_in_the_table(index):
     paths = {row.path.partition("?")[0] for row in OURS}
     patterns = [pattern for pattern, _ in datasette_bear_search.register_routes()]
+    patterns = [pattern for pattern in patterns if "/static/" not in pattern]
     for pattern in patterns:
         matching = [path for path in paths if re.match(pattern, path)]
         assert matching, f"{pattern} has no row in the table above"

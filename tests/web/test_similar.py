@@ -87,7 +87,7 @@ async def test_a_row_has_everything_that_a_program_needs(serve, note_id):
     assert "The roof leaks" in row["passage"]["text"]
     assert row["reasons"] == [
         f"close in meaning ({row['similarity']:.2f}): The leak",
-        "both tagged #cabin/repairs",
+        "also tagged #cabin/repairs",
         "written the same week",
     ]
 
@@ -104,8 +104,8 @@ async def test_links_are_a_reason_in_either_direction(serve, note_id):
         ROOF, BearNote("# Flashing\n\nZinc."), BearNote("# Inspection\n\nMay. [[Roof]]")
     )
     found = await reasons(datasette, note_id("Roof"))
-    assert "linked from here" in found["Flashing"]
-    assert "links here" in found["Inspection"]
+    assert "linked from this note" in found["Flashing"]
+    assert "links to this note" in found["Inspection"]
 
 
 async def test_notes_that_are_linked_can_be_left_out(serve, note_id):
@@ -129,8 +129,8 @@ async def test_of_nested_tags_only_the_deepest_shared_one_counts(serve, note_id)
         options=("--no-semantic",),
     )
     found = await reasons(datasette, note_id("Roof"))
-    assert found["Deep"] == ["both tagged #cabin/repairs"]
-    assert found["Beside"] == ["both tagged #cabin"]
+    assert found["Deep"] == ["also tagged #cabin/repairs"]
+    assert found["Beside"] == ["also tagged #cabin"]
 
 
 async def test_a_rare_tag_counts_more_than_a_common_one(serve, note_id):
@@ -178,7 +178,7 @@ async def test_an_encrypted_note_is_compared_by_what_is_not_secret(serve, note_i
     datasette = serve(ROOF, BearNote("# Roof", encrypted=True, tags=("cabin/repairs",), id="E"))
     row = (await answer(datasette, note_id("Roof")))["rows"][0]
     assert row["encrypted"] is True
-    assert "both tagged #cabin/repairs" in row["reasons"]
+    assert "also tagged #cabin/repairs" in row["reasons"]
     assert row["passage"] is None
     await answer(datasette, row["id"])
 
@@ -261,7 +261,7 @@ async def test_the_page_shows_the_notes_and_their_reasons(serve, note_id):
     datasette = serve(ROOF, BearNote("# Porch <b>\n\nzz", tags=("cabin/repairs",)))
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Roof')}")).text
     assert "Porch &lt;b&gt;" in html
-    assert "both tagged #cabin/repairs" in html
+    assert "also tagged #cabin/repairs" in html
     assert "/-/bear-search?tag=cabin%2Frepairs" in html
 
 

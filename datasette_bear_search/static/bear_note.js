@@ -1,0 +1,73 @@
+/* A note under the fingers: links to its headings, copies, an outline that says where one is, keys. */
+(() => {
+  "use strict";
+
+  const page = document.querySelector("body.bear-note");
+
+  /* A link at each heading, also of a note that is shown beside results. */
+  function addAnchors() {
+    for (const heading of document.querySelectorAll(".bear-text :is(h2, h3, h4, h5, h6)[id]")) {
+      const label = `Copy link to ${heading.textContent}`;
+      heading.append(Object.assign(document.createElement("a"), { className: "bear-anchor", href: `#${heading.id}`, textContent: "#", ariaLabel: label }));
+    }
+  }
+
+  addAnchors();
+  document.addEventListener("bear-note", addAnchors);
+
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest?.(".bear-copy, .bear-anchor");
+    if (!link || !navigator.clipboard || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const label = link.textContent;
+    try {
+      let text = new URL(link.getAttribute("href"), link.closest("article").querySelector(".bear-copy").href).href;
+      if (link.matches(".bear-markdown")) text = await (await fetch(text)).text();
+      await navigator.clipboard.writeText(text);
+      link.textContent = "Copied";
+    } catch {
+      location.assign(link.href);
+    }
+    setTimeout(() => (link.textContent = label), 1500);
+  });
+
+  if (!page) return;
+
+  const headings = [...document.querySelectorAll(".bear-text :is(h2, h3, h4, h5, h6)[id]")];
+  const links = document.querySelectorAll(".bear-outline a");
+
+  function follow() {
+    const here = headings.findLast((heading) => heading.getBoundingClientRect().top < innerHeight / 3);
+    for (const link of links) link.toggleAttribute("aria-current", link.getAttribute("href") === `#${here?.id}`);
+  }
+
+  if (links.length) {
+    addEventListener("scroll", follow, { passive: true });
+    follow();
+  }
+
+  const box = document.getElementById("bear-q");
+  const click = (selector) => document.querySelector(selector)?.click();
+  addEventListener(
+    "keydown",
+    (event) => {
+      const isCommand = event.key === "k" && (event.metaKey || event.ctrlKey);
+      const isBusy = event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select") || document.querySelector("dialog[open]");
+      if (isBusy && !isCommand) return;
+      const act = isCommand
+        ? () => box.select()
+        : {
+            "/": () => box.select(),
+            Escape: () => click(".bear-to-results"),
+            j: () => click(".bear-next"),
+            k: () => click(".bear-previous"),
+            o: () => click(".bear-open"),
+          }[event.key];
+      if (!act) return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    },
+    true
+  );
+})();

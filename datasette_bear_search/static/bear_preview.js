@@ -1,0 +1,79 @@
+/* The selected note beside the results, at the place that was found. The address holds which one it is. */
+(() => {
+  "use strict";
+
+  const results = document.getElementById("bear-results");
+  const pane = document.getElementById("bear-preview");
+  if (!results || !pane) return;
+
+  // Milliseconds: so long a selection rests before its note is fetched.
+  const REST = 120;
+  const KEPT = 30; // notes
+
+  const isWide = matchMedia("(min-width: 1100px)");
+  const notes = new Map(); // address → HTML
+  let shown, timer, underWay;
+
+  function select(card, isByPerson) {
+    for (const other of results.querySelectorAll(".bear-card[aria-current]")) if (other !== card) other.removeAttribute("aria-current");
+    if (isByPerson && location.hash !== `#${card.id}`) history.replaceState(history.state, "", `#${card.id}`);
+    if (!isWide.matches) return;
+    card?.setAttribute("aria-current", "true");
+    clearTimeout(timer);
+    underWay?.abort();
+    const url = card?.querySelector(".bear-title").href.split("#")[0];
+    if (!url) pane.replaceChildren((shown = ""));
+    else if (url !== shown) timer = setTimeout(() => show(url), notes.has(url) ? 0 : REST);
+  }
+
+  async function show(url) {
+    const own = (underWay = new AbortController());
+    try {
+      if (!notes.has(url)) {
+        const response = await fetch(url, { signal: own.signal, headers: { "Bear-Search-Preview": "1" } });
+        if (!response.ok) throw new Error(response.status);
+        notes.set(url, await response.text());
+        if (notes.size > KEPT) notes.delete(notes.keys().next().value);
+      }
+    } catch {
+      return; // the note before stays; its page says what is wrong
+    }
+    if (own !== underWay) return;
+    shown = url;
+    pane.replaceChildren(...new DOMParser().parseFromString(notes.get(url), "text/html").body.childNodes);
+    const passage = pane.querySelector("#passage");
+    pane.scrollTop = passage ? passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 4 : 0;
+    document.dispatchEvent(new Event("bear-note"));
+  }
+
+  const atAddress = () => results.querySelector(`.bear-card[id="${CSS.escape(location.hash.slice(1))}"]`);
+  const first = () => results.querySelector(".bear-card");
+
+  document.addEventListener("bear-shown", ({ detail }) => {
+    const card = atAddress() || first();
+    // While somebody types, the note waits for the rest.
+    if (!detail.isPartial) select(card);
+    else if (isWide.matches) card?.setAttribute("aria-current", "true");
+  });
+  addEventListener("hashchange", () => atAddress() && select(atAddress()));
+  isWide.addEventListener("change", () => select(atAddress() || first()));
+
+  results.addEventListener("focusin", ({ target }) => {
+    const card = target.closest(".bear-card");
+    if (card) select(card, true);
+  });
+  results.addEventListener("click", ({ target }) => {
+    const card = target.closest(".bear-card");
+    if (card && !target.closest("a, button, details") && getSelection().isCollapsed) {
+      card.querySelector(".bear-title").focus({ preventScroll: true });
+    }
+  });
+  results.addEventListener("keydown", (event) => {
+    if (event.key !== " " || !event.target.matches(".bear-title") || !isWide.matches) return;
+    event.preventDefault();
+    pane.scrollBy({ top: (event.shiftKey ? -0.8 : 0.8) * pane.clientHeight, behavior: "smooth" });
+  });
+
+  select(atAddress() || first());
+  atAddress()?.querySelector(".bear-title").focus({ preventScroll: true });
+})();
