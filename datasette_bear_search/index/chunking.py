@@ -291,7 +291,7 @@ _SPACES = re.compile(r"\s+")
 _PLACES = {"text": (_ITEMS, _SENTENCES, _LINES, _SPACES), "code": (_LINES, _SPACES)}
 
 
-def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> Iterator[_Piece]:
+def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> list[_Piece]:
     start, raw, blanked, kind = block
     if kind == "code":
         text = blanked.replace("\0", "").strip("\n")
@@ -303,8 +303,7 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> Iterato
     tokens = estimated_tokens(text)
     words = max(blanks + 1, tokens / TOKENS_PER_WORD)
     if tokens <= room and (words <= MAX_WORDS or kind == "code"):
-        yield _Piece(start + len(raw), text, words, tokens)
-        return
+        return [_Piece(start + len(raw), text, words, tokens)]
     cuts = [0]
     while places and len(cuts) == 1:
         place, *places = places
@@ -313,8 +312,10 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> Iterato
                 cuts.append(match.end())
     if len(cuts) == 1:  # anywhere: no character has more than three tokens
         cuts = list(range(0, len(raw), max(1, room // 3)))
+    pieces: list[_Piece] = []
     for a, b in zip(cuts, [*cuts[1:], len(raw)]):
-        yield from _cut(_Block(start + a, raw[a:b], blanked[a:b], kind), room, places)
+        pieces += _cut(_Block(start + a, raw[a:b], blanked[a:b], kind), room, places)
+    return pieces
 
 
 def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:

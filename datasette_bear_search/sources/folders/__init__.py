@@ -8,6 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -393,6 +394,7 @@ def _names(name: str) -> list[str]:
     return [name, folder] if last.lower() in INDEX_NAMES else [name]
 
 
+@lru_cache(maxsize=50_000)
 def alias_hash(name: str) -> str:
     return f"{crc32(_folded(name).encode(errors='replace')):x}"
 
