@@ -25,7 +25,7 @@ from ..markdown_metadata import (
     suffix,
 )
 from ..text import decode, is_encoding, timestamp_from_seconds
-from . import front_matter
+from . import front_matter, git_dates
 
 # What a folder's own note is called: in a repository, a site, Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
@@ -101,7 +101,7 @@ class NoteFolder(FileSource, Incremental):
             return "none"
         stamps = [(file.key, file.stamp) for file in folder.linked.values()]
         stamps += [file[:3:2] for file in folder.files.values()]
-        return digest((self._settings(), stamps))
+        return digest((self._settings(), stamps, git_dates.head(self.root)))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
@@ -109,16 +109,17 @@ class NoteFolder(FileSource, Incremental):
         folder = self._list(include_trashed=include_trashed)
         self.skipped = folder.skipped
         self._problems: list[str] = []
+        commit = git_dates.head(self.root)
+        dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in folder.files}
         linked = _LinkedFiles(folder.linked)
         settings = digest(self._settings(), size=6)
         # A stamp: the settings and the file, hashes of the note's aliases, those of its links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
-        same = {
-            key
-            for key, file in folder.files.items()
-            if key in stored and stored[key][0] == f"{settings} {file.stamp}"
-        }
+        stamps = {key: f"{settings} {file.stamp}" for key, file in folder.files.items()}
+        for key in dates.keys() & stamps.keys():
+            stamps[key] += f"/{digest(dates[key], size=4)}"
+        same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         resolver = LinkResolver(names, aliases, whole=self.whole_names)
         # Which names mean another note now, or none: the notes that use them are read again.
@@ -134,9 +135,11 @@ class NoteFolder(FileSource, Incremental):
                 yield Unchanged(key)
                 continue
             try:
-                text = decode(folder.read(key, largest=LARGEST_NOTE), self.encoding)
-                stamp = f"{settings} {file.stamp} {aliases.get(key, '')} "
-                yield self._note(file, text, resolver, linked, stamp)
+                content = folder.read(key, largest=LARGEST_NOTE)
+                if key in dates:
+                    file = _dated(file, dates[key], content)
+                stamp = f"{stamps[key]} {aliases.get(key, '')} "
+                yield self._note(file, decode(content, self.encoding), resolver, linked, stamp)
             except Unreadable as error:
                 self.skipped.append(f"{key}: {error}")
                 if not error.is_gone and key in known:
@@ -403,6 +406,13 @@ def _name_hash(name: str) -> str:
     # Without its folder. A note's stamp has these of all that it links to, so it is known, without
     # reading them, which notes may link to a file that is new or gone.
     return alias_hash(name.rstrip("/").rpartition("/")[2])
+
+
+def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:
+    # A clone is newer than what was committed, and the commit newer than the change.
+    is_clean = dates.is_content(content)
+    modified = min(file.modified, dates.modified) if is_clean else file.modified
+    return file._replace(created=dates.created, modified=modified)
 
 
 def _created(file: File) -> str | None:

@@ -1,0 +1,101 @@
+"""When the files of a git repository were written, by its history: a clone's files are all new."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+# Seconds. The history of 100,000 commits takes about ten.
+TIME_LIMIT = 60
+
+# A repository is somebody else's: what its settings may start is switched off, and none of its
+# objects is fetched. git itself refuses a repository of another user (safe.directory).
+_SAFE = (
+    "--no-pager --no-optional-locks --literal-pathspecs --no-replace-objects"
+    " -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=false"
+    " -c gpg.program=false -c gpg.ssh.program=false -c gpg.x509.program=false"
+    " -c log.showSignature=false -c log.showRoot=true -c log.mailmap=false"
+    " -c protocol.allow=never -c core.alternateRefsCommand=false"
+).split()
+_LOG = (
+    "log --no-show-signature --no-ext-diff --no-textconv --no-color --no-decorate --no-notes"
+    " --no-mailmap --relative --find-renames=100% -O/dev/null --raw --no-abbrev -z"
+    " --format=%x01%at%x20%P"
+).split()
+
+
+class FileDates(NamedTuple):
+    """What the history says of a file, in seconds since 1970."""
+
+    created: int
+    modified: int
+    blob: str  # hash of the content that it was modified to
+
+    def is_content(self, content: bytes) -> bool:
+        """Return whether a file has that content, and no change that isn't committed yet."""
+        make = hashlib.sha256 if len(self.blob) == 64 else hashlib.sha1
+        return make(b"blob %d\0" % len(content) + content).hexdigest() == self.blob
+
+
+def head(root: str) -> str:
+    """Return the commit that a folder is at; "" outside of a repository or without git."""
+    folder = root
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return ""
+    return _git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip()
+
+
+@lru_cache(maxsize=4)  # --watch asks again after each change of a file
+def file_dates(root: str, commit: str) -> dict[str, FileDates]:
+    """Return the dates of the files below a folder by their paths, as of a commit."""
+    blobs = {}
+    for line in _git(root, "ls-tree", "-r", "-z", commit).split("\0")[:-1]:
+        facts, _, path = line.partition("\t")
+        blobs[path] = facts.rpartition(" ")[2]
+    is_whole = _git(root, "rev-parse", "--is-shallow-repository").strip() == "false"
+    found: dict[str, FileDates] = {}
+    names: dict[str, str] = {}  # what a file was called, going back in time → is called now
+    moment, counts = 0, False
+    # "\1" begins a commit, newest first. Each file has ":mode mode blob blob status" and a path.
+    parts = iter(_git(root, *_LOG, commit, "--", limit=TIME_LIMIT).split("\0"))
+    for part in parts:
+        if "\1" in part:
+            written, _, parents = part.rpartition("\1")[2].partition(" ")
+            # The oldest commits of a shallow clone seem to add all files.
+            moment, counts = int(written), is_whole or bool(parents.strip())
+        elif part.lstrip("\n").startswith(":"):
+            path = next(parts)
+            if " R" in part:
+                names[path] = names.pop(new := next(parts), new)
+            elif counts and (now := names.get(path, path)) in blobs:
+                known = found.get(now, FileDates(moment, moment, blobs[now]))
+                first, last = min(moment, known.created), max(moment, known.modified)
+                found[now] = known._replace(created=first, modified=last)
+    return found
+
+
+def _git(root: str, *arguments: str, limit: float = 5) -> str:
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith("GIT_")}
+    environment |= {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            [git, *_SAFE, "-C", root, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=limit,
+            env=environment,
+            check=True,
+        )
+        return done.stdout.decode("utf-8", "surrogateescape")
+    return ""
