@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -24,7 +24,7 @@ from ..search.engine import read_note_id
 from ..search.results import Hit
 from ..sources import SourceConfig, SourceError, Unreadable, open_source
 from ..sources.files import digest
-from ..sources.markdown_metadata import suffix
+from ..sources.markdown_metadata import IMAGES, OTHER_FILES, suffix
 from ..sqlite import sqlite3
 from . import site
 from .site import SEARCH_PATH, PageError
@@ -34,27 +34,20 @@ FILE_PATH = f"{SEARCH_PATH}/file"
 NO_SUCH_FILE = "This file is not in the index, or no longer where it was."
 NOT_SENT = "Images and files are not served here. The setting files turns them on."
 
-# Bytes: a long video.
-LARGEST = 2 * 1024**3
-CHUNK = 256 * 1024
+CHUNK = 256 * 1024  # bytes in memory at a time
 
 # What browsers show.
 PICTURES = {
     **{".apng": "apng", ".avif": "avif", ".bmp": "bmp", ".gif": "gif", ".jpeg": "jpeg"},
     **{".jpg": "jpeg", ".png": "png", ".svg": "svg+xml", ".webp": "webp"},
 }
-# What they open, and what they save. No page and no script is among them.
+# What they open; the rest of what notes link to they save. No page and no script is among them.
 TYPES = {
     **{end: f"image/{kind}" for end, kind in PICTURES.items()},
     **{".pdf": "application/pdf", ".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".mp4": "video/mp4"},
     **{".m4v": "video/mp4", ".wav": "audio/wav", ".webm": "video/webm", ".ogg": "audio/ogg"},
 }
-_SAVED = frozenset(
-    """
-    .csv .doc .docx .epub .flac .heic .key .mkv .mov .numbers .odp .ods .odt .pages .ppt .pptx .rtf
-    .tif .tiff .xls .xlsx .zip
-    """.split()
-)
+SENT = IMAGES | OTHER_FILES
 
 # An image of the type SVG has scripts: nothing in it may run or load. Chrome shows no PDF in a
 # sandbox; its viewer is a plugin to it.
@@ -64,7 +57,7 @@ _SANDBOX = f"{_POLICY}; sandbox"
 MINUTES = 10  # in which nobody asks again for a picture that was just shown
 
 # The name of a text in a note's files, as sources make it.
-_PAGE = re.compile(r"(?P<name>.+), page (?P<page>\d+)", re.DOTALL)
+_PAGE = re.compile(r", page (\d+)$")
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ class NoteFiles:
         self._links: dict[str, FileLink] = {}
         for file_id, target, place, stamp in found:
             end = suffix(place)
-            if end in TYPES or end in _SAVED:
+            if end in SENT:
                 # An id may be another file's one day, of which this one's picture isn't.
                 version = digest((place, stamp), 4)
                 url = datasette.urls.path(f"{FILE_PATH}/{file_id}?v={version}")
@@ -99,16 +92,16 @@ class NoteFiles:
                 self._links.setdefault(_name(place), link)
 
     def get(self, target: str) -> FileLink | None:
-        """Return the file that a note's text means."""
-        target = target.partition("#")[0]
-        return self._links.get(target) or self._links.get(_name(target))
+        """Return the file that a note's text means: ``files/roof.png``, ``permit.pdf#page=2``."""
+        path, _, place = target.partition("#")
+        link = self._links.get(path) or self._links.get(_name(path))
+        if link is None or not place or link.is_picture:
+            return link
+        return replace(link, url=f"{link.url}#{quote(place, safe='=')}")
 
     def url_of_text(self, name: str) -> str | None:
         """Return the address of what a text was read from: ``roof.png``, ``permit.pdf, page 2``."""
-        match = _PAGE.fullmatch(name)
-        if match and (link := self._links.get(match["name"])):
-            return f"{link.url}#page={match['page']}"
-        link = self._links.get(name)
+        link = self.get(_PAGE.sub(r"#page=\1", name))
         return link.url if link else None
 
     @property
@@ -161,9 +154,9 @@ async def file(datasette: Datasette, request, database: Database, is_json: bool)
         raise PageError(NOT_SENT, 404)
     file_id = read_note_id(request.url_vars["id"])
 
-    def read(connection: sqlite3.Connection) -> tuple[SourceConfig, str, str]:
+    def read(connection: sqlite3.Connection) -> tuple[SourceConfig, str]:
         sql = f"""
-        select notes.source, place, files.stamp
+        select notes.source, place
         from {FILES} as files
         join notes on notes.id = files.note_id
         where files.id = ? and not notes.encrypted
@@ -172,20 +165,16 @@ async def file(datasette: Datasette, request, database: Database, is_json: bool)
         stored = rows.read_sources(connection).get(found[0]) if found else None
         if stored is None:
             raise PageError(NO_SUCH_FILE, 404)
-        return stored.config, found[1], found[2]
+        return stored.config, found[1]
 
-    config, place, stamp = await site.read_index(database, read)
+    config, place = await site.read_index(database, read)
     end = suffix(place)
-    if end not in TYPES and end not in _SAVED:
+    if end not in SENT:
         raise PageError(NO_SUCH_FILE, 404)
     try:
         stream, size = await asyncio.to_thread(_open, config, place)
     except (OSError, SourceError, Unreadable):
         raise PageError(NO_SUCH_FILE, 404) from None
-    if size > LARGEST:
-        stream.close()
-        raise PageError("This file is too large to be sent.", 413)
-    etag = f'"{digest((place, stamp, size))}"'
     disposition = "inline" if end in TYPES else "attachment"
     headers = {
         "content-length": str(size),
@@ -194,12 +183,7 @@ async def file(datasette: Datasette, request, database: Database, is_json: bool)
         "cross-origin-resource-policy": "same-origin",
         "x-content-type-options": "nosniff",
         "cache-control": f"private, max-age={MINUTES * 60}",
-        "etag": etag,
     }
-    if request.headers.get("if-none-match") == etag:
-        stream.close()
-        del headers["content-length"]
-        return Response("", 304, headers)
     return _Sent(stream, headers, TYPES.get(end, "application/octet-stream"))
 
 

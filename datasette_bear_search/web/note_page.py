@@ -187,17 +187,15 @@ async def _note_page(
 def _file_texts(
     whole: NoteDetail, files: NoteFiles | None, words: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the texts of a note's files, first those with words of the query."""
+    """Return the texts of a note's files, or those of them that have words of the query."""
     texts = [(name, render.marked(text, words)) for name, text in whole.files]
-    texts.sort(key=lambda text: "<mark>" not in text[1])
-    return {
-        "files": [
-            (name, Markup(html), files.url_of_text(name) if files else None)
-            for name, html in texts[:MAX_FILE_TEXTS]
-        ],
-        "files_left": len(texts[MAX_FILE_TEXTS:]),
-        "files_open": any("<mark>" in html for _, html in texts),
-    }
+    found = [text for text in texts if "<mark>" in text[1]]
+    shown = [
+        (name, Markup(html), files.url_of_text(name) if files else None)
+        for name, html in (found or texts)[:MAX_FILE_TEXTS]
+    ]
+    left = len(texts) - len(shown)
+    return {"files": shown, "files_left": left, "files_open": bool(found)}
 
 
 def _references(

@@ -28,7 +28,8 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 FILES = {
     "Roof.md": "![[roof.png|300]]\n\n![](plan.svg)\n\n[[permit.pdf]] [table](t.xlsx) ![no](x.png) "
-    "![far](https://example.com/a.png) ![up](../secret.png) [page](evil.html)",
+    "![far](https://example.com/a.png) ![up](../secret.png) [page](evil.html) "
+    "[[permit.pdf#page=2]]",
     "roof.png": PNG,
     "plan.svg": SVG,
     "permit.pdf": PERMIT,
@@ -79,6 +80,11 @@ async def test_a_note_shows_its_pictures_and_links_to_its_files(datasette):
     html = (await get(datasette, "/-/bear-search/note/1")).text
     assert "example.com/a.png" not in re.sub(r'<a [^>]*href="[^"]*"', "", html)
     assert html.count("<img ") == 2
+
+
+async def test_a_link_to_a_page_opens_there(datasette):
+    html = (await get(datasette, "/-/bear-search/note/1")).text
+    assert re.search(r'href="[^"]+#page=2"[^>]*>permit.pdf#page=2<', html)
 
 
 async def test_what_is_sent_can_do_nothing_on_our_site(datasette):
@@ -148,18 +154,19 @@ async def test_the_box_of_files_is_open_at_words_that_were_searched_for(datasett
         (await get(datasette, "/-/bear-search/note/1?q=shoreland")).text
     ).groups()
     assert opened
-    assert re.search(r"<mark>Shoreland</mark>.*Fee paid", inside, re.S)
+    assert "<mark>Shoreland</mark>" in inside
+    assert "Fee paid" not in inside
     assert re.search(r'<a href="[^"]+#page=2">permit.pdf, page 2</a>', inside)
     assert not box.search((await get(datasette, "/-/bear-search/note/1?q=table")).text)[1]
 
 
 async def test_of_a_long_pdf_some_pages_are_shown(serve, tmp_path, monkeypatch):
     monkeypatch.setattr("datasette_bear_search.web.note_page.MAX_FILE_TEXTS", 2)
-    book = attached.pdf("first", "second", "third", "fourth xyzzy")
+    book = attached.pdf("first", "second", "third xyzzy", "fourth xyzzy", "fifth xyzzy")
     datasette = serve(vault(tmp_path / "vault", {"A.md": "[[b.pdf]]", "b.pdf": book}))
     html = (await get(datasette, "/-/bear-search/note/1?q=xyzzy")).text
-    assert re.findall(r"b.pdf, page \d", html) == ["b.pdf, page 4", "b.pdf, page 1"]
-    assert "and 2 more" in html
+    assert re.findall(r"b.pdf, page \d", html) == ["b.pdf, page 3", "b.pdf, page 4"]
+    assert "and 3 more" in html
 
 
 async def test_bears_files_and_those_of_backups_are_shown(serve, write, tmp_path):
@@ -178,19 +185,10 @@ async def test_bears_files_and_those_of_backups_are_shown(serve, write, tmp_path
     assert (await get(datasette, found["f.png"])).content == PNG
 
 
-async def test_a_file_that_is_gone_or_too_large_is_an_answer(datasette, tmp_path, monkeypatch):
+async def test_a_file_that_is_gone_is_an_answer(datasette, tmp_path):
     found = await links(datasette)
-    monkeypatch.setattr(attachments, "LARGEST", 10)
-    await get(datasette, found["roof.png"], 413)
     (tmp_path / "vault" / "roof.png").unlink()
     await get(datasette, found["roof.png"], 404)
-
-
-async def test_what_a_browser_has_is_not_sent_again(datasette):
-    url = (await links(datasette))["roof.png"]
-    etag = (await get(datasette, url)).headers["etag"]
-    again = await datasette.client.get(url, headers={"if-none-match": etag})
-    assert (again.status_code, again.content) == (304, b"")
 
 
 async def test_a_large_file_is_sent_in_parts(serve, tmp_path, monkeypatch):
