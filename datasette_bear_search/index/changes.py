@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from ..notes import Note, fold_tag
 from ..sources import (
@@ -269,9 +270,12 @@ def _storable(note: Note) -> Note:
     everything = "".join(others)
     if _clean(everything) == everything:
         return note
+    texts: dict[str, Any] = {
+        name: _clean(value) for name, value in vars(note).items() if isinstance(value, str)
+    }
     return replace(
         note,
-        **{name: _clean(value) for name, value in vars(note).items() if isinstance(value, str)},
+        **texts,
         attachment_names=tuple(map(_clean, note.attachment_names)),
         tags=tuple(replace(tag, name=_clean(tag.name)) for tag in note.tags),
         links=tuple(replace(link, title=_clean(link.title)) for link in note.links),

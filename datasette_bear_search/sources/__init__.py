@@ -342,7 +342,7 @@ def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
     kinds: dict[str, Mapping[str, type[Source]]] = {}
     for hook in hooks().register_note_sources.get_hookimpls():
         with suppress(Exception):  # one that is broken holds up no other
-            mapping = hook.function()
+            mapping: Any = hook.function()
             kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
     return kinds
 

@@ -62,7 +62,7 @@ _MODIFIED = "updated modified dcterms.modified article:modified_time last-modifi
 # Most of a saved page, and quicker to find than to parse.
 _SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
 _DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
-_DECLARATION = re.compile(r"\s*<\?xml\b[^<>]*>")
+_DECLARATION = re.compile(r"\A\s*<\?xml\b[^<>]*>")
 # What a site's generator fills in: the first words of a page, or its title.
 _TEMPLATE = re.compile(r"\s*(?:<[^<>]*>\s*)*\{[{%]|[^{]*<title>[^<{]*\{[{%]", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")

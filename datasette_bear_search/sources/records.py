@@ -143,6 +143,8 @@ class Records(FileSource):
         flags: dict[str, Any] = {
             flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS
         }
+        if self.format == "text":
+            flags |= {"todos_open": 0, "todos_done": 0}
         return note_from_markdown(
             key,
             body,
@@ -153,7 +155,6 @@ class Records(FileSource):
             modified=moment("modified"),
             url=url or None,
             **flags,
-            **({"todos_open": 0, "todos_done": 0} if self.format == "text" else {}),
         )
 
     def _moment(self, value: Any) -> str | None:

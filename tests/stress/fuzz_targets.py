@@ -36,12 +36,16 @@ from datasette_bear_search.search.engine import (
 from datasette_bear_search.sources import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
+from datasette_bear_search.sources.exports.evernote import EvernoteExport
+from datasette_bear_search.sources.exports.mail import Mailbox
 from datasette_bear_search.sources.exports.slack import SlackExport
 from datasette_bear_search.sources.exports.takeout import Takeout
+from datasette_bear_search.sources.exports.zips import NotesZip
 from datasette_bear_search.sources.folders import front_matter
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
+from datasette_bear_search.sources.records import JSONFile
 from datasette_bear_search.sources.text import parse_timestamp, timestamp_from_seconds
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import cards, links, render
@@ -308,6 +312,8 @@ def archives(folder: Path) -> Callable[[Choices], None]:
                 "general/2024-01-01.json", "Takeout/Drive/a.html", "Takeout/Drive/a.docx",
                 "Takeout/Keep/a.json",
                 "../../evil.md", "/etc/evil.md", "C:\\evil.md", "a/../../b.textbundle/text.md",
+                "a.enex", "a.mbox", "a.zip", "a.json", "b.csv", "a.org", "Takeout/Mail/a.mbox",
+                f"a {'1' * 32}.md", f"a {'1' * 32}/b.md", f"a {'1' * 32}_all.csv",
                 "x\0y", "",
             ]
         )  # fmt: skip
@@ -317,9 +323,13 @@ def archives(folder: Path) -> Callable[[Choices], None]:
         kind = choices.number(6)
         if kind == 0:
             return info.encode()
+        if kind == 1 and choices.chance(2):
+            return b"From a 00:00\nSubject: a\n\n" + choices.bytes(30)
         if kind == 1:
             return b"0" * (choices.number(20) * 10_000)
         if kind == 2:
+            if choices.chance(2):
+                return b"<en-export><note><title>" + choices.bytes(30) + b"</title></note>"
             inner = io.BytesIO()
             with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
                 archive.writestr("a.textbundle/text.md", choices.bytes())
@@ -341,9 +351,11 @@ def archives(folder: Path) -> Callable[[Choices], None]:
                 archive.writestr(entry, content(choices))
         data = written.getvalue()
         path.write_bytes(_bytes_changed(choices, data) if choices.chance(2) else data)
-        for kind in (BearBackup, SlackExport, Takeout):
+        fields = {"key": "$file", "title": "text", "body": ["text", "ts"], "tags": "user"}
+        sources = [kind(path, "a") for kind in (BearBackup, SlackExport, Takeout, EvernoteExport)]
+        for source in (*sources, Mailbox(path), NotesZip(path), JSONFile(path, fields=fields)):
             try:
-                for note in kind(path).read(include_trashed=True):
+                for note in source.read(include_trashed=True):
                     _check(note)
             except SourceError as error:
                 _check_message(error)

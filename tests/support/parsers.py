@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from html import escape
@@ -28,9 +28,9 @@ from datasette_bear_search.sources import (
     text,
 )
 from datasette_bear_search.sources.bear import backup
-from datasette_bear_search.sources.exports import slack, takeout
+from datasette_bear_search.sources.exports import evernote, mail, slack, takeout, zips
 from datasette_bear_search.sources.files import File
-from datasette_bear_search.sources.folders import front_matter
+from datasette_bear_search.sources.folders import front_matter, org
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
@@ -102,6 +102,41 @@ def _many_messages(body: str) -> None:
 def _keep(body: str) -> None:
     fields: dict[str, Any] = {"title": body, "textContent": body, "listContent": [{"text": body}]}
     markdown_metadata.title_of(body, takeout._keep_body(fields))
+
+
+def _evernote(body: str) -> None:
+    xml = f"<en-export><note><title>{body}</title></note></en-export>"
+    for each in (body, f"<en-export>{body}", xml):
+        with suppress(Unreadable):
+            list(evernote._parsed(iter([each.encode("utf-8", "replace")]), evernote._READ))
+    documents.parse_html(evernote._html(body))
+    evernote._LINK.findall(body)
+    evernote._RECOGNIZED.findall(body)
+    evernote._TASKS.sub("", body)
+
+
+class _Mbox:
+    def __init__(self, body: str) -> None:
+        self._content = body.encode("utf-8", "replace")
+
+    def chunks(self, key: str) -> Iterator[bytes]:
+        for start in range(0, len(self._content), 2**17):
+            yield self._content[start : start + 2**17]
+
+
+def _mail(body: str) -> None:
+    typed = "Content-Type: text/plain; charset=utf-8\n\n"
+    head = "\n\nFrom a 00:00\nSubject: "
+    mbox = f"{head}{body}{head}a\n\n{body}{head}b\nReferences: <a>\n{typed}{body}"
+    for _ in mail.threads(_Mbox(mbox), ["a"], {}, [], False):  # type: ignore[arg-type]
+        pass
+
+
+def _json_fields(body: str) -> None:
+    records._at({"a": [{"b": body}]}, "a.b" + body[:1000])
+    records._value({"a": body}, "url", ["{a}" + body])
+    with suppress(Unreadable):
+        records._csv(body.encode("utf-8", "replace"))
 
 
 def docx(xml: str) -> bytes:
@@ -245,6 +280,15 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Slack": _slack,
     "Slack channel": _many_messages,
     "Keep": _keep,
+    "Evernote": _evernote,
+    "mail": _mail,
+    "Org": lambda body: (org.parse(body, "a"), org.ids(body)),
+    "Notion": lambda body: (
+        zips._ID.sub("", body),
+        zips._PROPERTY.match(body),
+        zips._rows(body),
+    ),
+    "JSON source": _json_fields,
     "SQL source": lambda body: (
         records._tags(body),
         records._tags("[" + body),

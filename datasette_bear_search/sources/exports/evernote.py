@@ -27,7 +27,7 @@ SUFFIX = ".enex"
 _READ = frozenset(
     """
     title content created updated tag note-attributes/source-url task/title task/taskStatus
-    resource/mime resource/recognition resource/resource-attributes/file-name
+    resource/mime resource/recognition
     """.split()
 )
 _NOT_IN_XML = bytes(code for code in range(32) if code not in b"\t\n\r")

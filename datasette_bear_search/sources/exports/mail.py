@@ -171,8 +171,9 @@ def _messages(
 
 def _header(message: Message, name: str) -> str:
     value = str(message.get(name, ""))[:10_000]
-    with suppress(Exception):
-        value = str(make_header(decode_header(value)))
+    if "=?" in value:
+        with suppress(Exception):
+            value = str(make_header(decode_header(value)))
     return storable(" ".join(value.split()))
 
 
@@ -206,7 +207,7 @@ def _add(thread: _Thread, raw: bytes) -> None:
 
 def _note(thread: _Thread) -> Note:
     messages = sorted(thread.messages)
-    paragraphs = []
+    paragraphs: list[str] = []
     for message in messages:
         text = (_QUOTED.sub("", message.text) if paragraphs else message.text).strip()
         head = ", ".join(filter(None, [message.author, message.moment[:10]]))

@@ -109,7 +109,9 @@ class _Contents(Archive):
     """The files in some archives as if in one folder, without a folder that all of them are in."""
 
     def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
-        self.skipped, self.closed, self.linked = skipped, [], {}
+        self.skipped = skipped
+        self.closed: list[str] = []
+        self.linked: dict[str, File] = {}
         self.unread = Counter[str]()
         places = {key: part for part in reversed(parts) for key in part.files}
         for key in [key for key in parts[0].files if suffix(key) == ".zip"]:
@@ -117,7 +119,8 @@ class _Contents(Archive):
         top = posixpath.commonpath(places) if len(places) > 1 else ""
         top = top + "/" if top else ""
         self.ids = {name for key in places for name in _ID.findall(key)}
-        self.files, self._places = {}, {}
+        self.files = {}
+        self._places: dict[str, tuple[Archive, str]] = {}
         for place in sorted(places):
             key, end = place.removeprefix(top), suffix(place)
             folders = key.split("/")[:-1]

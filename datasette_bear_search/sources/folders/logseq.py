@@ -133,9 +133,9 @@ class LogseqGraph(NoteFolder):
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix == org.SUFFIX:
-            day = parse_timestamp(_journal_day(file.key, file.name))
             parsed = org.parse(text, self._link_name(file.key))
-            return replace(parsed, created=day or parsed.created)
+            journal = parse_timestamp(_journal_day(file.key, file.name))
+            return replace(parsed, created=journal or parsed.created)
         properties, body, problem = front_matter.split(text)
         of_page, body = _page_properties(body)
         properties |= of_page
