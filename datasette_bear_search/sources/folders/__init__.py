@@ -8,7 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -329,13 +329,16 @@ class _LinkedFiles:
     def __init__(self, files: Mapping[str, File]) -> None:
         self._files = files
         self._named: set[str] = set()  # hashes of the names in links
-        self._resolver = LinkResolver({key: key for key in files})
         # By the hash of a name, what changes with the files of that name.
         self._states: dict[str, int] = {}
         for key, file in files.items():
             name = _name_hash(key)
             state = f"{self._states.get(name, '')} {key} {file.stamp}"
             self._states[name] = crc32(state.encode(errors="replace"))
+
+    @cached_property
+    def _resolver(self) -> LinkResolver:
+        return LinkResolver({key: key for key in self._files})
 
     def of(self, note: File, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
         """Return what a note shows or links to, and what are_in() reads."""
