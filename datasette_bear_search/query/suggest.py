@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
@@ -18,6 +18,8 @@ from .query import MAX_CHARACTERS
 MAX_VALUES = 8
 # Titles stand above results that show the same notes: a few, so as not to cover them.
 MAX_TITLES = 3
+# The same of tags, and of folders, that begin with a word.
+MAX_PLACES = 2
 
 # A single letter begins too much, and "is" and "in" are words of a sentence first.
 SHORTEST_WORD = 2
@@ -75,7 +77,11 @@ def suggest(
         values = _values(connection, typed, now)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
-        found = (*_operators(typed.value.lower()), *_titles(connection, text))
+        found = (
+            *_operators(typed.value.lower()),
+            *_titles(connection, text),
+            *_places(connection, typed, text[typed.end :]),
+        )
     return Suggestions(typed.start, typed.end, found)
 
 
@@ -110,6 +116,18 @@ def _operators(beginning: str) -> list[Suggestion]:
         if not beginning
         or (name.startswith(beginning) and len(name) > SHORTEST_WORD <= len(beginning))
     ]
+
+
+def _places(connection: sqlite3.Connection, typed: Typed, following: str) -> Iterator[Suggestion]:
+    """Yield the tags and folders that a word begins."""
+    if len(typed.value) <= SHORTEST_WORD:
+        return
+    begins = re.compile(rf"(?:.*/)?{re.escape(typed.value)}", re.IGNORECASE)
+    for name, label in (("tag", "#{}"), ("path", "{}/")):
+        named = replace(typed, name=name)
+        values = (value for value in _values(connection, named, None) if begins.match(value[0]))
+        for each in islice(_written(named, values, following), MAX_PLACES):
+            yield replace(each, label=label.format(each.label))
 
 
 def _values(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:

@@ -299,8 +299,12 @@
     search(addressOfForm());
   });
 
+  const used = () => document.dispatchEvent(new Event("bear-used"));
+  results.addEventListener("click", ({ target }) => target.closest(".bear-title, .bear-open") && used());
+
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    used();
     const url = addressOfForm();
     if (url.href === location.href) isSettled = true; // also if the next key comes before the answer
     search(url);

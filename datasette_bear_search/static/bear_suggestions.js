@@ -24,6 +24,22 @@
   box.setAttribute("aria-controls", list.id);
   box.setAttribute("aria-expanded", "false");
 
+  // Searches that somebody made something of: they stay in this browser.
+  const MAX_RECENT = 6;
+  function recent() {
+    try {
+      return JSON.parse(localStorage.getItem("bear-searches")) ?? [];
+    } catch {
+      return []; // the browser keeps nothing
+    }
+  }
+  document.addEventListener("bear-used", () => {
+    const text = box.value.trim();
+    if (!text) return;
+    const texts = [text, ...recent().filter((other) => other !== text)].slice(0, MAX_RECENT);
+    localStorage.setItem("bear-searches", JSON.stringify(texts));
+  });
+
   let offered = null; // the server's answer, and the text that it is for
   let active = -1;
   let underWay = null;
@@ -39,6 +55,7 @@
       const response = await fetch(endpoint, { signal: own.signal });
       const answer = await response.json();
       if (own !== underWay) return;
+      if (!text.trim()) answer.suggestions.unshift(...recent().map((insert) => ({ label: insert, detail: "searched before", insert })));
       if (answer.ok && answer.suggestions.length) open(answer, text);
       else close();
     } catch {
@@ -119,7 +136,7 @@
 
   box.addEventListener("keydown", (event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey) return;
-    if (event.key === "ArrowDown" && event.altKey) {
+    if (event.key === "ArrowDown" && (event.altKey || !(box.value || offered))) {
       event.preventDefault();
       ask();
       return;

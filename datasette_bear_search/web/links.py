@@ -148,9 +148,9 @@ def _date_chips(urls: Urls, row: Filter) -> Iterator[Anchor]:
 
 
 def period_name(text: str) -> str:
-    """Return a year or month as people write it, ``2024``, ``May 2024``; anything else as it is."""
+    """Return a year or month as people write it, ``2024``, ``Dec 2024``; anything else as it is."""
     try:
-        return f"{datetime.strptime(text, '%Y-%m'):%B %Y}"
+        return f"{datetime.strptime(text, '%Y-%m'):%b %Y}"
     except ValueError:
         return text
 

@@ -323,12 +323,23 @@ def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200)
 
 
 STATIC = Path(__file__).parents[1] / "static"
+# The scripts of the search page come as one: they compress to 8 instead of 10 kB.
+STATIC_FILES = {
+    "bear.css": ("bear.css",),
+    "datasette_pages.css": ("datasette_pages.css",),
+    "bear_note.js": ("bear_note.js",),
+    "bear.js": (
+        "bear_search.js", "bear_suggestions.js", "bear_timeline.js", "bear_note.js",
+        "bear_preview.js",
+    ),
+}  # fmt: skip
 
 
 @cache
 def _static_file(name: str) -> tuple[str, str]:
-    """Return a style sheet or script, and a fingerprint of it."""
-    text = (STATIC / name).read_text("utf-8")
+    """Return a style sheet or script, without comments and indentation, and its fingerprint."""
+    text = "".join((STATIC / part).read_text("utf-8") for part in STATIC_FILES[name])
+    text = re.sub(r"/\*[^*]*\*/|^\s*//.*$|^\s+", "", text, flags=re.MULTILINE)
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -341,7 +352,7 @@ def static_url(datasette: Datasette, name: str) -> str:
 async def static_file(datasette: Datasette, request) -> Response:
     """Respond with a static file, which browsers may keep."""
     name = f"{request.url_vars['stem']}.{request.url_vars['kind']}"
-    if not (STATIC / name).is_file():
+    if name not in STATIC_FILES:
         return Response.text("No such file", 404)
     text, fingerprint = _static_file(name)
     headers = {"x-content-type-options": "nosniff"}

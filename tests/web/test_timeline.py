@@ -13,7 +13,7 @@ def names(months) -> list[str]:
 
 def test_months_without_notes_leave_a_gap():
     drawn = timeline({"2023-11": 7, "2024-02": 1}, lambda period: f"/?{period}")
-    assert [bar.name for bar in drawn.bars] == ["November 2023", "February 2024"]
+    assert [bar.name for bar in drawn.bars] == ["Nov 2023", "Feb 2024"]
     assert [bar.notes for bar in drawn.bars] == [7, 1]
     assert [bar.url for bar in drawn.bars] == ["/?2023-11", "/?2024-02"]
     assert drawn.bars[1].x - drawn.bars[0].x == 3 * STEP
