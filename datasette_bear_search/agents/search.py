@@ -70,7 +70,7 @@ def search_notes(
             # Only hidden notes have this word: nobody may learn from a correction that they do.
             response = engine.search(connection, replace(request, correct=False), **options)
         results = response.results
-        notes = [_hit(connection, hit, results.plan) for hit in results.hits]
+        notes = [_hit(hit, results.plan) for hit in results.hits]
     corrections = [
         f"No note has “{typed}”; this is what was found for “{corrected}”."
         for typed, corrected in results.plan.corrections
@@ -107,7 +107,7 @@ def similar_notes(library: Library, id: int | None, limit: int, unlinked: bool) 
         found = replace(found, notes=shown)
         if library.redact:
             found = redaction.masked_similar(connection, found)
-        notes = [_similar(connection, note) for note in found.notes]
+        notes = [_similar(note) for note in found.notes]
     heading = f"like “{found.title}” (id {id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
     data = {"id": id, "title": found.title, "notices": list(found.notices)}
@@ -125,32 +125,29 @@ def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> 
     return bool(found)
 
 
-def _hit(connection: sqlite3.Connection, hit: Hit, plan: Plan) -> dict[str, Any]:
+def _hit(hit: Hit, plan: Plan) -> dict[str, Any]:
     text = with_words_marked(hit.snippet).replace(MARK, "**").replace(END_MARK, "**")
     more = {
         "snippet": text,
         "in_file": bool(hit.file),
         "file": hit.file_name,
-        "passage": None if hit.file else _passage(connection, hit, with_text=False),
+        "passage": None if hit.file else _passage(hit, with_text=False),
         "why": why(hit, plan),
     }
     return note_facts(hit) | without_empty(more)
 
 
-def _similar(connection: sqlite3.Connection, note: SimilarNote) -> dict[str, Any]:
-    passage = _passage(connection, note, with_text=True)
+def _similar(note: SimilarNote) -> dict[str, Any]:
+    passage = _passage(note, with_text=True)
     return note_facts(note) | without_empty({"passage": passage, "why": " · ".join(note.reasons)})
 
 
-def _passage(
-    connection: sqlite3.Connection, note: Hit | SimilarNote, *, with_text: bool
-) -> dict[str, Any] | None:
+def _passage(note: Hit | SimilarNote, *, with_text: bool) -> dict[str, Any] | None:
     passage, text = note.passage, ""
     if passage is None or note.encrypted:
         return None
-    [body] = connection.execute("select body from notes where id = ?", [note.id]).fetchone()
-    first = body.count("\n", 0, passage.start) + 1
-    last = first + body.count("\n", passage.start, passage.end)
+    first = passage.line or 1
+    last = first + passage.text.count("\n") if passage.end > passage.start else first
     if with_text and passage.end > passage.start:
         text = shortened(passage_text(passage, note.title, as_markdown=True), PASSAGE_CHARACTERS)
     lines = f"{first}-{last}" if last > first else f"{first}"

@@ -17,7 +17,7 @@ from ..sqlite import sqlite3
 from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from .database import LANGUAGES, get_meta, json_value, set_meta
-from .schema import LINES, SHARED_LINES
+from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
 PASSAGE_VERSION = 2
@@ -105,7 +105,7 @@ _FIELDS = (
     *("body", "attachments"),
 )
 COLUMNS = (
-    *(*_FIELDS, "language", "attachment_names"),
+    *(*_FIELDS, "language", "attachment_names", "has_link"),
     *("tags", "source", "fingerprint", "text_hash"),
 )
 _field_values = attrgetter(*_FIELDS)
@@ -113,8 +113,13 @@ _field_values = attrgetter(*_FIELDS)
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
-# Position, heading, start, length, shared_by, content hash.
-PassageRow = tuple[int, str, int, int, int | None, str]
+# Position, heading, start, length, shared_by, line, text, content hash.
+PassageRow = tuple[int, str, int, int, int | None, int, str | None, str]
+# Characters of a note whose passages are stored with their texts. SQLite reads a whole note to give
+# a part of it: a million characters take half a millisecond each time.
+LONG_NOTE = 100_000
+# The value of the column ``embedded`` for passages of a huge note behind MAX_EMBEDDED.
+NEVER_EMBEDDED = 2
 
 
 class NoteRows(NamedTuple):
@@ -136,10 +141,13 @@ def note_rows(
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = json.dumps(note.attachment_names, ensure_ascii=False)
     language = detect(f"{note.title}\n{note.body}")
-    values = (*_field_values(note), language, names, tags, source_name, *hashes)
+    has_link = bool(note.links) or "://" in note.body
+    values = (*_field_values(note), language, names, has_link, tags, source_name, *hashes)
     cut = passages(note.title, note.body, max_tokens=max_tokens)
     lines = line_hashes(note.title, cut[:MAX_TEMPLATE])
-    return NoteRows(source_name, note, values, _passage_rows(without_shared(cut, shared)), lines)
+    return NoteRows(
+        source_name, note, values, _passage_rows(without_shared(cut, shared), note.body), lines
+    )
 
 
 class StoredNote(NamedTuple):
@@ -209,7 +217,7 @@ def insert(
     rows = [(note_id, *item.values) for note_id, item in numbered]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_tags_and_links(connection, [(note_id, item.note) for note_id, item in numbered])
-    rows = [(note_id, *row, 0) for note_id, item in numbered for row in item.passages]
+    rows = [(note_id, *row, _state(row)) for note_id, item in numbered for row in item.passages]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
     lines = [(hashed, note_id) for note_id, item in numbered for hashed in item.lines]
     _insert_rows(connection, LINES, ("hash", "note_id"), lines)
@@ -411,7 +419,9 @@ def _share_lines(connection: sqlite3.Connection) -> None:
 
 # --- passages
 
-_PASSAGE_COLUMNS = "note_id position heading start length shared_by content_hash embedded".split()
+_PASSAGE_COLUMNS = (
+    "note_id position heading start length shared_by line text content_hash embedded".split()
+)
 
 
 def max_tokens(connection: sqlite3.Connection) -> int:
@@ -442,17 +452,25 @@ def _cut_anew(
     tokens = max_tokens(connection)
     for note_id, title, body in notes:
         cut = without_shared(passages(title, body, max_tokens=tokens), shared)
-        _replace_passages(connection, note_id, _passage_rows(cut))
+        _replace_passages(connection, note_id, _passage_rows(cut, body))
 
 
-def _passage_rows(cut: Iterable[Passage]) -> list[PassageRow]:
-    return [
-        (
-            *(each.position, " › ".join(each.headings), each.start, each.end - each.start),
-            *(each.shared_by, each.content_hash),
-        )
-        for each in cut
-    ]
+def _passage_rows(cut: Sequence[Passage], body: str) -> list[PassageRow]:
+    rows: list[PassageRow] = []
+    line, before = 1, 0
+    is_long = len(body) > LONG_NOTE
+    for each, end in zip(cut, [*(following.start for following in cut[1:]), len(body)]):
+        line, before = line + body.count("\n", before, each.start), each.start
+        heading, length = " › ".join(each.headings), each.end - each.start
+        text = body[each.start : end] if is_long else None
+        place = each.position, heading, each.start, length
+        rows.append((*place, each.shared_by, line, text, each.content_hash))
+    return rows
+
+
+def _state(row: PassageRow) -> int:
+    position = row[0]
+    return 0 if position < MAX_EMBEDDED else NEVER_EMBEDDED
 
 
 def _replace_passages(
@@ -469,11 +487,11 @@ def _replace_passages(
         if ids := old.get(content_hash):
             connection.execute(
                 "update passages set position = ?, heading = ?, start = ?, length = ?, "
-                "shared_by = ? where id = ?",
+                "shared_by = ?, line = ?, text = ? where id = ?",
                 [*place, ids.pop(0)],
             )
         else:
-            new.append((note_id, *row, 0))
+            new.append((note_id, *row, _state(row)))
     _remove_passages(connection, [passage_id for ids in old.values() for passage_id in ids])
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, new)
 

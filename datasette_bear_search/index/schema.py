@@ -11,7 +11,7 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Kept in the file's user_version.
-VERSION = 5
+VERSION = 6
 # Kept in the file's header: this is how the plugin knows an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections; café is found by cafe. Vowel
@@ -27,6 +27,9 @@ VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
 # Words as the notes have them, without stemming: what a mistyped word is corrected to.
 WORDS = "_words"
+# Passages of a note that are embedded: those of a novel of 100,000 words. What is behind them is
+# found by its words; a log of 20 MB would have as many passages as 20,000 notes.
+MAX_EMBEDDED = 1000
 # How many notes have each stem, and each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
@@ -34,10 +37,12 @@ WORD_VOCABULARY = "_word_vocabulary"
 FILES = "_files"
 # Hashes of the lines of notes, to count in how many each stands; and those that many notes share.
 LINES = "_lines"
+# The passages of long notes by their words, to find the one that answers.
+LONG_NOTES = "_long_notes"
 SHARED_LINES = "_shared_lines"
 _MACHINERY = (
     *(VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
-    *(LINES, SHARED_LINES),
+    *(LINES, SHARED_LINES, LONG_NOTES),
 )
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
 # What can't be made anew from the sources.
@@ -91,7 +96,7 @@ def create(connection: sqlite3.Connection) -> None:
             "has_file": int, "has_code": int, "url": str, "source": str, "key": str,
             "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int,
             "attachment_names": str,  # a JSON array, in the order of their texts
-            "attachments": str, "body": str,
+            "has_link": int, "attachments": str, "body": str,
         },
         pk="id", foreign_keys=[("source", SOURCES, "name"), ("copy_of", "notes", "id")],
     )  # fmt: skip
@@ -129,11 +134,17 @@ def create(connection: sqlite3.Connection) -> None:
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
             "length": int, "content_hash": str, "embedded": int,
             "shared_by": int,  # notes with this text, if many; 0: it says too little to be compared
+            "line": int,  # the first one, from 1
+            # Of a long note, up to the next passage: to read the note would take too long.
+            "text": str,
         },
         pk="id", foreign_keys=["note_id"],
     )  # fmt: skip
     passages.create_index(["note_id", "position"])
+    long_notes = "where position = 0 and text is not null"
+    db.execute(f"create index passages_of_long_notes on passages (note_id) {long_notes}")
     db.execute("create index passages_pending on passages (id) where not embedded")
+    _create_index_of_long_notes(db)
     lines = f"create table {LINES} (hash int, note_id int, primary key (hash, note_id))"
     db.execute(f"{lines} without rowid")
     db.execute(f"create index {LINES}_note on {LINES} (note_id)")
@@ -160,6 +171,31 @@ def drop(connection: sqlite3.Connection) -> None:
     for beginning in ("create view%", "create virtual%", "create table%"):
         for kind, name in connection.execute(sql, [beginning]).fetchall():
             connection.execute(f'drop {kind} "{name}"')
+
+
+def _create_index_of_long_notes(db: Any) -> None:
+    db.execute(
+        f"""
+        create virtual table {LONG_NOTES} using fts5(
+          note_id, text, content="passages", content_rowid="id", tokenize="{TOKENIZER}"
+        )
+        """
+    )
+    columns = f"{LONG_NOTES}, rowid, note_id, text"
+    delete = f"""insert into {LONG_NOTES} ({columns})
+      values ('delete', old.id, old.note_id, indexed_words(old.text, null));"""
+    insert = f"""insert into {LONG_NOTES} (rowid, note_id, text)
+      values (new.id, new.note_id, indexed_words(new.text, null));"""
+    for event, row, statement in (
+        ("insert", "new", insert), ("delete", "old", delete),
+        ("update of text", "old", delete), ("update of text", "new", insert),
+    ):  # fmt: skip
+        # The triggers of an event run in the reverse order of their creation.
+        name = f"passages_{event[:1]}_{row}"
+        db.execute(
+            f"create trigger {name} after {event} on passages when {row}.text is not null "
+            f"begin {statement} end"
+        )
 
 
 def _create_word_indexes(db: Any) -> None:

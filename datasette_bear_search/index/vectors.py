@@ -158,7 +158,7 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
 def drop(connection: sqlite3.Connection) -> None:
     """Remove all vectors; every passage waits for a new one."""
     connection.execute(f"delete from {VECTORS}")
-    connection.execute("update passages set embedded = 0 where embedded")
+    connection.execute("update passages set embedded = 0 where embedded = 1")
     _drop_signs(connection)
     _mark_changed(connection)
 

@@ -197,9 +197,7 @@ _ROWS = (
             "image": Choice("with images", "has_image"),
             "file": Choice("with files", "has_file"),
             "code": Choice("with code", "has_code"),
-            "link": Choice(
-                "with links", "(id in (select note_id from links) or instr(body, '://') > 0)"
-            ),
+            "link": Choice("with links", "has_link"),
         },
     ),
     Filter(

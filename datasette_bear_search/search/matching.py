@@ -15,19 +15,17 @@ from dataclasses import dataclass
 
 from .. import languages
 from ..index.database import json_value
-from ..index.schema import TOKENIZER
+from ..index.schema import LONG_NOTES, TOKENIZER
 from ..notes import files_of
 from ..query import fts5
 from ..query.query import Query
-from ..sqlite import sqlite3
+from ..sqlite import like_literal, sqlite3
 from .planner import Plan
 from .sql import END_MARK, MARK
 
-# Passages of a note that are read for words; of longer notes, those where the words stand.
-MAX_PASSAGES = 200
-# Characters of a long note that are searched for words; places of a word that count; characters
-# that are searched at once. A million take about 1 ms.
-SEARCHED, MAX_PLACES, CHUNK = 30_000_000, 8, 100_000
+# Passages of a long note that are read for each word; and of these, those that are searched for
+# parts of words.
+MAX_PLACES, MAX_PASSAGES = 8, 1000
 # Characters of the text of an image or file around the words.
 FILE_TEXT = 450
 
@@ -41,13 +39,13 @@ class Place:
     file_text: str = ""
 
 
-def expression(planned: Plan) -> str | None:
-    """Return the FTS5 expression for any of the words, phrases and beginnings of a query."""
+def expressions(planned: Plan) -> list[str]:
+    """Return FTS5's expressions for the words, phrases and beginnings that a query asks for."""
     query = planned.query
     parts = [part for word in query.words for part in _parts(word)]
-    words = (*query.phrases, *query.identifiers, *parts, *query.completions)
-    any_word = fts5.any_of([*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)])
-    return any_word and languages.in_languages(any_word, planned.languages)
+    words = (*query.phrases, *query.identifiers, *parts, *query.completions, *planned.beginnings)
+    found = [*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)]
+    return [languages.in_languages(each, planned.languages) for each in found]
 
 
 def _parts(word: str) -> Sequence[str]:
@@ -71,7 +69,7 @@ def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
     query = planned.query
     if _is_inside_words(planned):
         return [_with_substrings(query, text) for text, _ in texts]
-    match = expression(planned)
+    match = fts5.any_of(expressions(planned))
     if match is None:
         return [text for text, _ in texts]
     rows = [(place, languages.indexed(*text)) for place, text in enumerate(texts)]
@@ -117,13 +115,14 @@ def best_places(
 ) -> Mapping[int, Place]:
     """Return where each of the notes says most of what the query asks for, by id."""
     query = planned.query
-    match = None if _is_inside_words(planned) else expression(planned)
+    wanted = [] if _is_inside_words(planned) else expressions(planned)
+    match = fts5.any_of(wanted)
     terms = [*map(str.lower, query.phrases), *beginnings(query)]
     if match is None:
         terms = [text.lower() for text in query.substrings]
     if not terms or not note_ids:
         return {}
-    candidates = list(_candidates(connection, note_ids, terms))
+    candidates = list(_candidates(connection, note_ids, terms, wanted))
     if not candidates:
         return {}
     with _word_index() as index:
@@ -167,62 +166,58 @@ def _is_inside_words(planned: Plan) -> bool:
 
 
 def _candidates(
-    connection: sqlite3.Connection, note_ids: Sequence[int], terms: Sequence[str]
+    connection: sqlite3.Connection,
+    note_ids: Sequence[int],
+    terms: Sequence[str],
+    wanted: Sequence[str],
 ) -> Iterator[tuple[int, int | None, str, str, str | None]]:
     """Yield note, passage, name of a file, text and language of what may have the terms."""
-    ids = json.dumps(note_ids)
-    listed: dict[int, list[tuple[int, int, int]]] = {}
-    sql = """
-    select note_id, id, start, length from passages
-    where note_id in (select value from json_each(?)) order by note_id, position
-    """
-    for note_id, *passage in connection.execute(sql, [ids]):
-        listed.setdefault(note_id, []).append(tuple(passage))
-    reach = SEARCHED // len(terms) // len(note_ids)
-    texts = """
-    select id, coalesce(body, ''), coalesce(attachments, ''), attachment_names, language from notes
-    where id in (select value from json_each(?))
+    notes = """
+    select notes.id, coalesce(attachments, ''), attachment_names, language,
+      case when first.text is null then coalesce(body, '') end
+    from notes
+    left join passages as first on first.note_id = notes.id and first.position = 0
+    where notes.id in (select value from json_each(?))
     """  # nulls only in a damaged file
-    for note_id, body, attachments, names, language in connection.execute(texts, [ids]):
-        if not attachments and len(listed.get(note_id, ())) < 2:
-            continue  # there is nothing to choose
-        for each, start, length in _with_terms(listed.get(note_id, ()), body, terms, reach):
-            yield note_id, each, "", body[start : start + length], language
+    ids = json.dumps(note_ids)
+    for note_id, attachments, names, language, body in connection.execute(notes, [ids]):
+        if body is None:
+            for passage_id, text in _of_long_note(connection, note_id, terms, wanted):
+                yield note_id, passage_id, "", text, language
+        else:
+            sql = "select id, start, length from passages where note_id = ? order by position"
+            passages = connection.execute(sql, [note_id]).fetchall()
+            for passage_id, start, length in passages if attachments or passages[1:] else ():
+                yield note_id, passage_id, "", body[start : start + length], language
         for name, text in files_of(attachments, json_value(names, list)) if attachments else ():
-            places = sorted(_places(text, terms, reach))[:1]
-            for start in (max(0, place - FILE_TEXT // 3) for place in places):
+            lower = text.lower()
+            if places := [place for term in terms if (place := lower.find(term)) >= 0]:
+                start = max(0, min(places) - FILE_TEXT // 3)
                 yield note_id, None, name, text[start : start + FILE_TEXT], language
 
 
-def _with_terms(
-    passages: Sequence[tuple[int, int, int]], body: str, terms: Sequence[str], reach: int
-) -> Sequence[tuple[int, int, int]]:
-    if len(passages) <= MAX_PASSAGES:
-        return passages
-    places = sorted(_places(body, terms, reach))
-    found, rest = [], iter(passages)
-    for place in places:
-        for passage in rest:
-            if place < passage[1] + passage[2]:
-                found.append(passage)
-                break
-    return found[:MAX_PASSAGES] or passages[:MAX_PASSAGES]
-
-
-def _places(text: str, terms: Sequence[str], reach: int) -> Iterator[int]:
-    missing = dict.fromkeys(terms, MAX_PLACES)
-    for start in range(0, min(len(text), reach), CHUNK):
-        lower = text[start : start + CHUNK].lower()
-        for term in list(missing):
-            place = lower.find(term)
-            while place >= 0 and missing[term]:
-                missing[term] -= 1
-                yield start + place
-                place = lower.find(term, place + FILE_TEXT)
-            if not missing[term]:
-                del missing[term]
-        if not missing:
-            return
+def _of_long_note(
+    connection: sqlite3.Connection, note_id: int, terms: Sequence[str], wanted: Sequence[str]
+) -> list[tuple[int, str]]:
+    """Return some passages with each of the words: a common one would hide the others."""
+    found: set[int] = set()
+    for match in wanted:
+        sql = f"select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PLACES}"
+        rows = connection.execute(sql, [f'note_id : "{note_id}" AND text : ({match})'])
+        found.update(passage_id for (passage_id,) in rows)
+    for term in () if wanted else terms:
+        sql = f"""
+        select id from passages
+        where note_id = ? and position < {MAX_PASSAGES} and text like ? escape '^'
+        limit {MAX_PLACES}
+        """
+        rows = connection.execute(sql, [note_id, f"%{like_literal(term)}%"])
+        found.update(passage_id for (passage_id,) in rows)
+    sql = """
+    select id, substr(text, 1, length) from passages
+    where id in (select value from json_each(?))
+    """
+    return connection.execute(sql, [json.dumps([*found])]).fetchall()
 
 
 @contextmanager

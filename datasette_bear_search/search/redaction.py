@@ -36,6 +36,8 @@ INSTALL = "pip install 'datasette-bear-search[redact]'"
 # Characters of a long text that are read around a part of it: a cut secret may not be recognized.
 # A private key of 4,096 bits has 3,300.
 REACH = 4000
+# Passages of a long note on each side of one that was found: more than REACH.
+NEIGHBORS = 12
 
 # Places in a text at which a part of it may have stood.
 MAX_PLACES = 10
@@ -220,7 +222,8 @@ def masked_similar(connection: sqlite3.Connection, found: SimilarNotes) -> Simil
 
 def masked_notes(connection: sqlite3.Connection, notes: Sequence[Found]) -> tuple[Found, ...]:
     """Return found notes with every secret in them masked."""
-    texts = _texts(connection, [note.id for note in notes])
+    places = [(note.id, note.passage.id if note.passage else None) for note in notes]
+    texts = _texts(connection, places)
     return tuple(masked_record(note, *texts.get(note.id, ())) for note in notes)
 
 
@@ -228,23 +231,37 @@ def masked_passages(
     connection: sqlite3.Connection, found: Mapping[int, Sequence[MatchedPassage]]
 ) -> dict[int, list[MatchedPassage]]:
     """Return passages, by the ids of their notes, with every secret in them masked."""
-    texts = _texts(connection, found)
+    places = [(note_id, each.id) for note_id, passages in found.items() for each in passages]
+    texts = _texts(connection, places)
     return {
         note_id: [masked_record(passage, *texts.get(note_id, ())) for passage in passages]
         for note_id, passages in found.items()
     }
 
 
-_TEXTS = """
-select id, title, body, attachments
-from notes
-where id in (select value from json_each(?))
+# Of a long note, the text around the passage.
+_TEXTS = f"""
+select notes.id, title, attachments, case when here.text is null then body else (
+  select group_concat(text, '') from (
+    select text from passages where note_id = notes.id
+    and position between here.position - {NEIGHBORS} and here.position + {NEIGHBORS}
+    order by position
+  )
+) end
+from json_each(?) as place
+join notes on notes.id = json_extract(place.value, '$[0]')
+left join passages as here on here.id = json_extract(place.value, '$[1]')
 """
 
 
-def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    rows = connection.execute(_TEXTS, [json.dumps([*ids])])
-    return {note_id: tuple(text or "" for text in texts) for note_id, *texts in rows}
+def _texts(
+    connection: sqlite3.Connection, places: Iterable[tuple[int, int | None]]
+) -> dict[int, tuple[str, ...]]:
+    """Return texts that parts of notes may be from, by the ids of notes and passages."""
+    found: dict[int, tuple[str, ...]] = {}
+    for note_id, *texts in connection.execute(_TEXTS, [json.dumps([*places])]):
+        found[note_id] = (*found.get(note_id, ()), *(text or "" for text in texts))
+    return found
 
 
 # --- where secrets are

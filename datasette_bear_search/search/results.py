@@ -48,6 +48,7 @@ class MatchedPassage:
     start: int
     end: int
     id: int | None = None  # in the table passages
+    line: int | None = None  # of the note, from 1, on which it begins
     # Its sentence that is closest in meaning, where one was looked for.
     sentence_start: int | None = None
     sentence_end: int | None = None
@@ -297,7 +298,7 @@ def passage_of(row: Mapping[str, Any]) -> MatchedPassage | None:
         return None
     start, end = row["start"], row["start"] + row["length"]
     text, heading = row["passage"] or row["title"], row["heading"] or None
-    return MatchedPassage(text, heading, start, end, id=row.get("passage_id"))
+    return MatchedPassage(text, heading, start, end, row.get("passage_id"), row["line"])
 
 
 def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
@@ -323,8 +324,12 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
 # --- what the rows of the statement say of their notes
 
 # Shared with the statement for similar notes.
-PASSAGE_COLUMNS = """case when passages.length > 0
-    then substr(notes.body, passages.start + 1, passages.length) end as passage, passages.heading"""
+PASSAGE_TEXT = """ifnull(
+    substr(passages.text, 1, passages.length),
+    substr(notes.body, passages.start + 1, passages.length)
+  )"""
+PASSAGE_COLUMNS = f"""case when passages.length > 0 then {PASSAGE_TEXT} end as passage,
+  passages.heading, passages.line"""
 NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
   notes.pinned, notes.archived, notes.encrypted, notes.language, notes.source, notes.key, notes.url,
   sources.app, sources.heading_link"""
@@ -334,11 +339,15 @@ select
   notes.id, {PASSAGE_COLUMNS}, {NOTE_COLUMNS}, passages.id as passage_id,
   ifnull(before.start, passages.start) as around_start, passages.position,
   (select max(position) from passages as last where last.note_id = notes.id) as last_position,
-  substr(
+  case when passages.text is null then substr(
     notes.body, ifnull(before.start, passages.start) + 1,
     ifnull(after.start + after.length, passages.start + passages.length)
       - ifnull(before.start, passages.start)
-  ) as around,
+  ) else
+    ifnull(before.text, '') || substr(
+      passages.text, 1, ifnull(after.start - passages.start, passages.length)
+    ) || ifnull(substr(after.text, 1, after.length), '')
+  end as around,
   -- the other sources that have the same note
   (
     select json_group_array(distinct source)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..index import database
-from ..index.schema import LINES, SHARED_LINES, VECTORS
+from ..index.schema import LINES, MAX_EMBEDDED, SHARED_LINES, VECTORS
 from ..notes import counted
 from ..sqlite import sqlite3
 from .results import (
@@ -227,7 +227,9 @@ own_passages as materialized (
   where note_id = :note
     and shared_by is null
     and position % (
-      1 + (select count(*) - 1 from passages where note_id = :note) / {OWN_PASSAGES}
+      1 + (
+        select min(max(position), {MAX_EMBEDDED}) from passages where note_id = :note
+      ) / {OWN_PASSAGES}
     ) = 0
 ),
 -- the passages nearest to each of them; the note's own are among them
@@ -237,7 +239,9 @@ nearest as materialized (
   cross join json_each(
     nearest_passages(
       own_passages.vector,
-      {NEAREST_PASSAGES} + (select count(*) from passages where note_id = :note)
+      {NEAREST_PASSAGES} + (
+        select min(max(position) + 1, {MAX_EMBEDDED}) from passages where note_id = :note
+      )
     )
   ) as near
   join passages on passages.id = near.key + 0
@@ -263,6 +267,7 @@ similarities as materialized (
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   cross join own_passages
   where shared_by is null
+    and position < {MAX_EMBEDDED}
   group by passages.note_id
 ),
 -- how similar a passage of any note is to this note
@@ -273,7 +278,12 @@ usual as materialized (
     from passages
     join {VECTORS} on {VECTORS}.passage_id = passages.id
     cross join own_passages
-    where passages.id % (1 + (select max(id) from passages) / {SAMPLE}) = 0
+    where passages.id in (
+        select id from passages
+        where position < {MAX_EMBEDDED} and id % (
+          1 + (select count(*) from passages where position < {MAX_EMBEDDED}) / {SAMPLE}
+        ) = 0
+      )
       and note_id != :note
       and shared_by is null
     group by passages.id

@@ -19,7 +19,7 @@ from ..notes import fold_tag
 from ..sqlite import sqlite3
 from . import matching
 from .planner import Plan
-from .results import Hit, MatchedPassage, Results, unmarked
+from .results import PASSAGE_TEXT, Hit, MatchedPassage, Results, unmarked
 from .sql import CODE, ELLIPSIS, END_CODE, END_SENTENCE, SENTENCE
 
 # Characters of the text that a result shows. Of 632 questions of XQuAD about English notes, .956
@@ -421,9 +421,10 @@ ranked as (
   where similarity >= :threshold
 )
 select
-  ranked.id, ranked.note_id, ranked.heading, ranked.start, ranked.length,
-  substr(notes.body, ranked.start + 1, ranked.length) as text
+  passages.id, passages.note_id, passages.heading, passages.start, passages.length,
+  {PASSAGE_TEXT} as text
 from ranked
+join passages using (id)
 join notes on notes.id = ranked.note_id
 where rank <= {MAX_MORE_PASSAGES} and not notes.encrypted
 order by ranked.note_id, rank

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..index.schema import PASSAGE_INDEX, VECTORS
+from ..index.schema import MAX_EMBEDDED, PASSAGE_INDEX, VECTORS
 from ..index.vectors import MANY_CANDIDATES
 from .planner import Plan
 
@@ -357,7 +357,7 @@ scored as materialized (
       select note_id, passage_id,
         max({template_weight(f"1 - vec_distance_cosine(vector, embed(meaning({q})))")}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
-      where note_id not in (select note_id from dense)
+      where note_id not in (select note_id from dense) and position < {MAX_EMBEDDED}
       group by note_id
     ) using (note_id)"""
     return f"""

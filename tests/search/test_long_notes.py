@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from shutil import copyfile
 
 import pytest
 
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.index import database, schema
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.results import unmarked
 from datasette_bear_search.search.sql import END_MARK, MARK
+from tests.support.bear_libraries import edit
 
 # FTS5's snippet() takes 2 s of the processor for these repetitions, and 100 times as long for ten
 # times as many.
@@ -67,3 +70,40 @@ def test_the_snippet_is_from_the_place_with_the_words(index_notes, text, snippet
 def test_a_text_of_some_pages_is_read_whole(index_notes):
     hit = search(index_notes(NOTES), "chimney sweeping")["Middling"]
     assert f"The {MARK}chimneys{END_MARK} were swept, and the flue." in hit.snippet
+
+
+HUGE = (
+    f"# Huge\n\n{FILLER * 3}[A link](https://example.org). The kiln was lit, said Ada.\n\n{FILLER}"
+)
+
+
+@pytest.mark.parametrize("redact", [False, True])
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        *[("kiln", mode) for mode in ("auto", "keyword", "hybrid")],
+        *[(text, "auto") for text in ('"kiln was lit"', "kil*", "kil", "kiln OR ada", "has:link")],
+    ],
+)
+def test_no_search_reads_the_text_of_a_huge_note(index_notes, tmp_path, text, mode, redact):
+    path = tmp_path / "copy.db"
+    copyfile(index_notes([*NOTES, BearNote(HUGE)]), path)
+    expected = _hits(path, text, mode, redact)
+    edit(path, "drop trigger notes_au")
+    edit(path, "update notes set body = 'gone' where length(body) > 100000")
+    assert expected == _hits(path, text, mode, redact)
+    assert any(hit.title == "Huge" for hit in expected)
+
+
+def _hits(path, text, mode, redact):
+    with open_sidecar(path) as connection:
+        request = engine.SearchRequest(parse(text, mode))
+        return engine.search(connection, request, redact=redact).results.hits
+
+
+def test_only_the_beginning_of_a_huge_note_is_embedded(index_notes):
+    with open_sidecar(index_notes([BearNote("# Log\n\n" + "A line of a log.\n\n" * 60_000)])) as db:
+        [vectors] = db.execute("select count(*) from _vectors").fetchone()
+        [passages] = db.execute("select count(*) from passages").fetchone()
+        assert vectors == schema.MAX_EMBEDDED < passages
+        assert not database.read_state(db).pending
