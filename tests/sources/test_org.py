@@ -111,6 +111,7 @@ Buy beams, ![](<./ridge.png>).
         (":PROPERTIES:\nnot closed\n* A", "a", "not closed\n\n# A"),
         ("#+begin_src\nnot closed", "a", "~~~\nnot closed"),
         ("#+caption: A ridge\n[[file:a.png]]", "a", "A ridge\n![](<a.png>)"),
+        ("See [[id:1][the\n  roof]] too", "a", "See [[id:1|the roof]] too"),
         ("[[Raised beds]] [[roam:Soil][earth]]", "a", "[[Raised beds]] [[Soil|earth]]"),
     ],
 )

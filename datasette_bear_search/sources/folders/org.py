@@ -34,6 +34,7 @@ _READ = frozenset(
 _RULE = re.compile(r"\|[-+|]{2,}")
 _ID = re.compile(r"^[ \t]*:ID:[ \t]+(\S+)", re.IGNORECASE | re.MULTILINE)
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\](?:\[([^\[\]\n]+)\])?\]")
+_WRAPPED = re.compile(r"(\[\[[^\[\]\n]+\]\[[^\[\]\n]*)\n[ \t]*([^\[\]\n]*\]\])")
 _CODE = re.compile(r"(?<![\w=~])([=~])([^\s=~](?:[^=~\n]*[^\s=~])?)\1(?![\w=~])")
 _WEEKDAY = re.compile(r"[\[<](\d{4}-\d\d-\d\d)(?: [^\s\d\]>]+)?( \d\d?:\d\d)?[^\]>]*[\]>]")
 
@@ -50,7 +51,7 @@ def parse(text: str, name: str) -> ParsedFile:
     lines: list[str] = []
     open_words, done_words, states = OPEN, DONE, []
     block, in_drawer, quote = "", False, ""
-    for line in text.split("\n"):
+    for line in _WRAPPED.sub(r"\1 \2", text).split("\n"):
         words = line.strip()
         mark = _BLOCK.match(words) if words[:2] == "#+" else None
         if block:  # of code, or of what is for another program
