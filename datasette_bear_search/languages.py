@@ -93,6 +93,10 @@ UNSPACED = (
     "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff"
 )
+# By a character that no other of these languages has; Chinese has none of its own.
+UNSPACED_LANGUAGES = {
+    "ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "th": "[\u0e01-\u0e4e]", "zh": "",
+}  # fmt: skip
 # Vowel signs and the like inside of words, which Python's \w leaves out.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
@@ -128,6 +132,13 @@ def detect(text: str) -> str | None:
 def is_unspaced(text: str) -> bool:
     """Return whether a text has characters of scripts that put no spaces between words."""
     return not text.isascii() and bool(_HAS_UNSPACED.search(text))
+
+
+def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
+    """Return which of these languages, most frequent first, a text without spaces is in."""
+    by_script = next(it for it, own in UNSPACED_LANGUAGES.items() if re.search(own, text))
+    known = [language for language in languages if language in UNSPACED_LANGUAGES]
+    return by_script if by_script in known else next(iter(known), None)
 
 
 def words(text: str, language: str | None) -> Iterator[Word]:

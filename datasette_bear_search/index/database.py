@@ -33,6 +33,8 @@ SEMANTIC, NO = "semantic", "no"
 PACE = "passages_per_second"
 # The share of each language among the notes, a JSON object.
 LANGUAGES = "languages"
+# How well the model fits languages that it wasn't made for, a JSON object.
+LANGUAGE_FITS = "language_fits"
 
 
 # --- errors
@@ -398,8 +400,19 @@ def _stored(path: Path, key: str) -> str | None:
 
 def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
     """Return the share of each language among the notes, as of the last run, largest first."""
-    stored = get_meta(connection, LANGUAGES)
-    return json_value(stored, dict) if stored else {}
+    return _numbers(get_meta(connection, LANGUAGES))
+
+
+def language_fits(connection: sqlite3.Connection) -> dict[str, float]:
+    """Return how well the model fits each language that it wasn't made for, from 0 to 1."""
+    return _numbers(get_meta(connection, LANGUAGE_FITS))
+
+
+def _numbers(text: str | None) -> dict[str, float]:
+    with suppress(sqlite3.DatabaseError):
+        stored = json_value(text, dict) if text else {}
+        return {key: value for key, value in stored.items() if isinstance(value, int | float)}
+    return {}
 
 
 def count_notes(connection: sqlite3.Connection) -> int:

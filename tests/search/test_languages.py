@@ -6,11 +6,14 @@ from contextlib import closing
 import pytest
 
 from datasette_bear_search import languages
+from datasette_bear_search.cli import doctor
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
+from datasette_bear_search.index import database, indexer
+from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.engine import read_request, search
 from datasette_bear_search.search.functions import open_sidecar
-from tests.support.bear_libraries import day
+from datasette_bear_search.search.planner import plan
+from tests.support.bear_libraries import day, edit
 
 # A language, a note in it, and an inflected form that the note doesn't have.
 INFLECTED = [
@@ -155,3 +158,65 @@ def test_words_of_another_language_leave_the_index_with_their_note(write, bear_i
     assert "shed" in terms
     assert not terms & {"boot", "haus", "hau", "北京", "電車"}
     assert terms <= set("the shed we have been paint near old orchard ti".split())
+
+
+GERMAN = [
+    BearNote(f"# Woche {n}\n\nAm {n}. Tag haben wir {word} gekauft und lange im Garten geredet.")
+    for n, word in enumerate(
+        "Holz Nägel Farbe Erde Samen Töpfe Brot Käse Wein Papier Stühle Lampen Seile Kerzen".split()
+    )
+]
+
+
+FITS = "insert or replace into meta values ('language_fits', ?)"
+
+
+class Stub:
+    """A model that finds the right passage or always another one, and cuts words into pieces."""
+
+    def __init__(self, connection, pieces: int, *, finds: bool) -> None:
+        self.vectors = [vector for (vector,) in connection.execute(VECTORS_ASKED)]
+        self.pieces, self.finds = pieces, finds
+
+    def embed_queries(self, texts):
+        turned = [*self.vectors[1:], self.vectors[0]]
+        return self.vectors if self.finds else turned
+
+    def lengths(self, texts):
+        return [2 + self.pieces * bool(text) for text in texts]
+
+
+VECTORS_ASKED = f"select vector from ({indexer._SAMPLE.replace('?', '{}').format(repr('de'), 24)})"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "finds", "is_made_for_it"),
+    [(1, True, True), (3, True, True), (1, False, False), (3, False, False)],
+)
+def test_a_model_that_finds_no_sentences_was_not_made_for_their_language(
+    index_notes, pieces, finds, is_made_for_it
+):
+    path = index_notes(GERMAN)
+    with closing(database.connect(path)) as connection:
+        fits = indexer.language_fits(connection, Stub(connection, pieces, finds=finds))
+    assert ("de" not in fits) == is_made_for_it
+
+
+def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(index_notes):
+    path = index_notes([*LIBRARY, *ASIA])
+    edit(path, FITS, '{"de": 0.5, "zh": 0.25}')
+    with open_sidecar(path) as connection:
+        german = plan(connection, parse("was haben wir mit dem Boot gemacht")).balance
+        chinese = plan(connection, parse("在北京大学见到了谁")).balance
+        english = plan(connection, parse("what have we done with the sheds")).balance
+        chosen = plan(connection, parse("was haben wir mit dem Boot"), balance=0.7).balance
+    assert (german, chinese, english, chosen) == (0.2, 0.1, 0.7, 0.7)
+
+
+def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes):
+    path = index_notes(LIBRARY)
+    edit(path, FITS, '{"de": 0.5, "sv": 0.4}')
+    [finding] = (each for each in doctor.examine(path)["Index"] if each.name == "languages")
+    assert "22% of the notes" in finding.says
+    assert "(de, sv)" in finding.says
+    assert "--model ibm-granite/" in finding.mend
