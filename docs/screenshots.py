@@ -17,7 +17,8 @@ from urllib.parse import quote_plus
 from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent / "images"
-SIZE = {"width": 1060, "height": 700}
+SIZE = {"width": 1280, "height": 760}
+PHONE = {"width": 390, "height": 844}
 # In containers Chromium has no sandbox of its own.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 QUERY = "how do we keep mice out of the cabin"
@@ -37,8 +38,12 @@ def main() -> None:
         # The first visit loads the model; the JSON waits for it.
         page.goto(f"{address}.json?q=warm+up")
         page.goto(f"{address}?q={quote_plus(QUERY)}")
+        page.wait_for_selector("#bear-reading")
         page.screenshot(path=FOLDER / "search.png")
-        page.click("a.bear-title")
+        page.set_viewport_size(PHONE)
+        page.screenshot(path=FOLDER / "phone.png")
+        page.set_viewport_size(SIZE)
+        page.click(".bear-card:nth-child(2) a.bear-title")
         page.wait_for_load_state()
         page.screenshot(path=FOLDER / "note.png")
         browser.close()

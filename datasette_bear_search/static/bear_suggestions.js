@@ -7,7 +7,7 @@
   if (!box?.form) return;
 
   // Milliseconds.
-  const BURST = 50;
+  const BURST = 100;
 
   const endpoint = new URL(box.form.action);
   endpoint.pathname += "/suggest.json";
