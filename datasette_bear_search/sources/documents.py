@@ -71,6 +71,8 @@ _OPENING_OR_CLOSING = re.compile(
     r"<(/?)(?!(?:br|hr|img|input|li|link|meta|p|td|th|tr|wbr)\b)[a-z]", re.IGNORECASE
 )
 _SCHEMES = re.compile(r"=\s*[\"']?\s*([a-z][a-z\d+.-]{0,40}):", re.IGNORECASE | re.ASCII)
+# markdownify takes quadratic time for a run of blanks.
+_BLANKS = re.compile(r"[ \t]{64,}")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
 
 
@@ -93,6 +95,7 @@ class Page(NamedTuple):
 def parse_html(html: str) -> Page:
     """Return a page's title, words and dates. The title's line isn't in the Markdown again."""
     html = _without_scripts(_DATA.sub("", _DECLARATION.sub("", html, count=1)))
+    html = _BLANKS.sub(" ", html)
     if len(html) > LARGEST_PAGE:
         return Page("", _words(html), problem="so large that only its words are kept")
     try:
