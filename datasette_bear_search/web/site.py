@@ -367,7 +367,7 @@ async def html_response(
 ) -> Response:
     """Return a page; programs find the same as JSON by a header that Datasette makes."""
     context["search_url"] = datasette.urls.path(SEARCH_PATH)
-    context["static"] = partial(static_url, datasette)
+    context["bear_static"] = partial(static_url, datasette)
     if "json_url" in context:
         context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
     html = await datasette.render_template(template, context, request=request)
