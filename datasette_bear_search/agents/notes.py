@@ -11,6 +11,7 @@ from ..index.chunking import passages
 from ..index.database import json_value
 from ..notes import files_of, fold_tag
 from ..search import engine, redaction
+from ..search.notes import find_note_id
 from ..search.results import ListedNote, fetch_rows, note_fields
 from ..search.snippets import shortened
 from ..search.sql import Statement
@@ -47,7 +48,7 @@ class Extent(NamedTuple):
 
 
 def get_notes(
-    library: Library, ids: Sequence[int], titles: Sequence[str], lines: str, section: str
+    library: Library, ids: Sequence[int | str], titles: Sequence[str], lines: str, section: str
 ) -> ToolResult:
     count = len(ids) + len(titles)
     if not count:
@@ -156,13 +157,17 @@ def library_status(library: Library) -> ToolResult:
 
 
 def _find(
-    library: Library, connection: sqlite3.Connection, ids: Sequence[int], titles: Sequence[str]
+    library: Library,
+    connection: sqlite3.Connection,
+    ids: Sequence[int | str],
+    titles: Sequence[str],
 ) -> tuple[list[Row], list[dict[str, Any]], list[str]]:
     """Return the notes' rows as asked for, titles with several notes, and problems."""
     rows: dict[int, Row] = {}
     choices, problems = [], []
     for note_id in ids:
-        found = _rows(library, connection, "notes.id = :wanted", note_id)
+        known_id = find_note_id(connection, str(note_id))
+        found = _rows(library, connection, "notes.id = :wanted", known_id)
         if not found:
             problems.append(
                 f"There is no note with the id {note_id}. search_notes gives the ids of notes."

@@ -12,6 +12,7 @@ from ..notes import counted
 from ..query.filters import InvalidParameter
 from ..search import engine, redaction
 from ..search.engine import read_request
+from ..search.notes import find_note_id
 from ..search.planner import Plan
 from ..search.results import Hit
 from ..search.similar import SimilarNote, find_similar
@@ -89,15 +90,16 @@ def search_notes(
     return _result(_heading(data, len(notes)), data, notes)
 
 
-def similar_notes(library: Library, id: int | None, limit: int, unlinked: bool) -> ToolResult:
+def similar_notes(library: Library, id: int | str | None, limit: int, unlinked: bool) -> ToolResult:
     if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     with library.open() as connection:
         sql, parameters = library.visible_ids()
         visible = {visible_id for (visible_id,) in connection.execute(sql, parameters)}
+        name, id = id, find_note_id(connection, str(id))
         if id not in visible:
             raise ToolError(
-                f"There is no note with the id {id}. search_notes gives the ids of notes."
+                f"There is no note with the id {name}. search_notes gives the ids of notes."
             )
         # So many more that hidden notes can't crowd out visible ones.
         hidden = count_notes(connection) - len(visible)

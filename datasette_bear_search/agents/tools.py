@@ -44,13 +44,16 @@ def read_arguments(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _read(name, schema, given[name])
         if name in given
-        else schema.get("default", empty[schema["type"]])
+        else schema.get("default", empty.get(str(schema["type"])))
         for name, schema in schemas.items()
     }
 
 
 def _read(name: str, schema: Mapping[str, Any], value: Any) -> Any:
     kind = schema["type"]
+    if isinstance(kind, list):  # a note's id, or its source and key, or the path of its file
+        is_name = isinstance(value, str) and (":" in value or "/" in value)
+        return value.strip() if is_name else _read_number(name, schema, value)
     if kind == "array":
         each = value if isinstance(value, list) else [value]
         return [_read(name, schema["items"], item) for item in each]
@@ -138,6 +141,7 @@ FILTER_SCHEMAS = {
 _OPERATORS = ", ".join(_example(name, operator.example) for name, operator in operators().items())
 
 _TEXT, _NUMBER, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+_NOTE_NAME = {"type": ["integer", "string"]}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT}
 _OFFSET = {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}
 _NOTE = {
@@ -217,7 +221,7 @@ TOOLS = (
         "line after it.",
         _object(
             {
-                "ids": _described(_list(_NUMBER), "As search_notes gives them"),
+                "ids": _described(_list(_NOTE_NAME), "As search_notes gives them, or source:key"),
                 "titles": _described(_list(_TEXT), "Exact titles"),
                 "lines": _described(_TEXT, "Such as 10:20"),
                 "section": _described(_TEXT, "A heading in the note"),
@@ -240,7 +244,7 @@ TOOLS = (
         "it or from it. Each comes with its reasons. Use it to go on from a note that was found.",
         _object(
             {
-                "id": _described(_NUMBER, "As search_notes gives it"),
+                "id": _described(_NOTE_NAME, "As search_notes gives it, or source:key"),
                 "limit": _LIMIT,
                 "unlinked": _described(_FLAG, "true leaves out notes that are linked already"),
             },

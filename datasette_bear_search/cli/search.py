@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -62,9 +63,8 @@ class SearchCommand(click.Command):
 @click.option(
     "--similar",
     "similar_to",
-    type=click.IntRange(1, 2**63 - 1),
-    metavar="ID",
-    help="Show the notes most similar to the one with this id",
+    metavar="NOTE",
+    help="Show the notes most similar to this one: its id, SOURCE:KEY or file",
 )
 @click.option("--unlinked", is_flag=True, help="With --similar, leave out notes linked already")
 @click.option(
@@ -87,7 +87,7 @@ def bear_search(
     correct: bool,
     limit: int,
     offset: int,
-    similar_to: int | None,
+    similar_to: str | None,
     unlinked: bool,
     number_to_open: int | None,
     as_json: bool,
@@ -201,16 +201,19 @@ def _echo_for_now(text: str) -> None:
 
 
 def _find_similar(
-    connection: sqlite3.Connection, note_id: int, limit: int, unlinked: bool, redact: bool
+    connection: sqlite3.Connection, name: str, limit: int, unlinked: bool, redact: bool
 ) -> _Found:
-    from ..search import redaction
+    from ..search import notes, redaction
     from ..search.similar import find_similar
     from . import terminal
 
+    path = os.path.abspath(name)
+    note_id = notes.find_note_id(connection, path if os.path.isfile(path) else name)
     similar = find_similar(connection, note_id, size=limit, unlinked=unlinked)
     if similar is None:
         raise NotSearched(
-            f"There is no note with the id {note_id}. Each search result shows its id."
+            f"There is no note with the id {name}. Each search result shows its id. "
+            "SOURCE:KEY and the path of a file in a folder of notes name a note, too."
         )
     if redact:
         similar = redaction.masked_similar(connection, similar)

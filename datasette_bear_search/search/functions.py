@@ -15,7 +15,8 @@ from ..index import database, vectors, watch
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
-from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice, read_note_id
+from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice
+from .notes import find_note_id
 from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit, unmarked
 
@@ -132,7 +133,7 @@ def similar_notes(
     connection: sqlite3.Connection, note_id: Any, size: Any = similar.SIZE, *, redact: bool = False
 ) -> Rows:
     """Return the notes most like the one with that id, as the page of similar notes has them."""
-    known_id = read_note_id(str(note_id).strip())
+    known_id = find_note_id(connection, str(note_id))
     found = similar.find_similar(connection, known_id, size=_read_size(size))
     if found is None:
         return []

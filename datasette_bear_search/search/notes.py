@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from .. import languages
+from ..index import rows
 from ..index.database import json_value
 from ..markdown import wiki_links
 from ..notes import files_of
 from ..query.query import Query
 from ..sqlite import sqlite3
 from . import matching, planner
+from .engine import read_note_id
 from .results import fetch_rows
 from .sql import END_MARK, MARK, Statement
 
@@ -86,12 +89,29 @@ class NoteDetail:
         return next((each for each in self.passages if str(each.id) == passage_id), None)
 
 
+def find_note_id(connection: sqlite3.Connection, name: str) -> int:
+    """Return the id of the note of an id, of ``source:key``, or of a file's path; 0 if none is."""
+    name = name.strip()
+    if name.isdigit():
+        return read_note_id(name)
+    source, _, key = name.partition(":")
+    names = [(source, key)]
+    if os.path.isabs(name):
+        for stored in rows.read_sources(connection).values():
+            for folder in {stored.config.location, os.path.realpath(stored.config.location)}:
+                if name.startswith(below := os.path.join(folder, "")):
+                    names.append((stored.config.name, name[len(below) :].replace(os.sep, "/")))
+    sql = "select id from notes where source = ? and key = ?"
+    found = (connection.execute(sql, each).fetchone() for each in names)
+    return next((note_id for (note_id,) in filter(None, found)), 0)
+
+
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
     """Return the note with that id; None if there is none."""
-    rows = fetch_rows(connection, Statement(_NOTE, {"note": note_id}))
-    if not rows:
+    found = fetch_rows(connection, Statement(_NOTE, {"note": note_id}))
+    if not found:
         return None
-    columns = rows[0]
+    columns = found[0]
     columns |= {name: bool(columns[name]) for name in _FLAGS}
     columns["tags"] = tuple(json_value(columns["tags"], list))
     names = json_value(columns.pop("attachment_names"), list)

@@ -59,6 +59,7 @@ def routes() -> list[tuple[str, Any]]:
         (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
         (rf"^{api.STATUS_PATH}\.json$", api.status),
         (rf"^{attachments.FILE_PATH}/(?P<id>[^/]+)$", attachments.file),
+        (rf"^{SEARCH_PATH}/(?P<page>note|similar)(\.(?P<format>json|md))?$", note_page.named),
         (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
         (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json|md))?$", note_page.note),
     ]

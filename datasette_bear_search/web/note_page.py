@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from datasette import Response
 from datasette.app import Datasette
@@ -60,6 +60,21 @@ async def _note_html(
     response = await site.html_response("bear_note.html", datasette, request, context, status)
     response.headers["content-security-policy"] = _POLICY
     return response
+
+
+@site.view(partial(site.html_response, "error.html"))
+async def named(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Redirect to the note of a ``source`` and ``key``, or of a file's ``path``."""
+    arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
+    source_and_key = f"{arguments.pop('source', '')}:{arguments.pop('key', '')}"
+    name = arguments.pop("path", "") or source_and_key
+    note_id = await site.read_index(database, lambda index: notes.find_note_id(index, name))
+    if not note_id:
+        raise PageError(NO_SUCH_NOTE, 404)
+    form = request.url_vars["format"]
+    page = SIMILAR_PATH if request.url_vars["page"] == "similar" else NOTE_PATH
+    address = datasette.urls.path(f"{page}/{note_id}{f'.{form}' if form else ''}")
+    return Response.redirect(f"{address}?{urlencode(arguments)}" if arguments else address)
 
 
 @site.view(_note_html)

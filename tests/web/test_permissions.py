@@ -99,6 +99,8 @@ OURS = (
     Row(f"/-/bear-search/note/1?q={SECRET}&step=next", 302, ""),
     Row("/-/bear-search/note/999", 404, "not in the index"),
     Row("/-/bear-search/note/999.json", 404, "not in the index"),
+    Row("/-/bear-search/note?source=bear&key=none", 404, "not in the index"),
+    Row("/-/bear-search/similar.json?path=/none", 404, "not in the index"),
     Row("/-/bear-search/similar/1"),
     Row("/-/bear-search/similar/1.json"),
     Row("/-/bear-search/similar/999.json", 404, "not in the index"),

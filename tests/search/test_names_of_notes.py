@@ -1,0 +1,81 @@
+"""A note is known by its source and key, and by its file, as well as by its id, on every face."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from datasette.app import Datasette
+from datasette.cli import cli
+from mcp import Client
+
+from datasette_bear_search.agents import Library, server
+from datasette_bear_search.search.functions import open_sidecar, similar_notes
+from datasette_bear_search.search.notes import find_note_id
+from tests.support.note_folders import write_files
+
+FILES = {"work/tea.md": "# Tea\n\nLeaves. #hot", "jam.md": "# Jam\n\nLeaves, too. #hot"}
+NAMES = ["notes:work/tea.md", "{folder}/work/tea.md", "{id}"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, bear_index) -> Path:
+    folder = write_files(tmp_path / "notes", FILES)
+    bear_index(path=folder)
+    return folder
+
+
+@pytest.fixture
+def spelled(folder: Path, sidecar_path):
+    with open_sidecar(sidecar_path) as connection:
+        sql = "select id from notes where title = 'Tea'"
+        [note_id] = connection.execute(sql).fetchone()
+    return lambda name: name.format(folder=folder, id=note_id)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sql_takes_any_name(spelled, sidecar_path, name: str) -> None:
+    with open_sidecar(sidecar_path) as connection:
+        assert [row["title"] for row in similar_notes(connection, spelled(name))] == ["Jam"]
+
+
+@pytest.mark.parametrize(
+    "name", ["", ":", "notes:", "notes:tea.md", "other:jam.md", "/jam.md", "-1", "9" * 30, "\0:\0"]
+)
+def test_what_names_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
+    with open_sidecar(sidecar_path) as connection:
+        assert find_note_id(connection, name) == 0
+
+
+@pytest.mark.parametrize("name", [*NAMES, "notes/work/tea.md"])
+def test_the_terminal_takes_any_name(
+    spelled, tmp_path: Path, sidecar_path, monkeypatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = ["bear-search", "--sidecar", str(sidecar_path), "--similar", spelled(name)]
+    result = CliRunner().invoke(cli, line)
+    assert "Notes similar to Tea" in result.output
+
+
+@pytest.mark.asyncio
+async def test_agents_may_name_a_note_in_any_way(spelled, sidecar_path) -> None:
+    async with Client(server.build_server(Library(sidecar_path))) as client:
+        for name in map(spelled, NAMES):
+            read = await client.call_tool("get_notes", {"ids": [name]})
+            assert [note["title"] for note in read.structured_content["notes"]] == ["Tea"]
+            alike = await client.call_tool("similar_notes", {"id": name})
+            assert [note["title"] for note in alike.structured_content["notes"]] == ["Jam"]
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_an_address_may_name_a_note_in_any_way(folder: Path, spelled, sidecar_path) -> None:
+    client = Datasette([str(sidecar_path)], settings={"base_url": "/base/"}).client
+    for query in ("source=notes&key=work%2Ftea.md", f"path={folder}/work/tea.md"):
+        for page, form in (("note", ""), ("note", ".json"), ("note", ".md"), ("similar", ".json")):
+            response = await client.get(f"/-/bear-search/{page}{form}?{query}&q=a+b")
+            address = f"/base/-/bear-search/{page}/{spelled('{id}')}{form}?q=a+b"
+            assert (response.status_code, response.headers["location"]) == (302, address)
+    assert (await client.get("/-/bear-search/note?source=notes&key=no.md")).status_code == 404
+    assert (await client.get("/-/bear-search/note")).status_code == 404
