@@ -255,9 +255,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
 
 def _select(options: Options) -> Selection:
-    known = [stored.config for stored in _stored_sources(options.path).values()]
-    found = config.find_configuration(options.config_path)
-    configured = config.read_configuration(found, known) if found else None
+    known, configured = known_sources(options)
     if not options.remove:
         selection = config.select(
             known, configured, paths=options.paths, only=options.only, everything=options.rebuild
@@ -279,6 +277,13 @@ def _select(options: Options) -> Selection:
                 err=True,
             )
     return config.Selection((), removed)
+
+
+def known_sources(options: Options) -> tuple[list[SourceConfig], config.Configuration | None]:
+    """Return the sources in the index, and the configuration file's settings, if there is one."""
+    known = [stored.config for stored in _stored_sources(options.path).values()]
+    found = config.find_configuration(options.config_path)
+    return known, config.read_configuration(found, known) if found else None
 
 
 def _stored_sources(path: Path) -> dict[str, rows.StoredSource]:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..embeddings.registry import get_embedder
-from ..index import database
-from ..index.config import Selection
+from ..index import config, database, schema
 from ..sources import SourceConfig
 from ..sqlite import sqlite3
 from . import clear_errors, redact_option, sidecar_option
-from .index import Options, index_sources
+from .index import Options, index_sources, known_sources
+
+if TYPE_CHECKING:
+    from ..index.background import Task
 
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
@@ -47,23 +50,32 @@ OF_ONE_PERSON = {"judgments": True, "files": True}
     metavar="NAME",
     help="Another host name to answer to, such as a proxy's; repeatable",
 )
+@click.option(
+    "--watch/--no-watch", default=True, help="Keep the index up to date while notes change"
+)
 @redact_option(default=None)
 def bear_serve(
     sidecar_path: Path | None,
     port: int | None,
     open_browser: bool,
     hosts: tuple[str, ...],
+    watch: bool,
     redact: bool | None,
 ) -> None:
     """
-    Search the indexed notes in the browser
+    Search your notes in the browser
 
-    Serves them to this machine only (127.0.0.1).
+    Serves them to this machine only (127.0.0.1). Without an index, the page offers the notes of
+    Bear, Obsidian and Logseq that are on this computer. While it runs, the index follows what
+    changes in them.
     """
     from ..search import redaction
 
     with clear_errors():
         path = sidecar_path or database.default_path()
+        if not database.is_made(path):
+            with database.open_for_writing(path):
+                pass  # an empty one, which the page offers to fill
         with closing(database.connect(path)) as connection:
             database.require_current(connection)
         if redact:
@@ -71,7 +83,7 @@ def bear_serve(
         settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
         if redact is not None:  # else the pages show secrets, and agents don't get them
             settings["redact"] = redact
-        serve(path, port, open_browser, settings)
+        serve(path, port, open_browser, settings, watches=watch)
 
 
 @click.command()
@@ -108,11 +120,17 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
                 "folder with --directory, or free some space."
             ) from None
         click.echo(f"Wrote {count} sample notes to {library}")
-        selection = Selection((SourceConfig("bear", "bear", str(library)),))
-        if failure := index_sources(selection, Options(sidecar_path=path)):
+        source = SourceConfig("bear", "bear", str(library))
+        with database.open_for_writing(path) as connection:
+            is_current = schema.is_current(connection)
+        options = Options(sidecar_path=path)
+        failure = None
+        if no_serve or not is_current:
+            failure = index_sources(config.Selection((source,)), options)
+        if failure:
             raise click.ClickException(failure)
         if not no_serve:
-            serve(path, port, open_browser=False, settings=OF_ONE_PERSON)
+            serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
 
 
 @click.command()
@@ -150,15 +168,28 @@ def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bo
         raise click.ClickException(f"{error}, or use --no-redact") from None
 
 
-def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, Any]) -> None:
-    """Serve the index at ``path`` until Ctrl-C, with these settings of the plugin."""
+def serve(
+    path: Path,
+    port: int | None,
+    open_browser: bool,
+    settings: dict[str, Any],
+    *,
+    watches: bool = True,
+    source: SourceConfig | None = None,
+) -> None:
+    """Serve the index at ``path``, and keep it up to date, until Ctrl-C.
+
+    :param settings: of the plugin
+    :param source: what to index besides the sources in the index and the configuration file
+    """
     import socket
     import webbrowser
 
     from datasette.app import Datasette
 
+    from ..index.background import Updater
     from ..web.server import server
-    from ..web.site import SEARCH_PATH
+    from ..web.site import SEARCH_PATH, updaters
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -173,8 +204,7 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
     click.echo(f"Search your notes at {address} (Ctrl-C stops)")
     with _exit_on_ctrl_c():
         # What the setting warm_up does, but before the first request instead of with it.
-        if model := database.stored_model(path):
-            get_embedder(model).warm_up()
+        _load_model(path)
         if open_browser:
             # The socket listens already: the browser's request waits until the server answers.
             webbrowser.open(address)
@@ -182,9 +212,40 @@ def serve(path: Path, port: int | None, open_browser: bool, settings: dict[str, 
             [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
         )
         uvicorn_server = server(datasette, settings.get("mcp_hosts", ()))
+        updater = Updater(
+            path,
+            partial(_task, path, source),
+            watches=watches,
+            on_vectors=partial(_load_model, path),
+        )
+        updaters[datasette] = updater
+        if watches or source is not None:
+            updater.update()
     with suppress(KeyboardInterrupt):
         uvicorn_server.run(sockets=[listener])
     click.echo(STOPPED)
+    updater.stop()
+
+
+def _load_model(path: Path) -> None:
+    if model := database.stored_model(path):
+        get_embedder(model).warm_up()
+
+
+def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> Task:
+    """Return what to index: the sources that are known, configured, and at these locations."""
+    from ..index.background import Task
+
+    options = Options(sidecar_path=path)
+    known, configuration = known_sources(options)
+    if source is not None and source not in known:
+        known = [*known, source]
+    configs: Sequence[SourceConfig] = ()
+    if known or locations or (configuration and configuration.sources):
+        selection = config.select(known, configuration, paths=locations, everything=True)
+        configs = selection.read
+    model = options.model_name if options.makes_vectors else None
+    return Task(configs, model, options.may_download)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
@@ -163,6 +163,7 @@ class Watcher:
         say: Callable[[str], None],
         poll: bool = False,
         quiet: bool = False,
+        hooks: indexer.Hooks = indexer.SILENT,
     ) -> None:
         self._path = path
         self._configs = {config.name: config for config in configs}
@@ -170,6 +171,7 @@ class Watcher:
         self._say = say
         self._poll = poll
         self._quiet = quiet
+        self._hooks = hooks
         self._stop = threading.Event()
         self._is_ending = False
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()  # names of sources
@@ -177,26 +179,33 @@ class Watcher:
         self._last_read: dict[str, float] = {}
         self._tidied = time.monotonic()
         self._trouble: dict[str, str] = {}  # source → what was last said of its failure
+        self._indexed: set[str] = set()  # sources that were in the index after the last update
 
-    def run(self) -> None:
-        """Watch until Ctrl-C or the system's request to end."""
+    def run(self, *, update_first: bool = False, watches: bool = True) -> None:
+        """Watch until Ctrl-C or the system's request to end.
+
+        :param update_first: read all sources before, too; without watching, that is all
+        """
         threads = [
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
             for where in filter(None, map(place, self._configs.values()))
         ]
         with _ending_on_signals(self._end):
             with suppress(KeyboardInterrupt):
-                for thread in threads:
+                for thread in threads if watches else ():
                     thread.start()
-                if self._embedder is not None:
+                if update_first:
+                    self._plan(self._configs, 0)
+                    self._update_due()
+                elif self._embedder is not None:
                     self._embedder.warm_up()
                 if not self._quiet:
                     self._say(f"Watching {', '.join(self._configs)} (Ctrl-C stops)")
-                while not self._is_ending:
+                while watches and not self._is_ending:
                     self._wait()
                     self._update_due()
             self.stop()
-            for thread in threads:
+            for thread in threads if watches else ():
                 thread.join(timeout=2)
         if not self._quiet:
             self._say("Stopped watching")
@@ -244,8 +253,13 @@ class Watcher:
         """Bring the index up to date with these sources; return those that couldn't be read."""
         started = time.perf_counter()
         changed: list[str] = []
+        # Somebody may have taken a source out of the index meanwhile: it doesn't come back.
+        for name in self._indexed - self._sources_in_index():
+            self._configs.pop(name, None)
+        names = [name for name in names if name in self._configs]
 
         def on_read(config: SourceConfig, snapshot: Snapshot | None) -> None:
+            self._hooks.on_read(config, snapshot)
             self._trouble.pop(config.name, None)
             if snapshot is not None:
                 self._last_read[config.name] = time.monotonic()
@@ -257,8 +271,9 @@ class Watcher:
             [self._configs[name] for name in names],
             self._embedder,
             tidy=tidy,
-            hooks=indexer.Hooks(on_read=on_read),
+            hooks=replace(self._hooks, on_read=on_read),
         )
+        self._indexed = self._sources_in_index() & self._configs.keys()
         if tidy:
             self._tidied = time.monotonic()
         if report.has_changes and not self._quiet:
@@ -270,6 +285,12 @@ class Watcher:
             self._failed(failure.source, failure.message)
         self._failed("", " ".join(report.notices))
         return [failure.source for failure in report.failures]
+
+    def _sources_in_index(self) -> set[str]:
+        if not database.is_made(self._path):
+            return set()
+        with closing(database.connect(self._path)) as connection:
+            return set(rows.read_sources(connection))
 
     def _failed(self, source: str, message: str) -> None:
         """Say what is wrong with a source, "" for the index, once and not at every try."""

@@ -259,6 +259,17 @@ class SourceConfig:
         return reading(self) == reading(other) and set(self.never) == set(other.never)
 
 
+def installed() -> list[SourceConfig]:
+    """Return what the note apps of this computer say that they keep. No note is opened."""
+    found: list[SourceConfig] = []
+    for kind in ("bear", "obsidian", "logseq"):
+        for location in map(absolute, cast(Any, get_kind(kind)).installed_locations()):
+            if location not in (source.location for source in found):
+                name = new_name(kind, location, {source.name for source in found})
+                found.append(SourceConfig(name, kind, location))
+    return found
+
+
 def names() -> list[str]:
     """Return the kinds in the order in which they are asked whether a location is theirs."""
     return [*_kinds_of_plugins(), *OUR_KINDS]

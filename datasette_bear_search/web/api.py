@@ -1,6 +1,6 @@
 """What scripts, buttons and programs call: suggestions, the status of the search, judgments.
 
-Nothing else of ours writes while a Datasette serves.
+Besides a judgment, only ``bear-serve`` writes: see first_run.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from datasette import Response
 from datasette.app import Datasette
@@ -106,9 +106,18 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
             "changed": changed,
         },
         "sources": [{**each, "name": shown(each["name"])} for each in sources],
+        "updating": _updating(datasette),
         "notices": [shown(notice) for notice in notices],
     }
     return site.json_response(datasette, body)
+
+
+def _updating(datasette: Datasette) -> dict[str, Any] | None:
+    """Return what the process that keeps the index up to date is doing; None if there is none."""
+    updater = site.updaters.get(datasette)
+    if updater is None:
+        return None
+    return {"doing": updater.activity.doing or None, "problems": dict(updater.activity.problems)}
 
 
 def _model_status(state: State) -> dict[str, str | None]:
@@ -148,7 +157,7 @@ async def judge(datasette: Datasette, request, database: Database, is_json: bool
     if request.method != "POST":
         message = "Only the buttons of the search page do something here."
         return Response.text(message, status=405, headers={"allow": "POST"})
-    if _is_cross_origin(request):
+    if site.is_cross_origin(request):
         raise PageError("This was sent from another website, so nothing was stored.", 403)
     form = _pairs((await request.post_body()).decode(errors="replace"))
     search = _pairs(form.get("search", ""))
@@ -184,16 +193,6 @@ async def judge(datasette: Datasette, request, database: Database, is_json: bool
     pairs = parse_qsl(form["search"], keep_blank_values=True)
     results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(pairs)}"
     return Response.redirect(f"{results}#note-{note_id}", status=303)
-
-
-def _is_cross_origin(request) -> bool:
-    # Datasette 1.0 refuses such requests itself. 0.65 does so only if the browser has cookies for
-    # it, and where nobody logs in it may have none.
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        return site not in ("same-origin", "none")
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
 
 
 def _pairs(encoded: str) -> dict[str, str]:

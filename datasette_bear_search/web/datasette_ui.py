@@ -47,7 +47,7 @@ MIN_BEGINNING = 3
 
 def routes() -> list[tuple[str, Any]]:
     """Return the addresses of the pages, and what answers there."""
-    from . import api, attachments, note_page, search_page
+    from . import api, attachments, first_run, note_page, search_page
 
     return [
         (rf"^{SEARCH_PATH}(\.(?P<format>json))?$", search_page.search),
@@ -58,6 +58,7 @@ def routes() -> list[tuple[str, Any]]:
         (rf"^{api.JUDGE_PATH}$", api.judge),
         (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
         (rf"^{api.STATUS_PATH}\.json$", api.status),
+        (rf"^{site.UPDATE_PATH}$", first_run.update),
         (rf"^{attachments.FILE_PATH}/(?P<id>[^/]+)$", attachments.file),
         (rf"^{SEARCH_PATH}/(?P<page>note|similar)(\.(?P<format>json|md))?$", note_page.named),
         (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),

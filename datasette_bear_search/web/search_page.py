@@ -26,8 +26,10 @@ from ..search.engine import (
     SearchResponse,
     TimeLimitExceeded,
     changed_notice,
+    pending_notice,
     read_number,
     read_request,
+    semantic_obstacle,
 )
 from ..search.facets import Facets
 from ..search.notes import StartPage, read_start_page
@@ -36,7 +38,7 @@ from ..search.results import PAGE_SIZE, Hit, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
-from . import api, clients, links, site
+from . import api, clients, first_run, links, site
 from .attachments import HitFiles, hit_files
 from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
@@ -145,10 +147,10 @@ class Select:
 async def _error_page(
     datasette: Datasette, request, error: dict[str, str], status: int
 ) -> Response:
+    if error["error"] == site.NO_SIDECAR:  # the page that says how to make one is no error
+        return await site.html_response(first_run.TEMPLATE, datasette, request, {})
     form = _form(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
-    # Without an index, the page that says how to make one is no error.
-    status = 200 if error["error"] == site.NO_SIDECAR else status
     return await site.html_response(TEMPLATE, datasette, request, context, status)
 
 
@@ -156,6 +158,8 @@ async def _error_page(
 async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the search page, or with ``.json`` with the results for programs."""
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
+    if not is_json and (page := await first_run.first_run(datasette, request, database)):
+        return page
     given = {name: request.args.getlist(name) for name in request.args}
     errors: dict[str, str] = {}
     search_request = _read_request(given, first, None if is_json else errors)
@@ -222,6 +226,7 @@ async def respond(
     :param by_words_first: whether only a mode that is chosen waits for the embedding model
     """
     datasette = database.ds
+    updater = site.updaters.get(datasette)
     pipeline = Pipeline(
         search_request,
         cross_encoder=site.config(datasette).get("cross_encoder"),
@@ -234,9 +239,10 @@ async def respond(
         wait_to_embed = not by_words_first or search_request.query.mode != "auto"
         await asyncio.to_thread(pipeline.embed, wait=wait_to_embed)
         # Ask whether notes changed while SQLite searches, which leaves Python to others.
-        changes = asyncio.create_task(
-            asyncio.to_thread(watch.changes_since_indexing, database.path)
-        )
+        count_changes = watch.changes_since_indexing
+        if updater and updater.watches:
+            count_changes = lambda path: 0  # noqa: E731 - which it indexes in a moment
+        changes = asyncio.create_task(asyncio.to_thread(count_changes, database.path))
         await clients.execute(database, pipeline.retrieve)
         if site.redacts(datasette):
             await clients.execute(database, pipeline.redact)
@@ -246,9 +252,14 @@ async def respond(
     except sqlite3.DatabaseError as error:
         raise PageError(site.unreadable(error), 503) from None
     response = pipeline.response()
+    notices = list(response.notices)
+    if updater and updater.activity.doing:
+        # The line on how fresh the index is says so.
+        not_yet = semantic_obstacle(response.state, True), pending_notice(response.state)
+        notices = [notice for notice in notices if notice not in not_yet]
     if changed := changed_notice(await changes):
-        return replace(response, notices=(*response.notices, changed))
-    return response
+        notices.append(changed)
+    return replace(response, notices=tuple(notices))
 
 
 # --- what is around the results

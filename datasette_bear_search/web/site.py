@@ -8,13 +8,14 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode, urlsplit
 from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
@@ -26,11 +27,15 @@ from jinja2 import Environment
 from ..embeddings import registry
 from ..index import database as index_database
 from ..index.database import OtherVersion, require_current
+from ..notes import counted, local_day
 from ..query.filters import InvalidParameter
 from ..search import functions, redaction
 from ..search.sql import Statement
 from ..sqlite import sqlite3, time_limit
 from . import clients
+
+if TYPE_CHECKING:
+    from ..index.background import Updater
 
 T = TypeVar("T")
 Respond = Callable[..., Awaitable[Response]]
@@ -39,6 +44,7 @@ PLUGIN = "datasette-bear-search"
 SEARCH_PATH = "/-/bear-search"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 NOTE_PATH = f"{SEARCH_PATH}/note"
+UPDATE_PATH = f"{SEARCH_PATH}/update"
 STATIC_PATH = f"{SEARCH_PATH}/static"
 
 NO_SIDECAR = (
@@ -254,6 +260,46 @@ def _attach_sidecar(datasette: Datasette) -> None:
     datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)
 
 
+# --- how fresh the index is
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """What each page says of the index."""
+
+    indexed: str | None  # when the last run ended
+    ago: str | None
+    notes: int
+    update_url: str | None  # where the button is sent to; None where nothing is ever written
+    doing: str  # what the updater is doing; "" if it waits, or if there is none
+    problems: Mapping[str, str]  # by source, "" for the index
+
+
+# Those of ``bear-serve``; any other Datasette has none, and never writes.
+updaters: WeakKeyDictionary[Datasette, Updater] = WeakKeyDictionary()
+
+
+async def freshness(datasette: Datasette) -> Freshness | None:
+    """Return how fresh the index is, for who may see it; None if there is none."""
+    database = known_sidecar(datasette)
+    if database is None:
+        return None
+
+    def read(connection: sqlite3.Connection) -> tuple[str | None, int]:
+        [notes] = connection.execute("select coalesce(sum(notes), 0) from sources").fetchone()
+        return index_database.get_meta(connection, "indexed"), int(notes)
+
+    try:
+        indexed, notes = await read_index(database, read)
+    except PageError:
+        return None
+    updater = updaters.get(datasette)
+    if updater is None:
+        return Freshness(indexed, ago(indexed), notes, None, "", {})
+    url, activity = datasette.urls.path(UPDATE_PATH), updater.activity
+    return Freshness(indexed, ago(indexed), notes, url, activity.doing, activity.problems)
+
+
 # --- requests and responses
 
 
@@ -328,6 +374,7 @@ STATIC_FILES = {
     "bear.css": ("bear.css",),
     "datasette_pages.css": ("datasette_pages.css",),
     "bear_note.js": ("bear_note.js",),
+    "bear_fresh.js": ("bear_fresh.js",),
     "bear.js": (
         "bear_search.js", "bear_suggestions.js", "bear_timeline.js", "bear_note.js",
         "bear_preview.js",
@@ -367,6 +414,7 @@ async def html_response(
 ) -> Response:
     """Return a page; programs find the same as JSON by a header that Datasette makes."""
     context["search_url"] = datasette.urls.path(SEARCH_PATH)
+    context["fresh"] = await freshness(datasette)
     context["bear_static"] = partial(static_url, datasette)
     if "json_url" in context:
         context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
@@ -405,6 +453,33 @@ def json_error(datasette: Datasette, message: str, status: int) -> Response:
     """Return an error in the shape of Datasette 1.0."""
     body = {"ok": False, "error": message, "errors": [message], "status": status}
     return json_response(datasette, body, status)
+
+
+def is_cross_origin(request) -> bool:
+    """Return whether another site's page sent a form, as far as its browser says."""
+    # Datasette 1.0 refuses such requests itself. 0.65 does so only if the browser has cookies for
+    # it, and where nobody logs in it may have none.
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+
+
+def ago(timestamp: str | None, now: datetime | None = None) -> str | None:
+    """Return how long ago a time is: in minutes, hours or days; of others, the day."""
+    try:
+        then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00"))
+        minutes = ((now or datetime.now()).astimezone() - then).total_seconds() / 60
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{int(minutes)} min ago"
+    if minutes < 24 * 60:
+        return f"{counted(int(minutes / 60), 'hour')} ago"
+    return age(timestamp, now) or local_day(timestamp)
 
 
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:

@@ -50,7 +50,6 @@ FAULTS = {
     "no index to search": Fault(
         "bear-search apple --sidecar {new}", "datasette bear-index --sidecar {new}", 2
     ),
-    "no index to serve": Fault("bear-serve --no-open --sidecar {new}", "datasette bear-index"),
     "no index to measure": Fault("bear-eval --sidecar {new}", "datasette bear-index"),
     "nothing to search for": Fault("bear-search", "Give words, a question or a filter", 2),
     "a date": Fault("bear-search apple --modified-after soon", "such as 2024", 2),

@@ -423,7 +423,8 @@ async def test_a_datasette_for_another_database_shows_no_notes(write, bear_index
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("create table t (x)")
     datasette = Datasette([str(other)])
-    assert "No notes are served here" in (await get(datasette, "/-/bear-search?q=roof")).text
+    page = (await get(datasette, "/-/bear-search?q=roof")).text
+    assert "There is no index of notes here yet" in page
     data = await answer(datasette, "q=roof", 404)
     assert "datasette bear-index" in data["error"]
     assert "/-/bear-search" not in (await get(datasette, "/")).text

@@ -11,6 +11,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -73,6 +74,18 @@ class BearLibrary(FileSource):
     heading_link = HEADING_LINK
     default_name = "bear"
     default_location = staticmethod(default_location)
+
+    @staticmethod
+    def installed_locations() -> list[str]:
+        """Return where this user's Bear keeps its notes, if it is there."""
+        with suppress(SourceError):
+            return [str(default_location())]
+        return []
+
+    def count(self) -> int:
+        """Return how many notes :meth:`read` would give. Raises SourceError."""
+        with readonly.read_transaction(self.path, BEAR) as db:
+            return len(_rows(db, _NOTES, [False]))
 
     @classmethod
     def reads(cls, location: str) -> bool:

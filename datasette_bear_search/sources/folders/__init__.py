@@ -94,6 +94,10 @@ class NoteFolder(FileSource, Incremental):
 
             self._excluded = GitIgnoreSpec.from_lines(pattern.lower() for pattern in patterns)
 
+    def count(self) -> int:
+        """Return how many files :meth:`read` would read. Raises SourceError."""
+        return len(self._list(include_trashed=False).files)
+
     def state(self) -> str:
         try:
             folder = self._list(include_trashed=True)

@@ -22,6 +22,8 @@ SETTINGS = "logseq"
 CONFIG = "config.edn"
 PAGES, JOURNALS = "pages", "journals"
 NOTE_URL = "logseq://graph/"
+# Logseq names its cache of a graph so, with the graph's path: "/" is "++", ":" is "+3A+".
+CACHE = "logseq_local_"
 
 # Folders that hold other things, and backups of pages.
 _NOT_PAGES = ("logseq/", "assets/", "draws/", "whiteboards/")
@@ -79,6 +81,17 @@ class LogseqGraph(NoteFolder):
         self.graph = composed(str(graph) or os.path.basename(self.root))
         self._title_format = DEFAULT_TITLE
         self._hidden: tuple[str, ...] = ()
+
+    @staticmethod
+    def installed_locations() -> list[str]:
+        """Return the graphs that Logseq keeps a cache of, of those that are there."""
+        found: list[str] = []
+        with suppress(OSError):
+            for name in sorted(os.listdir(Path.home() / ".logseq" / "graphs")):
+                if name.startswith(CACHE) and name.endswith(".transit"):
+                    path = name[len(CACHE) : -len(".transit")]
+                    found.append(path.replace("+3A+", ":").replace("++", "/"))
+        return [*filter(LogseqGraph.reads, found)]
 
     @classmethod
     def reads(cls, location: str) -> bool:

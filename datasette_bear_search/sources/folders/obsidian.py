@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -41,6 +42,26 @@ class ObsidianVault(NoteFolder):
         # The option is for a copy in a folder that has another name than the vault.
         self.vault = composed(str(vault) or os.path.basename(self.root))
         self._ignored: list[re.Pattern[str]] = []
+
+    @staticmethod
+    def installed_locations() -> list[str]:
+        """Return the vaults that Obsidian lists, of those that are there."""
+        from platformdirs import user_config_path
+
+        folders = [
+            user_config_path("obsidian", appauthor=False, roaming=True),
+            # In Linux's sandboxes.
+            Path.home() / ".var/app/md.obsidian.Obsidian/config/obsidian",
+            Path.home() / "snap/obsidian/current/.config/obsidian",
+        ]
+        found: list[str] = []
+        for folder in folders:
+            with suppress(OSError, Unreadable):
+                listed = as_dict(load_json((folder / "obsidian.json").read_bytes()))
+                vaults = map(as_dict, as_dict(listed.get("vaults")).values())
+                paths = filter(None, (as_text(vault.get("path")) for vault in vaults))
+                found += filter(ObsidianVault.reads, paths)
+        return found
 
     @classmethod
     def reads(cls, location: str) -> bool:

@@ -1,0 +1,203 @@
+"""An index file that is kept up to date by a process of its own, which leaves the searches alone.
+
+In a thread of the server, indexing would hold up each search: Python runs one thread at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from ..embeddings import registry
+from ..embeddings.base import Embedder, ModelUnavailable
+from ..notes import ForeseenError, counted
+from ..sources import SourceConfig
+from ..sqlite import sqlite3
+from . import indexer, watch
+from .changes import Snapshot
+
+STOPPED = (
+    "Updating has stopped unexpectedly, and the index stays as it is. Start the server again; if "
+    "it happens again, run datasette bear-index, which says why."
+)
+# The least urgent there is on Unix: with it, indexing slows a search on two cores by a few percent.
+NICENESS = 19
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to index: sources, and the model that makes the vectors; None makes none."""
+
+    configs: Sequence[SourceConfig]
+    model: str | None
+    may_download: bool = False
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What the process is doing, and what went wrong, for people."""
+
+    doing: str = ""  # "" if it waits for changes
+    problems: Mapping[str, str] = field(default_factory=dict)  # by source, "" for the index
+    embeds: bool = False  # whether there are vectors by now
+
+
+class Updater:
+    """Updates an index file, at once and, if it watches, whenever its sources change."""
+
+    def __init__(
+        self,
+        path: Path,
+        select: Callable[[Sequence[str]], Task],
+        *,
+        watches: bool = True,
+        on_vectors: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        :param select: returns what to index, at the given locations, too
+        :param on_vectors: called when the first vectors are made
+        """
+        self.activity = Activity()
+        self.watches = watches
+        self._on_vectors = on_vectors
+        self.has_notes = 0  # 1 once somebody saw that the index has some
+        self._select = select
+        context = get_context("spawn")  # a fork of a process with threads can hang
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_keep_updated, args=[theirs, path, watches], daemon=True
+        )
+        with _ignoring_ctrl_c():  # a terminal sends it to both processes; this one ends the other
+            self._process.start()
+        theirs.close()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def update(self, locations: Sequence[str] = ()) -> None:
+        """Bring the index up to date with its sources, and with those at these locations."""
+        try:
+            task = self._select(locations)
+        except (ForeseenError, sqlite3.Error) as error:
+            self.activity = replace(self.activity, problems={"": str(error)})
+            return
+        if task.configs:
+            self.activity = replace(self.activity, doing="Reading the notes")
+            with suppress(OSError):  # it has ended, which the activity says
+                self._pipe.send(task)
+
+    def stop(self) -> None:
+        """End the process. What it has not committed is done again the next time."""
+        with suppress(OSError):
+            self._pipe.send(None)
+        self._process.join(timeout=1)
+        self._process.kill()
+
+    def _listen(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                activity: Activity = self._pipe.recv()
+                if activity.embeds and not self.activity.embeds:
+                    self._on_vectors()
+                self.activity = activity
+        self.activity = Activity(problems={"": STOPPED})
+
+
+@contextmanager
+def _ignoring_ctrl_c() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a new process inherits
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+# --- in the process
+
+
+def _keep_updated(pipe: Connection, path: Path, watches: bool) -> None:
+    """Do one task after the other: a new one ends the one before."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+    working: list[_Worker] = []
+
+    def receive() -> None:
+        task = None
+        while True:
+            with suppress(EOFError, OSError):  # the server was killed
+                task = pipe.recv()
+            tasks.put(task)
+            for worker in working:
+                worker.stop()
+            if task is None:
+                os.kill(os.getpid(), signal.SIGTERM)  # which interrupts what is under way
+                return
+            task = None
+
+    threading.Thread(target=receive, daemon=True).start()
+    while task := tasks.get():
+        worker = _Worker(path, task, pipe)
+        working[:] = [worker]
+        if tasks.empty():
+            worker.run(update_first=True, watches=watches)
+
+
+class _Worker(watch.Watcher):
+    """A watcher that reports to the server."""
+
+    def __init__(self, path: Path, task: Task, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._said: Activity | None = None
+        hooks = indexer.Hooks(
+            on_read=self._on_read, on_text=self._on_text, on_embedded=self._on_embedded
+        )
+        embedder = None
+        if task.model:
+            embedder = registry.get_embedder(task.model)
+            embedder.may_download |= task.may_download
+        super().__init__(
+            path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
+        )
+
+    def _update_due(self) -> None:
+        super()._update_due()
+        if self._embedder is not None and not self._is_ending:
+            self._prepare_model(self._embedder)
+        self._tell("")
+
+    def _prepare_model(self, embedder: Embedder) -> None:
+        """Let the model start within a second from now on, once it has made all vectors."""
+        if embedder.status == "loaded":
+            with suppress(ModelUnavailable):
+                if embedder.needs_onnx_export():
+                    self._tell("Preparing the model to start faster")
+                    embedder.export_onnx()
+
+    def _on_read(self, config: SourceConfig, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            self._tell(f"Indexing {counted(snapshot.count, 'note')} of {config.name}")
+
+    def _on_text(self, report: indexer.Report) -> None:
+        if self._embedder is not None and report.pending:
+            self._tell(f"Search by meaning: loading the model for {report.pending:,} passages")
+
+    def _on_embedded(self, done: int, total: int) -> None:
+        self._tell(f"Search by meaning: {done:,} of {counted(total, 'passage')}", embeds=True)
+
+    def _tell(self, doing: str, *, embeds: bool = False) -> None:
+        problems = {source: said for source, said in self._trouble.items() if said}
+        activity = Activity(doing, problems, embeds)
+        if activity != self._said:
+            self._said = activity
+            with suppress(OSError):
+                self._pipe.send(activity)

@@ -1,0 +1,94 @@
+"""``bear-serve``: the page that offers what to index, and the button *Update now*."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import parse_qs, urlsplit
+
+from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
+
+from .. import sources
+from ..sources import SourceConfig, SourceError
+from . import site
+from .site import SEARCH_PATH, PageError
+
+TEMPLATE = "bear_first_run.html"
+APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq"}
+
+OFF = "This Datasette never writes. To update the index, run: datasette bear-index"
+NOT_FOUND = "Only notes that were found on this computer can be chosen here."
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A source that was found on this computer."""
+
+    app: str
+    location: str
+    notes: int | None = None
+    problem: str = ""  # why it can't be read
+
+
+async def first_run(datasette: Datasette, request, database: Database) -> Response | None:
+    """Respond with what can be indexed, or how far that is; None once there are notes."""
+    updater = site.updaters.get(datasette)
+    if updater is None or updater.has_notes:
+        return None
+    sql = "select exists (select 1 from notes), exists (select 1 from sources)"
+    updater.has_notes, has_sources = await site.read_index(
+        database, lambda connection: connection.execute(sql).fetchone()
+    )
+    activity = updater.activity
+    if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
+        return None
+    context = {"offers": [] if activity.doing else await asyncio.to_thread(_offers)}
+    return await site.html_response(TEMPLATE, datasette, request, context)
+
+
+def _offers() -> list[Offer]:
+    return [_offer(config) for config in sources.installed()]
+
+
+def _offer(config: SourceConfig) -> Offer:
+    app = APPS.get(config.kind, config.kind)
+    try:
+        count = getattr(sources.open_source(config), "count", lambda: None)
+        return Offer(app, config.location, count())
+    except SourceError as error:
+        return Offer(app, config.location, problem=str(error))
+
+
+@site.view(partial(site.html_response, "error.html"))
+async def update(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Bring the index up to date, with the sources that are ticked, too; or say how fresh it is."""
+    updater = site.updaters.get(datasette)
+    if request.method != "POST":
+        context = {
+            "fresh": await site.freshness(datasette),
+            "csrftoken": request.scope.get("csrftoken", lambda: ""),
+            "bear_static": partial(site.static_url, datasette),
+        }
+        return site.part_response("bear_update.html", datasette, request, context)
+    if updater is None:
+        raise PageError(OFF, 404)
+    if site.is_cross_origin(request):
+        raise PageError("This was sent from another website, so nothing was done.", 403)
+    chosen = parse_qs((await request.post_body()).decode(errors="replace")).get("location", [])
+    # Nobody makes this server read another folder, whatever the form says.
+    found = {config.location for config in await asyncio.to_thread(sources.installed)}
+    if not found.issuperset(chosen):
+        raise PageError(NOT_FOUND, 400)
+    await asyncio.to_thread(updater.update, chosen)
+    return Response.redirect(_page_before(datasette, request), status=303)
+
+
+def _page_before(datasette: Datasette, request) -> str:
+    """Return the page whose button was pressed, if it is one of ours."""
+    before, search = urlsplit(request.headers.get("referer", "")), datasette.urls.path(SEARCH_PATH)
+    if not before.path.startswith(search) or before.path == datasette.urls.path(site.UPDATE_PATH):
+        return search
+    return f"{before.path}?{before.query}" if before.query else before.path

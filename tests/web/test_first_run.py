@@ -1,0 +1,151 @@
+"""``bear-serve`` without an index offers what is on this computer and indexes what is ticked."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import closing
+from urllib.parse import urlencode
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search import sources
+from datasette_bear_search.cli.serve import _task
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.index import database, rows
+from datasette_bear_search.index.background import Updater
+from datasette_bear_search.sources.bear import LOCATIONS
+from datasette_bear_search.web import site
+from tests.support.bear_libraries import bear_library
+
+pytestmark = [pytest.mark.datasette]
+
+UPDATE = "/-/bear-search/update"
+SAME = {"sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A computer with Bear, a vault, a graph, and an entry for a vault that is gone."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    bear = tmp_path / LOCATIONS[0]
+    bear.parent.mkdir(parents=True)
+    bear_library(bear, [BearNote("# Roof\n\nIt leaks."), BearNote("# Shed")])
+    vault = tmp_path / "My Vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "Cellar.md").write_text("Apples are in the cellar.")
+    listed = tmp_path / ".config" / "obsidian" / "obsidian.json"
+    listed.parent.mkdir(parents=True)
+    vaults = {"a": {"path": str(vault)}, "b": {"path": str(tmp_path / "gone")}, "c": {"path": ""}}
+    listed.write_text(json.dumps({"vaults": vaults}))
+    graph = tmp_path / "graph"
+    (graph / "logseq").mkdir(parents=True)
+    (graph / "pages").mkdir()
+    cache = tmp_path / ".logseq" / "graphs"
+    cache.mkdir(parents=True)
+    encoded = str(graph).replace("/", "++")
+    (cache / f"logseq_local_{encoded}.transit").touch()
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "Key.md").write_text("Under the stone.")
+    return tmp_path
+
+
+@pytest.fixture
+def served(home):
+    """What bear-serve serves, without an index and without a model."""
+    path = home / "notes.db"
+    with database.open_for_writing(path) as connection:
+        database.set_meta(connection, **{database.SEMANTIC: database.NO})
+    datasette = Datasette([str(path)])
+    updater = Updater(path, lambda locations: _task(path, None, locations))
+    site.updaters[datasette] = updater
+    yield datasette
+    updater.stop()
+
+
+def test_apps_say_where_their_notes_are(home):
+    found = {config.name: (config.kind, config.location) for config in sources.installed()}
+    assert found == {
+        "bear": ("bear", str(home / LOCATIONS[0])),
+        "my-vault": ("obsidian", str(home / "My Vault")),
+        "graph": ("logseq", str(home / "graph")),
+    }
+
+
+@pytest.mark.asyncio
+async def test_what_is_ticked_is_indexed_and_followed(home, served):
+    page = (await served.client.get("/-/bear-search")).text
+    offers = [offer.split() for offer in re.findall(r"<strong>(.*?)<br>", page)]
+    assert offers == [
+        ["Bear</strong>:", "2", "notes"],
+        ["Obsidian</strong>:", "1", "note"],
+        ["Logseq</strong>:", "0", "notes"],
+    ]
+    token = served.sign("token", "csrftoken")
+    cookies = {"ds_csrftoken": token}
+
+    async def post(status, headers=SAME, **form):
+        content = urlencode({"csrftoken": token, **form}, doseq=True)
+        response = await served.client.post(
+            UPDATE, content=content, headers=headers, cookies=cookies
+        )
+        assert response.status_code == status, response.text
+        return response
+
+    # Nobody makes it read what it didn't find, nor does another site anything at all.
+    for location in (home / "secret", home / "My Vault" / "..", ""):
+        await post(400 if location else 303, location=str(location))
+    other = {**SAME, "sec-fetch-site": "cross-site"}
+    await post(403, other, location=str(home / "My Vault"))
+    assert "Which do you want to search" in (await served.client.get("/-/bear-search")).text
+
+    wanted = [str(home / LOCATIONS[0]), str(home / "My Vault")]
+    await post(303, location=wanted)
+    assert (
+        "http-equiv" in (await served.client.get("/-/bear-search")).text
+    )  # it comes back by itself
+
+    async def until(query, titles):
+        deadline = time.monotonic() + 30
+        while True:
+            answer = (await served.client.get(f"/-/bear-search.json?q={query}&mode=keyword")).json()
+            found = [row["title"] for row in answer["rows"]]
+            if found == titles:
+                return
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+
+    await until("apples", ["Cellar"])
+    with closing(database.connect(home / "notes.db")) as connection:
+        assert sorted(rows.read_sources(connection)) == ["bear", "my-vault"]
+    (home / "My Vault" / "Attic.md").write_text("Pears are in the attic.")
+    await until("pears", ["Attic"])
+    page = (await served.client.get("/-/bear-search")).text
+    assert "Updated" in page
+    assert "Update now" in page
+    # A source that can't be read is named, with what helps; the others go on.
+    (home / "My Vault").rename(home / "Moved")
+    await post(303, {**SAME, "referer": "http://localhost/-/bear-search?q=roof"})
+    deadline = time.monotonic() + 30
+    while "<strong>my-vault</strong>" not in (text := (await served.client.get(UPDATE)).text):
+        assert time.monotonic() < deadline, text
+        time.sleep(0.1)
+    assert "There is nothing at" in text or "Check" in text
+    await until("apples", ["Cellar"])
+
+
+@pytest.mark.asyncio
+async def test_plain_datasette_says_how_fresh_the_index_is_and_never_writes(home):
+    path = home / "notes.db"
+    with database.open_for_writing(path) as connection:
+        database.set_meta(connection, indexed="2024-01-02T03:04:05Z")
+    datasette = Datasette([str(path)])
+    page = (await datasette.client.get("/-/bear-search")).text
+    assert "2024-01-02T03:04:05Z" in page
+    assert "0 notes" in page
+    assert "Update now" not in page
+    assert "Which do you want" not in page
