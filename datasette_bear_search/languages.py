@@ -80,8 +80,8 @@ STOP_WORDS = {
 
 # Letters of a note from which its language is told, the fewest, and the least certainty. Of pieces
 # of English, German and Spanish texts, of 43 languages the right one was then told for .64 to .88
-# (5 words) and .96 to .99 (12), a wrong one for .002 and .000.
-LETTERS, FEWEST_LETTERS, SURE = 2000, 20, 0.8
+# (5 words) and .96 to .99 (12), a wrong one for .002 and .000. Of 2,000 letters, it takes 1.6 ms.
+LETTERS, FEWEST_LETTERS, SURE = 300, 20, 0.8
 # Links and code say nothing.
 _NO_LANGUAGE = re.compile(
     r"(?s)```.*?(?:```|$)|`[^`\n]*`|\w+://\S+|\]\([^)\s]*\)|[\s\d!-/:-@[-`{-~]+"
