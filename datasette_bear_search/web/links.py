@@ -96,7 +96,7 @@ class Urls:
             modified_before=self.value("modified_before") if before and before < end else text,
         )
 
-    def note(self, note_id: int, passage_id: int | None = None, **more: str) -> str:
+    def note(self, note_id: int, passage_id: int | None = None, **more: Any) -> str:
         """Return the page of a note, at a passage, with the search that leads back."""
         if passage_id is not None:
             more["passage"] = str(passage_id)
