@@ -80,6 +80,33 @@ def table_actions(datasette: Datasette, actor: Actor, database: str, table: str)
 
 
 @hookimpl
+def top_homepage(datasette: Datasette, request: Any) -> Any:
+    return lambda: _datasette_ui().box(datasette, request.actor)
+
+
+@hookimpl
+def top_database(datasette: Datasette, request: Any, database: str) -> Any:
+    return lambda: _datasette_ui().box(datasette, request.actor, database)
+
+
+top_table = top_database
+
+
+@hookimpl
+def extra_template_vars(
+    datasette: Datasette, request: Any, database: str | None, view_name: str | None
+) -> Any:
+    # Datasette 1.0 has the hooks above instead.
+    if hasattr(datasette, "allowed") or view_name not in ("index", "database", "table"):
+        return {}
+
+    async def variables() -> dict[str, Any]:
+        return {"bear_box": await _datasette_ui().box(datasette, request.actor, database)}
+
+    return variables
+
+
+@hookimpl
 def row_actions(datasette: Datasette, actor: Actor, database: str, table: str, row: Any) -> Any:
     return lambda: _datasette_ui().row_links(datasette, actor, database, table, row)
 

@@ -184,6 +184,17 @@ async def menu_links(
     return [_menu_item(datasette, SEARCH_PATH, "Search notes") | {"description": description}]
 
 
+async def box(datasette: Datasette, actor: dict | None, database_name: str | None = None) -> str:
+    """Return the box that leads to the search from a page of Datasette's own."""
+    if not await _searchable(datasette, actor, database_name):
+        return ""
+    return Markup(
+        '<form class="core" action="{}" method="get" role="search"><p>'
+        '<input type="search" name="q" aria-label="Search notes" placeholder="Search notes"> '
+        '<input type="submit" value="Search"></p></form>'
+    ).format(datasette.urls.path(SEARCH_PATH))
+
+
 async def table_links(
     datasette: Datasette, actor: dict | None, database: str, table: str
 ) -> MenuItems:

@@ -126,7 +126,8 @@ QUERIES = (
 )
 # Datasette's own pages on which something of ours is shown; for others they leave it out.
 ELSEWHERE = (
-    Row("/", shows="/-/bear-search"),
+    Row("/", shows='placeholder="Search notes"'),
+    Row("/notes/notes", shows='placeholder="Search notes"'),
     Row("/notes", shows='"/-/bear-search"'),
     *([Row(f"/-/jump.json?q={SECRET}")] if IS_1_0 else []),
 )
