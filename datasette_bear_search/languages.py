@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
+from .notes import ForeseenError
 from .sqlite import execute, sqlite3
 
 T = TypeVar("T")
@@ -280,7 +281,13 @@ def _identifier() -> Any:
     # Takes .6 s to load and 90 MB of memory, and only notes that are new need it.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    except OSError as error:  # it is unpacked into a temporary file
+        raise ForeseenError(
+            f"There is no room for a temporary file of some megabytes ({error.strerror}), without "
+            "which the language of the notes can't be told."
+        ) from error
     identifier.set_languages([*SNOWBALL, *_OTHERS])
     return identifier
 

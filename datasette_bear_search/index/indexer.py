@@ -568,18 +568,20 @@ def language_fits(connection: sqlite3.Connection, embedder: Embedder) -> dict[st
 
 # One passage a note, in an order that has nothing to do with them.
 _SAMPLE = f"""
-select text, vector
-from (
-  select notes.id, vector, substr(body, start + 1, length) as text,
-    row_number() over (partition by notes.id order by passages.length desc) as place
+with chosen as (
+  select notes.id as note_id, passages.id as passage_id, max(passages.length)
   from notes
   join passages on passages.note_id = notes.id
-  join {schema.VECTORS} on passage_id = passages.id
-  where language = ?
+  where language = ? and embedded
+  group by notes.id
+  order by notes.id * 2654435761 % 4294967296
+  limit ?
 )
-where place = 1
-order by id * 2654435761 % 4294967296
-limit ?
+select substr(body, start + 1, length), vector
+from chosen
+join notes on notes.id = chosen.note_id
+join passages on passages.id = chosen.passage_id
+join {schema.VECTORS} using (passage_id)
 """
 
 

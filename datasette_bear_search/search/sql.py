@@ -160,7 +160,7 @@ def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
 
 
 def template_weight(similarity: str) -> str:
-    return f"({similarity}) * case when shared_by then {TEMPLATE_WEIGHT} else 1 end"
+    return f"({similarity}) * iif(shared_by, {TEMPLATE_WEIGHT}, 1)"
 
 
 def _q(planned: Plan) -> str:
@@ -211,7 +211,7 @@ def _join_filtered(note_id: str) -> str:
 def _filtered(conditions: Sequence[str], q: str) -> str:
     if not conditions:
         return f"""
--- a set of the ids that operators in :q allow; null: all
+-- the ids that operators in :q allow, as a set; null: all
 filtered as (select allowed_notes({q}) as ids)"""
     where = "\n    and ".join(conditions)
     return f"""
@@ -261,8 +261,7 @@ dense as (
     rank() over (order by max(similarity) desc) as dense_rank
   from (
 {nearest}
-  )
-  group by note_id
+  ) group by note_id
 )"""
 
 
@@ -283,11 +282,8 @@ def _nearest(q: str, is_filtered: bool) -> str:
       {template_weight(f"1 - vec_distance_cosine(vector, embed(meaning({q})))")} as similarity
     from (
       select rowid as passage_id from {PASSAGE_INDEX}
-      where embedding match vec_quantize_binary(embed(meaning({q})))
-        and k = {k}
-    )
-    join {VECTORS} using (passage_id)
-    join passages on passages.id = passage_id
+      where embedding match vec_quantize_binary(embed(meaning({q}))) and k = {k}
+    ) join {VECTORS} using (passage_id) join passages on passages.id = passage_id
     {_join_filtered("note_id")}
     order by similarity desc limit {NEAREST_PASSAGES}"""
 
@@ -385,8 +381,7 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
         comment = f"""
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
-  select key + 0 as note_id, value as refined
-  from json_each((
+  select key + 0 as note_id, value as refined from json_each((
     select refine(embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance})
     from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
     left join {VECTORS} using (passage_id)
@@ -415,21 +410,19 @@ fused as materialized (
 
 def _page(is_shallow: bool, weaker: str, sort: str, size: int, offset: int) -> str:
     # On such a page, the other notes that have the words are only counted.
-    more = "(select count(*) from lexical) - count(bm25)" if is_shallow else "0"
+    more = "(select count(*) from lexical) - count(bm25) + " if is_shallow else ""
     notes = "" if sort == "relevance" else " join notes on id = note_id"
     return f"""
 -- what is found; below it, a few of the notes that are only nearest
 counts as (
-  select found + more as found, found + more + min(others, {weaker}) as total, closest
+  select found, found + min(others, {weaker}) as total, closest
   from (
-    select count(*) filter (where is_found) as found,
-      count(*) filter (where not is_found) as others, {more} as more, max(similarity) as closest
-    from fused
+    select {more}count(*) filter (where is_found) as found,
+      count(*) filter (where not is_found) as others, max(similarity) as closest from fused
   )
 ),
 page as (
-  select fused.*, counts.*
-  from fused, counts{notes}
+  select fused.*, counts.* from fused, counts{notes}
   order by {_order(sort, "is_found desc, ")}
   limit max(0, min({int(size)}, (select total - {int(offset)} from counts))) offset {int(offset)}
 )"""

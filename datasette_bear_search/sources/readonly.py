@@ -136,9 +136,14 @@ def _copied_into(folder: Path, file: Path, owner: Owner) -> Path:
             time.sleep(COPY_PAUSE_SECONDS)
             _beside(copy, "-wal").unlink(missing_ok=True)
         before = state(file)
-        shutil.copyfile(file, copy)
-        with suppress(FileNotFoundError):  # no log: the program was closed properly
-            shutil.copyfile(_beside(file, "-wal"), _beside(copy, "-wal"))
+        try:
+            shutil.copyfile(file, copy)
+            with suppress(FileNotFoundError):  # no log: the program was closed properly
+                shutil.copyfile(_beside(file, "-wal"), _beside(copy, "-wal"))
+        except OSError as error:  # a full disk
+            raise SourceError(
+                f"{file} can't be copied to {folder}, where it would be read: {error.strerror}."
+            ) from error
         if state(file) == before:
             return copy
     raise _busy(file, owner)

@@ -6,6 +6,7 @@ Besides a judgment, only ``bear-serve`` writes: see first_run.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -106,18 +107,22 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
             "changed": changed,
         },
         "sources": [{**each, "name": shown(each["name"])} for each in sources],
-        "updating": _updating(datasette),
+        "updating": _updating(datasette, shown),
         "notices": [shown(notice) for notice in notices],
     }
     return site.json_response(datasette, body)
 
 
-def _updating(datasette: Datasette) -> dict[str, Any] | None:
+def _updating(datasette: Datasette, shown: Callable[[str], str]) -> dict[str, Any] | None:
     """Return what the process that keeps the index up to date is doing; None if there is none."""
     updater = site.updaters.get(datasette)
     if updater is None:
         return None
-    return {"doing": updater.activity.doing or None, "problems": dict(updater.activity.problems)}
+    problems = updater.activity.problems.items()
+    return {
+        "doing": updater.activity.doing or None,
+        "problems": {shown(source): shown(problem) for source, problem in problems},
+    }
 
 
 def _model_status(state: State) -> dict[str, str | None]:

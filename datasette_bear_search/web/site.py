@@ -296,8 +296,10 @@ async def freshness(datasette: Datasette) -> Freshness | None:
     updater = updaters.get(datasette)
     if updater is None:
         return Freshness(indexed, ago(indexed), notes, None, "", {})
-    url, activity = datasette.urls.path(UPDATE_PATH), updater.activity
-    return Freshness(indexed, ago(indexed), notes, url, activity.doing, activity.problems)
+    url, doing = datasette.urls.path(UPDATE_PATH), updater.activity.doing
+    shown = redaction.masked if redacts(datasette) else str
+    problems = {shown(name): shown(said) for name, said in updater.activity.problems.items()}
+    return Freshness(indexed, ago(indexed), notes, url, doing, problems)
 
 
 # --- requests and responses

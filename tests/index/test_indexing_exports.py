@@ -71,7 +71,7 @@ def test_a_query_in_the_configuration_is_indexed(sidecar_path: Path, tmp_path: P
     arguments = ["--config", str(config), "--sidecar", str(sidecar_path), "--no-semantic"]
     result = CliRunner().invoke(cli, ["bear-index", *arguments])
     assert result.exit_code == 0, result.output
-    assert stored(sidecar_path) == [("apple", note.title, '["Recipes"]')]
+    assert stored(sidecar_path) == [("apple", note.title, '["Cooking, Recipes"]')]
 
 
 def test_what_does_not_fit_into_memory_is_read_in_the_same_run(

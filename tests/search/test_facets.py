@@ -12,6 +12,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.web import links
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -224,7 +225,7 @@ async def test_a_month_begins_when_it_does_where_the_reader_is(
 
 async def test_narrowing_to_a_month_keeps_tighter_dates(datasette):
     data = await search(datasette, "modified_after=2022-03-05&modified_before=2022-06-30&_facets=1")
-    [month] = [choice for choice in flat(data["facets"]["modified"]) if choice["label"] == "March"]
+    [month] = [choice for choice in flat(data["facets"]["modified"]) if choice["label"] == "Mar"]
     parameters = parse_qs(urlsplit(month["toggle_url"]).query)
     assert parameters["modified_after"] == ["2022-03-05"]
     assert parameters["modified_before"] == ["2022-03"]
@@ -257,7 +258,7 @@ async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
 
     monkeypatch.setattr(facets, "NEAREST_PASSAGES", 1)
     html = await page(datasette, "q=cabin+roof&mode=semantic")
-    assert re.search(r'class="bear-count">\d+\+ note', html)
+    assert re.search(r'id="bear-count">\d+\+ result', html)
 
 
 async def test_the_page_is_whole_where_there_is_no_time_to_count(datasette, monkeypatch):
@@ -288,7 +289,8 @@ async def test_facets_follow_the_base_url_and_keep_the_search(write, bear_index,
 # The histogram
 
 
-async def test_the_histogram_is_a_table_as_well(datasette):
+async def test_the_histogram_is_a_table_as_well(datasette, monkeypatch):
+    monkeypatch.setattr(links, "MIN_RESULTS", 1)
     html = await page(datasette, "q=roof&mode=keyword")
     bars = re.findall(r"<title>([^<]+)</title><rect", html)
     table = re.findall(r'<tr><td><a href="([^"]+)">([^<]+)</a></td><td>([^<]+)</td>', html)
@@ -296,7 +298,7 @@ async def test_the_histogram_is_a_table_as_well(datasette):
     assert sum(int(notes) for _, _, notes in table) == 5  # that of a roofer, too
     for url, _, notes in table:
         narrowed = await page(datasette, urlsplit(unescape(url)).query)
-        assert f'class="bear-count">{notes} note' in narrowed
+        assert f'id="bear-count">{notes} result' in narrowed
 
 
 async def test_a_long_time_is_shown_by_years(datasette, sidecar_path):
