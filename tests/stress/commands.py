@@ -117,7 +117,7 @@ def _import_and_register() -> None:
         importlib.import_module(module.name)
     for name in (
         *("datasette.cli", "filelock", "numpy", "platformdirs", "rapidfuzz.process"),
-        *("sqlite_utils", "yaml"),
+        *("sqlite_utils", "yaml", "Stemmer", "py3langid.langid"),
     ):
         importlib.import_module(name)
     models.register()

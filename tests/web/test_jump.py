@@ -12,6 +12,7 @@ import pytest
 from datasette.app import Datasette
 from datasette.database import Database
 
+from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import datasette_ui
@@ -136,6 +137,7 @@ async def others(datasette) -> set[str]:
 
 def edit(path, sql):
     with closing(sqlite3.connect(path)) as db, db:
+        languages.register(db)  # the trigger of the word index asks for it
         db.execute(sql)
 
 

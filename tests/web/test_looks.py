@@ -109,6 +109,7 @@ def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):
 
 def test_the_keyboard_reaches_results_past_closed_menus(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin")
+    page.locator("#bear-q").focus()
     for _ in range(6):  # Options, help, Tags, Date, Type, and the first title
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "bear-title"

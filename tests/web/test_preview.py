@@ -95,10 +95,12 @@ def test_control_k_goes_to_the_box_from_everywhere(open_page, address):
 
 def test_i_shows_the_ranks(open_page, address):
     page = open_page(f"{address}{SEARCH}?q=cabin&mode=keyword")
+    expect(preview(page)).to_have_text(page.locator(".bear-title").first.inner_text())
     page.keyboard.press("ArrowDown")
-    assert page.locator(".bear-badge").first.inner_text() == "Words"
+    badge = page.locator(".bear-badge").first
+    expect(badge).to_have_text("Words", use_inner_text=True)
     page.keyboard.press("i")
-    assert page.locator(".bear-badge").first.inner_text() == "Words 1"
+    expect(badge).to_have_text("Words 1", use_inner_text=True)
 
 
 def test_nothing_moves_after_results_appeared(open_page, address):
