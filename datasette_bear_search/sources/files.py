@@ -452,6 +452,17 @@ def is_zip(path: Path) -> bool:
     return os.path.isfile(path) and zipfile.is_zipfile(path)
 
 
+def suffixes_at(location: str) -> frozenset[str]:
+    """Return the ends, in lower case, of a file's name or of those in a folder or zip file."""
+    path = Path(location).expanduser()
+    if path.is_dir():
+        return frozenset(map(suffix, os.listdir(path)))
+    if not is_zip(path):
+        return frozenset({suffix(path.name)} if path.is_file() else ())
+    with open_archive(path) as archive:
+        return frozenset(file.suffix for file in archive.files.values())
+
+
 # Flags of a file in a zip archive.
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800

@@ -7,7 +7,6 @@ Notes have no id there, so a note is known by its notebook and the second in whi
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from xml.parsers import expat
 from ...notes import NEXT_FILE, Link, Note
 from .. import SourceError, Unreadable, note_from_markdown
 from ..documents import parse_html
-from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive, open_export
+from ..files import LARGEST_NOTE, Archive, File, FileSource, open_export, suffixes_at
 from ..text import parse_timestamp
 
 SUFFIX = ".enex"
@@ -56,14 +55,10 @@ class EvernoteExport(FileSource):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        path = Path(location).expanduser()
-        if path.is_dir():
-            suffixes = {os.path.splitext(name)[1].lower() for name in os.listdir(path)}
-            return SUFFIX in suffixes and suffixes.isdisjoint({".md", ".markdown", ".txt"})
-        if not is_zip(path):
-            return path.suffix.lower() == SUFFIX and path.is_file()
-        with open_archive(path) as archive:
-            return bool(_notebooks(archive))
+        suffixes = suffixes_at(location)
+        is_folder = Path(location).expanduser().is_dir()
+        others = {".md", ".markdown", ".txt"} if is_folder else set()
+        return SUFFIX in suffixes and suffixes.isdisjoint(others)
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         with open_export(self.path) as archive:

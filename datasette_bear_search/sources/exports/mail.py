@@ -6,7 +6,6 @@ The format: RFC 4155. Google Takeout adds X-GM-THRID and X-Gmail-Labels to each 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -23,8 +22,8 @@ from zlib import crc32
 from ...notes import Note
 from .. import Incremental, SourceError, Unchanged, Unreadable, note_from_markdown
 from ..documents import parse_html
-from ..files import MEGABYTE, Archive, FileSource, is_zip, open_archive, open_export
-from ..markdown_metadata import as_markdown, suffix, title_of
+from ..files import MEGABYTE, Archive, FileSource, open_export, suffixes_at
+from ..markdown_metadata import as_markdown, title_of
 from ..text import decode, is_encoding, parse_timestamp, storable
 
 SUFFIX = ".mbox"
@@ -57,13 +56,7 @@ class Mailbox(FileSource, Incremental):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        path = Path(location).expanduser()
-        if path.is_dir():
-            return any(suffix(name) == SUFFIX for name in os.listdir(path))
-        if not is_zip(path):
-            return path.suffix.lower() == SUFFIX and path.is_file()
-        with open_archive(path) as archive:
-            return any(file.suffix == SUFFIX for file in archive.files.values())
+        return SUFFIX in suffixes_at(location)
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
