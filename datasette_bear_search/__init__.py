@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datasette.app import Datasette
 
     from .embeddings.rerankers import RerankerFactory
+    from .search.library import Library as Library
     from .sqlite import sqlite3
 
 # Before anything imports them, in each process of ours: onnxruntime tells Microsoft of the machine
@@ -25,6 +26,14 @@ Actor = dict[str, Any] | None
 
 # Datasette's own, without importing it: `bear-search` and the Python API do without Datasette.
 hookimpl = HookimplMarker("datasette")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Library":
+        from .search.library import Library
+
+        return Library
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @hookimpl

@@ -13,10 +13,9 @@ from ..query.filters import InvalidParameter
 from ..search import engine, redaction
 from ..search.engine import read_request
 from ..search.notes import find_note_id
-from ..search.planner import Plan
 from ..search.results import Hit
 from ..search.similar import SimilarNote, find_similar
-from ..search.snippets import passage_text, shortened, why, with_words_marked
+from ..search.snippets import passage_text, shortened, with_words_marked
 from ..search.sql import END_MARK, MARK
 from ..sqlite import sqlite3
 from . import Library, ToolError, ToolResult, facts_line, note_facts, note_heading, without_empty
@@ -71,7 +70,7 @@ def search_notes(
             # Only hidden notes have this word: nobody may learn from a correction that they do.
             response = engine.search(connection, replace(request, correct=False), **options)
         results = response.results
-        notes = [_hit(hit, results.plan) for hit in results.hits]
+        notes = [_hit(hit) for hit in results.hits]
     corrections = [
         f"No note has “{typed}”; this is what was found for “{corrected}”."
         for typed, corrected in results.plan.corrections
@@ -127,14 +126,14 @@ def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> 
     return bool(found)
 
 
-def _hit(hit: Hit, plan: Plan) -> dict[str, Any]:
+def _hit(hit: Hit) -> dict[str, Any]:
     text = with_words_marked(hit.snippet).replace(MARK, "**").replace(END_MARK, "**")
     more = {
         "snippet": text,
         "in_file": bool(hit.file),
         "file": hit.file_name,
         "passage": None if hit.file else _passage(hit, with_text=False),
-        "why": why(hit, plan),
+        "why": hit.why,
     }
     return note_facts(hit) | without_empty(more)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +17,8 @@ from ..query.query import MODES
 from . import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
-    from ..search.engine import SearchRequest
     from ..search.results import Hit
     from ..search.similar import SimilarNote
-    from ..sqlite import sqlite3
 
 LIMIT = 10
 MAX_LIMIT = 100
@@ -104,122 +100,71 @@ def bear_search(
 
     The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
     """
-    from ..index import database
-    from ..search import redaction
-    from ..search.engine import read_request
-    from ..search.functions import open_sidecar
-    from . import terminal
-
-    # The query and the options as the search page's URL has them.
-    values = {name: [*_texts(value)] for name, value in page_options.items()}
-    if any(words):
-        values["q"] = [" ".join(words)]
-    parameters = {name: texts for name, texts in values.items() if texts}
-    if similar_to is not None and parameters:
-        raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
-    if similar_to is None and not parameters:
-        raise click.UsageError(
-            "What are you looking for? Give words, a question or a filter such as --tag work."
-        )
-    path = sidecar_path or database.default_path()
-    with clear_errors(NotSearched), open_sidecar(path) as connection:
-        if redact:
-            redaction.require()
-        if similar_to is not None:
-            offset = 0
-            found = _find_similar(connection, similar_to, limit, unlinked, redact)
-        else:
-            try:
-                request = read_request(parameters, size=limit, offset=offset, correct=correct)
-            except InvalidParameter as error:
-                raise click.UsageError(str(error)) from None
-            found = _search(connection, path, request, redact, explain)
-        for notice in found.notices:
-            terminal.say(notice)
-        if number_to_open is not None and found.notes:
-            _open(found.notes, number_to_open, offset)
-        elif as_json and number_to_open is None:
-            body = json.dumps(found.body, indent=2, ensure_ascii=False)
-            click.echo(terminal.printable_json(body))
-        elif found.text:
-            # Without color=True, click would strip the links; what is no terminal gets plain text.
-            click.echo(found.text, color=True)
-        if not found.notes:
-            terminal.say(f"No results after the first {offset}." if offset else "No results.")
-            sys.exit(NOTHING_FOUND)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a search found, in the forms in which it can be shown."""
-
-    notes: Sequence[Hit] | Sequence[SimilarNote]
-    notices: Sequence[str]
-    body: dict[str, Any]  # as JSON
-    text: str  # for this terminal
-
-
-def _search(
-    connection: sqlite3.Connection, path: Path, request: SearchRequest, redact: bool, explain: bool
-) -> _Found:
-    from ..index import watch
-    from ..search import engine
+    from .. import Library
     from ..search.snippets import json_body
     from . import terminal
 
-    try:
-        response = engine.search(
-            connection,
-            request,
-            redact=redact,
-            on_loading=lambda: _echo_for_now("Loading the model…"),
+    is_search = any(words) or any(value not in (None, ()) for value in page_options.values())
+    if similar_to is not None and is_search:
+        raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
+    if similar_to is None and not is_search:
+        raise click.UsageError(
+            "What are you looking for? Give words, a question or a filter such as --tag work."
         )
-    finally:
-        _echo_for_now(" " * 20)
-    results = response.results
-    corrections = [
-        f"Showing results for “{searched}” instead of “{typed}”. To search for what you typed, "
-        "add --no-correct."
-        for typed, searched in results.plan.corrections
-    ]
-    changed = engine.changed_notice(watch.changes_since_indexing(path))
-    remarks = results.plan.remarks
-    notices = [*corrections, *remarks, *response.notices, *filter(None, [changed])]
-
-    body = json_body(results, notices, response.timing_ms, request.ranking.rerank)
     screen = terminal.screen_for(sys.stdout)
-    parts = [terminal.results_text(response, request.offset, screen)] if results.hits else []
-    if explain:
-        parts.append(terminal.explanation(connection, response))
-    return _Found(results.hits, notices, body, "\n\n".join(parts))
+    with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
+        notes: Sequence[Hit] | Sequence[SimilarNote]
+        if similar_to is not None:
+            offset = 0
+            similar = library.similar(similar_to, limit=limit, unlinked=unlinked)
+            notes, notices, body = similar.notes, [*similar.notices], similar.to_json()
+            text = terminal.similar_text(similar, screen) if notes else ""
+        else:
+            try:
+                response = library.search(
+                    " ".join(words),
+                    limit=limit,
+                    offset=offset,
+                    correct=correct,
+                    on_loading=lambda: _echo_for_now("Loading the model…"),
+                    **page_options,
+                )
+            except InvalidParameter as error:
+                raise click.UsageError(str(error)) from None
+            finally:
+                _echo_for_now(" " * 20)
+            notes, results = response.hits, response.results
+            notices = [
+                f"Showing results for “{searched}” instead of “{typed}”. To search for what you "
+                "typed, add --no-correct."
+                for typed, searched in response.corrections
+            ]
+            notices += response.notices
+            body = json_body(results, notices, response.timing_ms, results.ranking.rerank)
+            parts = [terminal.results_text(response, offset, screen)] if notes else []
+            if explain:
+                with library.open() as connection:
+                    parts.append(terminal.explanation(connection, response))
+            text = "\n\n".join(parts)
+    for notice in notices:
+        terminal.say(notice)
+    if number_to_open is not None and notes:
+        _open(notes, number_to_open, offset)
+    elif as_json and number_to_open is None:
+        body_text = json.dumps(body, indent=2, ensure_ascii=False)
+        click.echo(terminal.printable_json(body_text))
+    elif text:
+        # Without color=True, click would strip the links; what is no terminal gets plain text.
+        click.echo(text, color=True)
+    if not notes:
+        terminal.say(f"No results after the first {offset}." if offset else "No results.")
+        sys.exit(NOTHING_FOUND)
 
 
 def _echo_for_now(text: str) -> None:
     """Show a text until something else is on the line."""
     if sys.stderr.isatty():
         click.echo(f"{text}\r", nl=False, err=True)
-
-
-def _find_similar(
-    connection: sqlite3.Connection, name: str, limit: int, unlinked: bool, redact: bool
-) -> _Found:
-    from ..search import notes, redaction
-    from ..search.similar import find_similar
-    from . import terminal
-
-    path = os.path.abspath(name)
-    note_id = notes.find_note_id(connection, path if os.path.isfile(path) else name)
-    similar = find_similar(connection, note_id, size=limit, unlinked=unlinked)
-    if similar is None:
-        raise NotSearched(
-            f"There is no note with the id {name}. Each search result shows its id. "
-            "SOURCE:KEY and the path of a file in a folder of notes name a note, too."
-        )
-    if redact:
-        similar = redaction.masked_similar(connection, similar)
-    screen = terminal.screen_for(sys.stdout)
-    text = terminal.similar_text(similar, screen) if similar.notes else ""
-    return _Found(similar.notes, similar.notices, similar.to_json(), text)
 
 
 def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:
@@ -234,12 +179,6 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
         raise NotSearched("This note can't be opened: its source has no links to notes.")
     if click.launch(url):
         raise NotSearched("No app on this machine opens this note.")
-
-
-def _texts(value: Any) -> Iterator[str]:
-    for each in value if isinstance(value, tuple) else (value,):
-        if each is not None:
-            yield str(int(each)) if isinstance(each, bool) else str(each)
 
 
 @functools.cache

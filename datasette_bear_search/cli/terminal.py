@@ -22,7 +22,6 @@ from ..search.snippets import (
     innermost,
     passage_text,
     shortened,
-    why,
     with_words_marked,
 )
 from ..search.sql import COLUMN_WEIGHTS, END_MARK, MARK
@@ -70,7 +69,7 @@ def say(notice: str) -> None:
 
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
     """Return the hits, numbered from ``offset`` on, and how many there are in all."""
-    plan, total, found = response.results.plan, response.results.total, response.results.found
+    total, found = response.results.total, response.results.found
     cards: list[str] = []
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
@@ -80,7 +79,7 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
         if found and not hit.is_found and (not cards or is_found):
             cards.append(_style("Weaker matches", screen, dim=True))
         is_found = hit.is_found
-        cards.append(_card(number, hit, texts, why(hit, plan), screen))
+        cards.append(_card(number, hit, texts, hit.why, screen))
     counts = [counted(found, "result")] if found else []
     if weaker := total - found:
         counts.append(f"{weaker:,} weaker match{'es' if weaker > 1 else ''}")

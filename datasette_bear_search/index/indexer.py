@@ -125,6 +125,8 @@ class Hooks:
     """When all text is searchable."""
     on_embedded: Callable[[int, int], None] = lambda done, total: None
     """With how many of how many vectors are made: once before the first, then after each batch."""
+    on_export: Callable[[str], None] = lambda model: None
+    """Before a model is prepared to start faster, which takes a minute, once."""
 
 
 SILENT = Hooks()

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from ..notes import fold_tag
+from ..notes import ForeseenError, fold_tag
 from . import fts5
 from .dates import SPANS, period, span, utc
 from .fts5 import unique
@@ -242,7 +242,7 @@ ALIASES = {
 }  # fmt: skip
 
 
-class InvalidParameter(ValueError):
+class InvalidParameter(ForeseenError, ValueError):
     """A parameter has a value that makes no sense; the message names both."""
 
 

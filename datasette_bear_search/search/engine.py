@@ -6,7 +6,7 @@ The one pipeline of the page, JSON API, SQL functions, terminal, agents and bear
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..embeddings import registry
@@ -20,7 +20,7 @@ from ..query.query import MODES, Query, completed, parse
 from ..sqlite import snapshot, sqlite3, time_limit
 from . import planner, redaction, rerank
 from .planner import Plan
-from .results import PAGE_SIZE, Results, retrieve
+from .results import PAGE_SIZE, Hit, Results, retrieve
 from .snippets import show
 from .sql import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
@@ -56,6 +56,21 @@ class SearchResponse:
     notices: tuple[str, ...]
     timing_ms: dict[str, float]
     state: State
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.results.hits)
+
+    def __len__(self) -> int:
+        return len(self.results.hits)
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        return self.results.hits
+
+    @property
+    def corrections(self) -> tuple[tuple[str, str], ...]:
+        """Words as they were typed, and as they were searched for."""
+        return self.results.plan.corrections
 
 
 class TimeLimitExceeded(sqlite3.OperationalError):

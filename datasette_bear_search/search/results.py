@@ -101,6 +101,12 @@ class Hit(ListedNote):
     # As they are shown, with MARK and END_MARK around the query's words.
     marked_title: str = ""
     marked_tags: tuple[str, ...] = ()
+    why: str = ""  # for people: "words, 3rd · meaning, 1st (0.71) · title"
+
+    @property
+    def text(self) -> str:
+        """The snippet without marks."""
+        return unmarked(self.snippet)
 
     @property
     def file(self) -> str:

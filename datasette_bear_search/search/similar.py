@@ -6,6 +6,7 @@ One statement, which needs no model: the vectors are there. What counts, and how
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from .results import (
     note_fields,
     passage_of,
 )
+from .snippets import passage_text
 from .sql import Statement, statement_sql
 
 SIZE = 10
@@ -71,6 +73,16 @@ class SimilarNote(ListedNote):
     # The most similar; None if it is below the threshold, or the note is encrypted.
     passage: MatchedPassage | None
 
+    @property
+    def text(self) -> str:
+        """The most similar passage, as text."""
+        return passage_text(self.passage, self.title) if self.passage else ""
+
+    @property
+    def why(self) -> str:
+        """The reasons in one line."""
+        return " · ".join(self.reasons)
+
 
 @dataclass(frozen=True)
 class SimilarNotes:
@@ -81,6 +93,9 @@ class SimilarNotes:
     notes: tuple[SimilarNote, ...]
     notices: tuple[str, ...]
     statement: Statement
+
+    def __iter__(self) -> Iterator[SimilarNote]:
+        return iter(self.notes)
 
     def to_json(self) -> dict[str, Any]:
         """Return them for programs, in the shapes of Datasette 1.0."""

@@ -84,6 +84,7 @@ def show(results: Results, embedder: Embedder | None) -> Results:
             snippet=next(marked),
             marked_title=next(marked),
             marked_tags=tuple(next(marked) for _ in hit.tags),
+            why=_why(hit, plan),
         )
         for hit in hits
     )
@@ -471,7 +472,7 @@ def json_row(hit: Hit) -> dict[str, Any]:
 
 _NOT_IN_JSON = frozenset(
     "language around around_start goes_on templates file_text file_name marked_title "
-    "marked_tags".split()
+    "marked_tags why".split()
 )
 
 
@@ -527,8 +528,7 @@ _JSON_QUERY = (
 )  # fmt: skip
 
 
-def why(hit: Hit, planned: Plan) -> str:
-    """Return why a note was found, in plain words: ``words, 3rd · meaning, 1st (0.71) · title``."""
+def _why(hit: Hit, planned: Plan) -> str:
     query, reasons = planned.query, []
     if hit.keyword_rank:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")

@@ -1,4 +1,4 @@
-"""Page, JSON, SQL, terminal, and agents over stdio and HTTP find the same notes in one order."""
+"""Page, JSON, SQL, terminal, Python and agents find the same notes in the same order."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
+from datasette_bear_search import Library
 from tests.support.agents import bear_mcp, serving
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -105,6 +106,10 @@ def in_the_terminal(sidecar, q, parameters) -> list[int]:
     return [row["id"] for row in json.loads(result.stdout)["rows"]]
 
 
+def in_python(library, q, parameters) -> list[int]:
+    return [hit.id for hit in library.search(q, limit=LIMIT, **parameters)]
+
+
 async def by_an_agent(client, q, parameters) -> list[int]:
     filters = {name: value for name, value in parameters.items() if name != "mode"}
     arguments = {"query": q, "mode": parameters.get("mode"), "filters": filters, "limit": LIMIT}
@@ -128,6 +133,7 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
                     assert page == expected, (q, "page")
                     assert await in_sql(datasette, demo.stem, sql_url) == expected, (q, "SQL")
                     assert in_the_terminal(demo, q, parameters) == expected, (q, "terminal")
+                    assert in_python(Library(demo), q, parameters) == expected, (q, "Python")
                     # Agents aren't told of what is only nearest.
                     close = [row["id"] for row in response["rows"] if row["is_found"]]
                     assert await by_an_agent(over_stdio, q, parameters) == close, (q, "stdio")

@@ -1,0 +1,440 @@
+"""The Python API: one index file → search, notes, similar notes, indexing."""
+
+from __future__ import annotations
+
+# Imported here is only what takes no time: a program pays for the rest when it searches.
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..notes import ForeseenError
+
+if TYPE_CHECKING:
+    from ..embeddings.base import Embedder
+    from ..index.config import Configuration, Selection
+    from ..index.indexer import Hooks, Report
+    from ..index.rows import StoredSource
+    from ..index.watch import Watcher
+    from ..query.filters import Filters
+    from ..sources import SourceConfig
+    from ..sqlite import sqlite3
+    from .engine import SearchResponse
+    from .notes import NoteDetail
+    from .results import ListedNote
+    from .similar import SimilarNotes
+
+    # What names a note: its id, "source:key", the path of its file, or itself.
+    NoteName: TypeAlias = int | str | Path | ListedNote | NoteDetail
+    Value: TypeAlias = str | float | Sequence[str] | None
+    Place: TypeAlias = str | os.PathLike[str] | SourceConfig
+
+# Parameters of the search page beside the filters.
+RANKING_PARAMETERS = (
+    "mode", "sort", "balance", "fusion", "recency", "found", "min_similarity", "rerank",
+)  # fmt: skip
+
+
+class NoteNotFound(ForeseenError, LookupError):
+    """There is no such note."""
+
+
+class Library:
+    """The notes in one index file.
+
+    Each call opens the file, so that a library may be used by several threads; in a ``with`` block,
+    the calls of its thread share a connection. All errors that a person can do something about are
+    :class:`ForeseenError`.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        hidden_tags: Sequence[str] = (),
+        *,
+        redact: bool = False,
+        time_limit_ms: float | None = None,
+    ) -> None:
+        """
+        :param path: of the index file; None is where ``bear-index`` puts it
+        :param hidden_tags: notes with one of them or a tag nested below it don't exist here, nor do
+            other sources' copies of them
+        :param redact: mask passwords, API keys and card numbers
+        :param time_limit_ms: of a search's statement
+        """
+        from ..index import database
+
+        self.path = database.default_path() if path is None else Path(path).expanduser()
+        self.hidden_tags = tuple(hidden_tags)
+        self.redact = redact
+        self.time_limit_ms = time_limit_ms
+        self._kept: ExitStack | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._thread = 0
+
+    def __repr__(self) -> str:
+        return f"Library({str(self.path)!r})"
+
+    def __enter__(self) -> Library:
+        self._kept, self._thread = ExitStack(), threading.get_ident()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection that a ``with`` block keeps; the library can be used on."""
+        kept, self._kept, self._connection = self._kept, None, None
+        if kept:
+            kept.close()
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Open the index file read-only, with our SQL functions.
+
+        :raises SidecarError: if it can't be read, now or inside
+        :raises RedactionMissing: if secrets are to be masked, and what finds them isn't installed
+        """
+        from ..index.database import SidecarError, explained
+        from ..sqlite import sqlite3
+        from .engine import TimeLimitExceeded
+        from .functions import open_sidecar
+        from .redaction import require
+
+        if self.redact:
+            require()
+        with ExitStack() as cleanup:
+            try:
+                if self._kept and self._thread == threading.get_ident():
+                    if self._connection is None:
+                        self._connection = self._kept.enter_context(open_sidecar(self.path))
+                    connection = self._connection
+                else:
+                    connection = cleanup.enter_context(open_sidecar(self.path))
+                yield connection
+            except (SidecarError, TimeLimitExceeded):
+                raise
+            except sqlite3.Error as error:
+                raise SidecarError(explained(error)) from error
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        tags: str | Sequence[str] = (),
+        sources: str | Sequence[str] = (),
+        limit: int = 10,
+        offset: int = 0,
+        correct: bool = True,
+        wait: float | None = None,
+        on_loading: Callable[[], None] = lambda: None,
+        **parameters: Value,
+    ) -> SearchResponse:
+        """Return the notes that match best; without a query, those of the filters, newest first.
+
+        :param query: what the search page takes: words, questions, ``tag:work``, ``created:2024``
+        :param tags: notes need all of them
+        :param sources: names of sources, of which notes need one
+        :param correct: whether words that no note has may be corrected
+        :param wait: seconds to wait for a model that isn't loaded; None for as long as it takes
+        :param on_loading: called before a model is loaded
+        :param parameters: others of the search page: ``created_after="2024"``, ``pinned=True``,
+            ``has=["image"]``, ``mode="keyword"``, ``found=True``, ``balance=0.5``
+        :raises InvalidParameter: for a parameter that isn't there or a value that makes no sense
+        :raises TimeLimitExceeded: if the library has a time limit, and it is over
+        """
+        from ..query.filters import InvalidParameter
+        from . import engine
+
+        if limit < 1 or offset < 0:
+            raise InvalidParameter("limit must be 1 or more, and offset 0 or more")
+        for name in parameters:
+            _check_parameter(name)
+        texts = {name: _texts(value) for name, value in parameters.items()}
+        texts |= {"q": [query], "tag": [*_texts(tags), *texts.get("tag", [])]}
+        texts["source"] = [*_texts(sources), *texts.get("source", [])]
+        request = engine.read_request(texts, size=limit, offset=offset, correct=correct)
+        beside = request.query.filters_beside & self.visible
+        request = replace(request, query=replace(request.query, filters_beside=beside))
+        options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
+        options |= {"wait": wait, "on_loading": on_loading}
+        with self.open() as connection:
+            response = engine.search(connection, request, **options)
+            meant = response.results.plan.foreign_words
+            if not all(self._is_visible(connection, word) for word in meant):
+                # Only hidden notes have this word: a correction would tell that they do.
+                response = engine.search(connection, replace(request, correct=False), **options)
+        said = [*response.results.plan.remarks, *response.notices, self.changed_notice()]
+        return replace(response, notices=tuple(filter(None, said)))
+
+    def note(
+        self,
+        note: NoteName | None = None,
+        *,
+        source: str = "",
+        key: str = "",
+        path: str | os.PathLike[str] | None = None,
+    ) -> NoteDetail:
+        """Return a whole note, by its id, by its source and key, which stay, or by its file.
+
+        :raises NoteNotFound: if there is none
+        """
+        from . import notes, redaction
+
+        name = f"{source}:{key}" if source or key else note if path is None else Path(path)
+        if name is None:
+            raise TypeError("note() needs an id, a source and key, or a path")
+        with self.open() as connection:
+            found = notes.read_note(connection, self._id(connection, name))
+        assert found is not None
+        return redaction.masked_record(found) if self.redact else found
+
+    def similar(self, note: NoteName, *, limit: int = 10, unlinked: bool = False) -> SimilarNotes:
+        """Return the notes most like one, each with its reasons.
+
+        :param unlinked: leave out notes that it links to, or that link to it
+        :raises NoteNotFound: if there is no such note
+        """
+        from ..index import database
+        from . import redaction, similar
+
+        with self.open() as connection:
+            note_id = self._id(connection, note)
+            visible = self._visible(connection) if self.hidden_tags else None
+            # So many more that hidden notes can't crowd out visible ones.
+            hidden = database.count_notes(connection) - len(visible) if visible else 0
+            size = limit + hidden
+            found = similar.find_similar(connection, note_id, size=size, unlinked=unlinked)
+            assert found is not None
+            shown = [each for each in found.notes if visible is None or each.id in visible]
+            found = replace(found, notes=tuple(shown[:limit]))
+            return redaction.masked_similar(connection, found) if self.redact else found
+
+    # --- what may be seen
+
+    @property
+    def visible(self) -> Filters:
+        """The filters that every visible note passes."""
+        from ..query.filters import Filters
+
+        return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
+
+    def visible_ids(self) -> tuple[str, dict[str, Any]]:
+        """Return SQL for the ids of the visible notes, and its parameters."""
+        conditions, parameters = self.visible.conditions()
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        return f"select id from notes{where}", parameters
+
+    def changed_notice(self) -> str | None:
+        """Return what to say if notes changed since they were indexed."""
+        from ..index import watch
+        from . import engine
+
+        changed = watch.changes_since_indexing(self.path)
+        if changed and self.hidden_tags:
+            # The number would count hidden notes, too.
+            return "Notes changed since the index was made. To update it, run: datasette bear-index"
+        return engine.changed_notice(changed)
+
+    def _visible(self, connection: sqlite3.Connection) -> set[int]:
+        return {note_id for (note_id,) in connection.execute(*self.visible_ids())}
+
+    def _is_visible(self, connection: sqlite3.Connection, word: str) -> bool:
+        if not self.hidden_tags:
+            return True
+        from ..index.schema import WORDS
+
+        sql, parameters = self.visible_ids()
+        [found] = connection.execute(
+            f"select exists (select 1 from {WORDS} where {WORDS} match :word and rowid in ({sql}))",
+            {**parameters, "word": f'"{word}"'},
+        ).fetchone()
+        return bool(found)
+
+    def _id(self, connection: sqlite3.Connection, note: NoteName) -> int:
+        from .notes import find_note_id
+
+        name = str(getattr(note, "id", note))
+        path = os.path.abspath(os.path.expanduser(name))
+        note_id = find_note_id(connection, path if os.path.isfile(path) else name)
+        sql, parameters = self.visible_ids()
+        sql = f"{sql}{' and' if parameters else ' where'} id = :wanted"
+        if connection.execute(sql, {**parameters, "wanted": note_id}).fetchone():
+            return note_id
+        raise NoteNotFound(
+            f"There is no note with the id {name}. Each search result shows its id. "
+            "SOURCE:KEY and the path of a file in a folder of notes name a note, too."
+        )
+
+    # --- indexing
+
+    def index(
+        self,
+        *sources: Place,
+        remove: Collection[str] = (),
+        model: str | None = None,
+        semantic: bool | None = None,
+        rebuild: bool = False,
+    ) -> Report:
+        """Bring the index up to date with these sources, or with all that it and its owner name.
+
+        :param sources: places with notes, which are added to the index
+        :param remove: names of sources that leave the index
+        :param model: of embeddings; None is the index's, or the default
+        :param semantic: whether vectors are made; None leaves that as it was chosen
+        :raises SourceError: if no source can be read; of one among several, the report says so
+        :raises ModelUnavailable: if the named model can't be loaded
+        :raises IndexBusy: if another run is at work
+        """
+        from ..embeddings.base import ModelUnavailable
+        from ..sources import SourceError
+
+        selection = self._selection(sources, remove, everything=rebuild)
+        embedder = self.embedder(model, semantic=semantic)
+        report = self.update(selection, embedder, rebuild=rebuild, verify_model=model is not None)
+        if report.failures and len(report.failures) == len(selection.read):
+            raise SourceError(report.failures[0].message)
+        if report.model_failure and model is not None:
+            raise ModelUnavailable(report.model_failure)
+        return report
+
+    def watch(
+        self,
+        *sources: Place,
+        say: Callable[[str], None] = print,
+        quiet: bool = False,
+        poll: bool = False,
+        until: threading.Event | None = None,
+    ) -> None:
+        """Bring the index up to date, and keep it so while notes change, until Ctrl-C.
+
+        :param say: called with each line about what changed and what is wrong
+        :param quiet: say only what is wrong
+        :param poll: look at the files every few seconds, as on network drives
+        :param until: ends it, too, once it is set
+        """
+        from ..index.watch import Watcher
+
+        selection = self._selection(sources)
+        watcher = Watcher(
+            self.path, selection.read, self.embedder(), say=say, quiet=quiet, poll=poll
+        )
+        if until is not None:
+            threading.Thread(target=_stop, args=[watcher, until], daemon=True).start()
+        watcher.run(update_first=True)
+
+    def sources(self) -> dict[str, StoredSource]:
+        """Return the sources in the index, by their names; none if there is no index yet."""
+        from ..index import database, rows
+
+        if not database.is_made(self.path):
+            return {}
+        with closing(database.connect(self.path)) as connection:
+            return rows.read_sources(connection)
+
+    def known_sources(
+        self, config_path: Path | None = None
+    ) -> tuple[list[SourceConfig], Configuration | None]:
+        """Return the sources in the index, and the configuration file's settings if there is one.
+
+        :raises ConfigurationError: if the file makes no sense
+        """
+        from ..index import config
+
+        known = [stored.config for stored in self.sources().values()]
+        found = config.find_configuration(config_path)
+        return known, config.read_configuration(found, known) if found else None
+
+    def embedder(
+        self, model: str | None = None, *, semantic: bool | None = None
+    ) -> Embedder | None:
+        """Return what would make the vectors of a run; None if it makes none."""
+        from ..embeddings import registry
+        from ..index import database
+
+        if semantic is None:
+            semantic = bool(model) or not database.skips_vectors(self.path)
+        if not semantic:
+            return None
+        default = registry.default_model()
+        name = model or database.stored_model(self.path) or default
+        embedder = registry.get_embedder(name)
+        # One that only the index names is never downloaded.
+        embedder.may_download |= model is not None or name == default
+        return embedder
+
+    def update(
+        self,
+        selection: Selection,
+        embedder: Embedder | None,
+        *,
+        rebuild: bool = False,
+        verify_model: bool = False,
+        hooks: Hooks | None = None,
+    ) -> Report:
+        """Run the indexer, and let the model start within a second from then on."""
+        from ..embeddings.base import ModelUnavailable
+        from ..index import indexer
+
+        hooks = hooks or indexer.SILENT
+        report = indexer.update(
+            self.path,
+            selection.read,
+            embedder,
+            remove=selection.remove,
+            rebuild=rebuild,
+            verify_model=verify_model,
+            hooks=hooks,
+        )
+        has_all_vectors = report.notes and report.pending <= report.refused
+        if embedder is not None and has_all_vectors and not report.model_failure:
+            with suppress(ModelUnavailable):  # nobody asked for it now
+                if embedder.needs_onnx_export():
+                    hooks.on_export(embedder.name)
+                    embedder.export_onnx()
+        return report
+
+    def _selection(
+        self,
+        sources: Sequence[Place],
+        remove: Collection[str] = (),
+        *,
+        everything: bool = False,
+    ) -> Selection:
+        from ..index import config
+        from ..sources import SourceConfig
+
+        given = [source for source in sources if isinstance(source, SourceConfig)]
+        paths = [os.fspath(each) for each in sources if not isinstance(each, SourceConfig)]
+        known, configuration = self.known_sources()
+        removed = tuple(config.named(name, known).name for name in remove)
+        if (given or remove) and not paths:
+            return config.Selection(tuple(given), removed)
+        selected = config.select(known, configuration, paths=paths, everything=everything)
+        return config.Selection((*selected.read, *given), (*selected.remove, *removed))
+
+
+def _stop(watcher: Watcher, until: threading.Event) -> None:
+    until.wait()
+    watcher.stop()
+
+
+def _check_parameter(name: str) -> None:
+    from ..index.config import did_you_mean
+    from ..query.filters import FILTERS, InvalidParameter
+
+    known = [*RANKING_PARAMETERS, *(each for row in FILTERS.values() for each in row.parameters)]
+    if name not in known:
+        question = did_you_mean(name, ["tags", "sources", "limit", "offset", *known])
+        raise InvalidParameter(f"there is no parameter {name!r}. {question}")
+
+
+def _texts(value: Value) -> list[str]:
+    """Return a parameter's values as an address has them."""
+    if value is None:
+        return []
+    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return [str(int(each)) if isinstance(each, bool) else str(each) for each in values]
