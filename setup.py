@@ -110,7 +110,7 @@ setup(
         PYSQLITE3,
         "py3langid>=0.4",
         "pyspellchecker>=0.8",  # its dictionaries
-        "pystemmer~=3.1",
+        "pystemmer>=3",
         "python-dateutil",
         "pyyaml",
         "rapidfuzz",

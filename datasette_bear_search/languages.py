@@ -109,6 +109,8 @@ _MARKS = (
 TOKEN = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
+# Goes up when ``indexed`` makes other words of a text.
+_RULES = 1
 # Words whose stems are kept in memory, some megabytes.
 CACHED_STEMS = 50_000
 
@@ -169,6 +171,13 @@ def indexed(text: T, language: str | None) -> T | str:
     if not isinstance(text, str) or (language not in SNOWBALL and not is_unspaced(text)):
         return text
     return " ".join(word.form for word in words(text, language))
+
+
+def words_version() -> str:
+    """Return what changes if ``indexed`` may make other words of the same text."""
+    import Stemmer
+
+    return f"{_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
 
 
 def queried(text: str, language: str | None) -> str:

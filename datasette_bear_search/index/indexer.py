@@ -366,6 +366,7 @@ class _Run:
         """Take out text that was deleted or encrypted, first of all; return whether any was."""
         connection = self.connection
         with transaction(connection):
+            rows.update_words(connection)
             rows.update_passages(connection)
             gone = rows.remove_sources(connection, remove)
             may_return = any(change.added for _, change in diffs)
@@ -422,7 +423,7 @@ class _Run:
         state = database.read_state(connection)
         if not state.pending and state.model == embedder.name and not verify_model:
             # Nothing to do, which one knows without the model. But the vec0 table may be stale.
-            if has_extension and state.has_vectors:
+            if has_extension:
                 with transaction(connection):
                     vectors.prepare(connection)
             return

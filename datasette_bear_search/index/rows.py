@@ -10,7 +10,7 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..languages import detect
+from ..languages import detect, words_version
 from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sqlite import sqlite3
@@ -442,6 +442,17 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     set_meta(connection, passage_settings=settings)
     notes = connection.execute("select id, title, body from notes").fetchall()
     _cut_anew(connection, notes, shared_lines(connection))
+
+
+def update_words(connection: sqlite3.Connection) -> None:
+    """Index all words anew if others may be made of a text now than when it was indexed.
+
+    Else what takes a note out of the word index would leave its words as they were put in.
+    """
+    version = words_version()
+    if get_meta(connection, "words_version") != version:
+        schema.refill_words(connection)
+        set_meta(connection, words_version=version)
 
 
 def _cut_anew(

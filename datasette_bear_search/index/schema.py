@@ -22,6 +22,7 @@ TOKENIZER = (
 # What FTS5 indexes of a column: words as their language needs. Only connections that write have
 # this function, and the words of a note are taken out as they were put in.
 INDEXED = "indexed_words({row}.{name}, {row}.language)"
+_INDEXED_COLUMNS = ("title", "body", "tags", "attachments")
 # Machinery: hidden in Datasette, which from 1.0 on hides names that begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
@@ -157,6 +158,20 @@ def create(connection: sqlite3.Connection) -> None:
     judgments.create_index(["query", "source", "key"], unique=True)
 
 
+def refill_words(connection: sqlite3.Connection) -> None:
+    """Index the words anew that ``indexed_words`` makes, inside the caller's transaction."""
+    values = ", ".join(INDEXED.format(row="notes", name=name) for name in _INDEXED_COLUMNS)
+    for index, columns, rows in (
+        ("notes_fts", ", ".join(_INDEXED_COLUMNS), f"select id, {values} from notes"),
+        (
+            *(LONG_NOTES, "note_id, text"),
+            "select id, note_id, indexed_words(text, null) from passages where text is not null",
+        ),
+    ):
+        connection.execute(f"insert into {index} ({index}) values ('delete-all')")
+        connection.execute(f"insert into {index} (rowid, {columns}) {rows}")
+
+
 def drop(connection: sqlite3.Connection) -> None:
     """Drop all tables, whatever version made them, inside the caller's transaction."""
     sql = "select 1 from pragma_module_list where name = 'vec0'"
@@ -199,9 +214,8 @@ def _create_index_of_long_notes(db: Any) -> None:
 
 
 def _create_word_indexes(db: Any) -> None:
-    columns = ["title", "body", "tags", "attachments"]
-    listed = ", ".join(columns)
-    db.table("notes").enable_fts(columns, tokenize=TOKENIZER)
+    listed = ", ".join(_INDEXED_COLUMNS)
+    db.table("notes").enable_fts(_INDEXED_COLUMNS, tokenize=TOKENIZER)
     # The same text without stemming and without positions, which is a fifth of the size.
     db.execute(
         f"""
@@ -216,7 +230,9 @@ def _create_word_indexes(db: Any) -> None:
     delete, insert = "", ""
     for index, value in (("notes_fts", INDEXED), (WORDS, "{row}.{name}")):
         old, new = (
-            ", ".join([f"{row}.id", *(value.format(row=row, name=name) for name in columns)])
+            ", ".join(
+                [f"{row}.id", *(value.format(row=row, name=name) for name in _INDEXED_COLUMNS)]
+            )
             for row in ("old", "new")
         )
         delete += f"insert into {index} ({index}, rowid, {listed}) values ('delete', {old}); "

@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
+from datasette_bear_search import languages
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.evaluation import judgments
+from datasette_bear_search.index import rows as index_rows
 from datasette_bear_search.sqlite import sqlite3
 from tests.index.test_indexing import rows
 from tests.support.bear_libraries import day, edit
@@ -189,6 +191,24 @@ def test_no_byte_of_vectors_that_are_given_up_outlasts_them(bear, bear_index, si
     vectors = vectors_of(sidecar_path, TITLE)
     bear_index("--rebuild", "--no-semantic")
     assert left(sidecar_path, (), vectors) == []
+
+
+def test_no_word_outlasts_its_note_if_another_stemmer_indexed_it(
+    write, bear_index, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(index_rows, "detect", lambda text: "de")
+    with monkeypatch.context() as older:
+        older.setattr("Stemmer.version", lambda: "2.2.0")
+        older.setattr(languages, "_stem", lambda word, language: f"{word}en")
+        write(SECRET, PLAIN, *OTHERS)
+        bear_index()
+    assert (f"{TITLE}en",) in rows(sidecar_path, "select term from _stem_vocabulary")
+    write(no_mention(PLAIN), *OTHERS)
+    bear_index()
+    assert left(sidecar_path, EVERYTHING) == []
+    terms = [term for (term,) in rows(sidecar_path, "select term from _stem_vocabulary")]
+    assert "plain" in terms
+    assert [term for term in terms if term.endswith("en")] == []
 
 
 def test_a_judgment_that_is_taken_back_leaves_nothing_of_its_query(bear, sidecar_path):

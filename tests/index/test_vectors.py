@@ -195,6 +195,23 @@ def test_a_library_that_grows_and_shrinks_changes_its_index(
     assert found == (5,)
 
 
+def test_a_run_with_nothing_to_embed_makes_a_vec0_table_anew_that_lacks_passages(
+    write, bear_index, sidecar_path, monkeypatch
+):
+    write(*NOTES)
+    bear_index()
+    with monkeypatch.context() as without_vec0:
+        without_vec0.setattr(database, "load_vector_extension", lambda connection: False)
+        write(*NOTES[:9])
+        bear_index()
+    with closing(database.connect(sidecar_path)) as connection:
+        assert not database.read_state(connection).has_vectors
+    bear_index()
+    with closing(database.connect(sidecar_path)) as connection:
+        assert database.read_state(connection).has_vectors
+        assert connection.execute("select count(*) from _passage_index").fetchone() == (9,)
+
+
 def test_vectors_whose_signs_fill_no_whole_bytes_are_refused(write, bear_index, monkeypatch):
     monkeypatch.setattr(TinyEmbedder, "DIMENSION", 60)
     write(*NOTES)
