@@ -58,6 +58,9 @@ DOCUMENTS = frozenset(
     """.split()
 )
 
+# Where these are, they are somebody's notes, and exports among them are not all of those.
+OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
+
 # "2024-05-01", "2024-05-01 Standup", "2024-05-01-a-post"
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:$|[ _-])", re.ASCII)
 
@@ -119,6 +122,20 @@ class FileSource:
         except SourceError:
             return "none"
         return digest((folder.closed, [file[:3] for file in folder.files.values()]))
+
+    @contextmanager
+    def _open_export(
+        self, is_wanted: Callable[[File], object], what: str, advice: str
+    ) -> Iterator[tuple[Archive, list[File]]]:
+        """Open the location; yield it with the wanted files in it. Raises SourceError for none."""
+        with open_export(self.path) as archive:
+            self.skipped = list(archive.skipped)
+            files = list(filter(is_wanted, archive.files.values()))
+            if not files:
+                raise SourceError(
+                    f"There is no {what} in {self.location}. Give the PATH of {advice}."
+                )
+            yield archive, files
 
     def open_linked(self, place: str) -> IO[bytes]:
         """Return the file that a note links to, open. Raises Unreadable or SourceError."""
@@ -188,25 +205,29 @@ class Archive(ABC):
             raise Unreadable(f"larger than {largest / MEGABYTE:g} MB")
         return content
 
-    @abstractmethod
     def head(self, key: str, size: int) -> bytes:
         """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
-
-    @abstractmethod
-    def open(self, key: str) -> IO[bytes]:
-        """Open a file of any length, to be read once. Raises as ``read`` does."""
+        listed = self.files[key].size
+        with self.open(key, size) as stream:
+            # Python sets aside all that is asked for, and few files have grown.
+            start = self._part(stream, min(size, listed + 1))
+            return start if len(start) <= listed else start + self._part(stream, size - len(start))
 
     def chunks(self, key: str) -> Iterator[bytes]:
         """Yield the content of a file of any length. Raises as ``read`` does."""
         with self.open(key) as stream:
-            while True:
-                try:
-                    chunk = stream.read(MEGABYTE)
-                except Exception as error:
-                    raise _damaged(error) from error
-                if not chunk:
-                    return
+            while chunk := self._part(stream, MEGABYTE):
                 yield chunk
+
+    @abstractmethod
+    def open(self, key: str, size: int = LARGEST_ARCHIVE) -> IO[bytes]:
+        """Open a file, to read at most ``size`` bytes of it once. Raises as ``read`` does."""
+
+    def _part(self, stream: IO[bytes], size: int) -> bytes:
+        try:
+            return stream.read(size)
+        except Exception as error:
+            raise _unreadable(error) from error
 
 
 class Folder(Archive):
@@ -258,25 +279,9 @@ class Folder(Archive):
                 )
             waiting += reversed(self._add_entries(prefix, entries))
 
-    def head(self, key: str, size: int) -> bytes:
-        file = self.files[key]
+    def open(self, key: str, size: int = LARGEST_ARCHIVE) -> IO[bytes]:
         try:
-            # Not open(), which asks the system three more things about each file.
-            descriptor = os.open(file.path, _OPEN_FLAGS)
-            try:
-                data = more = os.read(descriptor, min(size, file.size + 1))
-                while len(data) not in (file.size, size) and more:  # it has changed
-                    more = os.read(descriptor, min(size - len(data), MEGABYTE))
-                    data += more
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise _unreadable(error) from None
-        return data
-
-    def open(self, key: str) -> IO[bytes]:
-        try:
-            return os.fdopen(os.open(self.files[key].path, _OPEN_FLAGS), "rb")
+            return os.fdopen(os.open(self.files[key].path, _OPEN_FLAGS), "rb", buffering=0)
         except OSError as error:
             raise _unreadable(error) from None
 
@@ -394,6 +399,17 @@ def open_export(path: Path) -> Iterator[Archive]:
 
 
 @contextmanager
+def open_inner(archive: Archive, key: str, largest: int = LARGEST_FILE) -> Iterator[Archive]:
+    """Open an archive in a folder, or in memory one in an archive. Raises as ``read`` does."""
+    if isinstance(archive, Folder):
+        with open_archive(Path(archive.files[key].path)) as inner:
+            yield inner
+    else:
+        with open_zip(io.BytesIO(archive.read(key, largest=largest)), key) as inner:
+            yield inner
+
+
+@contextmanager
 def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
     """Open the archive in an open file. Raises SourceError."""
     try:
@@ -452,15 +468,15 @@ def is_zip(path: Path) -> bool:
     return os.path.isfile(path) and zipfile.is_zipfile(path)
 
 
-def suffixes_at(location: str) -> frozenset[str]:
-    """Return the ends, in lower case, of a file's name or of those in a folder or zip file."""
+def paths_at(location: str) -> list[str]:
+    """Return a file's name, the paths in a zip file, or what stands in a folder, but not below."""
     path = Path(location).expanduser()
-    if path.is_dir():
-        return frozenset(map(suffix, os.listdir(path)))
+    if path.is_dir():  # without walking through all that may be below
+        return os.listdir(path)
     if not is_zip(path):
-        return frozenset({suffix(path.name)} if path.is_file() else ())
+        return [path.name] if path.is_file() else []
     with open_archive(path) as archive:
-        return frozenset(file.suffix for file in archive.files.values())
+        return list(archive.files)
 
 
 # Flags of a file in a zip archive.
@@ -481,15 +497,6 @@ class Zip(Archive):
         for entry in zip_file.filelist:
             self._add(entry)
 
-    def head(self, key: str, size: int) -> bytes:
-        with self.open(key, size) as stream:
-            try:
-                content = stream.read(size)
-            except Exception as error:
-                raise _damaged(error) from error
-        self._count(len(content))
-        return content
-
     def open(self, key: str, size: int = LARGEST_ARCHIVE) -> IO[bytes]:
         entry = self._entries[key]
         if entry.flag_bits & _ENCRYPTED:
@@ -500,20 +507,17 @@ class Zip(Archive):
         try:
             return self._zip_file.open(entry)
         except Exception as error:
-            raise _damaged(error) from error
+            raise _unreadable(error) from error
 
-    def chunks(self, key: str) -> Iterator[bytes]:
-        for chunk in super().chunks(key):
-            self._count(len(chunk))
-            yield chunk
-
-    def _count(self, size: int) -> None:
-        self._unpacked += size
+    def _part(self, stream: IO[bytes], size: int) -> bytes:
+        content = super()._part(stream, size)
+        self._unpacked += len(content)
         if self._unpacked > LARGEST_ARCHIVE:
             raise SourceError(
                 f"{self._location} unpacks to more than {LARGEST_ARCHIVE // MEGABYTE:,} MB. It was"
                 " not read."
             )
+        return content
 
     def _add(self, entry: zipfile.ZipInfo) -> None:
         path = storable(entry.filename.replace("\\", "/"))
@@ -593,16 +597,14 @@ def not_allowed(path: Path | str) -> SourceError:
     )
 
 
-def _unreadable(error: OSError) -> Unreadable:
+def _unreadable(error: Exception) -> Unreadable:
+    if not isinstance(error, OSError):  # in as many ways as an archive can be damaged
+        return Unreadable(f"damaged ({error or type(error).__name__})")
     if isinstance(error, FileNotFoundError):
         return Unreadable("vanished while the folder was read")
     if isinstance(error, PermissionError):
         return Unreadable("you may not read it", is_gone=False)
     return Unreadable(f"can't be read ({error.strerror or error})", is_gone=False)
-
-
-def _damaged(error: Exception) -> Unreadable:  # in as many ways as an archive can be
-    return Unreadable(f"damaged ({error or type(error).__name__})")
 
 
 def _storable(name: str) -> str:

@@ -19,7 +19,7 @@ from ..notes import Note, can_be_opened
 from ..sqlite import sqlite3, time_limit
 from . import SourceError, Unreadable, checked_option, checked_texts, note_from_markdown, readonly
 from .documents import parse_html
-from .files import LARGEST_NOTE, FileSource, digest, open_export
+from .files import LARGEST_NOTE, FileSource, digest
 from .markdown_metadata import as_markdown
 from .text import (
     APPLE_EPOCH,
@@ -321,17 +321,13 @@ class JSONFile(Records):
         self._settings += (self.fields, self.items)
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        with open_export(self.path) as archive:
-            self.skipped += archive.skipped
-            files = [key for key, file in archive.files.items() if file.suffix in _LOADERS]
-            if not files:
-                raise SourceError(
-                    f"There is no {', '.join(_LOADERS)} in {self.location}. Give the PATH of such a"
-                    " file, or of a folder or zip file with some."
-                )
-            for key in files:
+        what, advice = ", ".join(_LOADERS), "such a file, or of a folder or zip file with some"
+        export = self._open_export(lambda file: file.suffix in _LOADERS, what, advice)
+        with export as (archive, files):
+            for file in files:
+                key = file.key
                 try:
-                    loaded = _LOADERS[archive.files[key].suffix](archive.read(key))
+                    loaded = _LOADERS[file.suffix](archive.read(key))
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     continue

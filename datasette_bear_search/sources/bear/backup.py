@@ -7,7 +7,6 @@ many. By the id that Bear writes there, a note is the same one in a backup and i
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,8 +18,18 @@ from urllib.parse import parse_qs, quote, urlsplit
 from ...markdown import WIKI_LINK
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from .. import SourceError, Unreadable
-from ..files import LARGEST_NOTE, Archive, File, FileSource, Folder, is_zip, open_archive, open_zip
-from ..markdown_metadata import extract_metadata, without_code
+from ..files import (
+    LARGEST_NOTE,
+    OTHER_NOTES,
+    Archive,
+    File,
+    FileSource,
+    Folder,
+    open_archive,
+    open_inner,
+    paths_at,
+)
+from ..markdown_metadata import extract_metadata, suffix, without_code
 from ..text import as_dict, as_text, decode, load_json, parse_timestamp, timestamp_from_seconds
 from . import HEADING_LINK, NOTE_URL, first_line
 
@@ -50,17 +59,14 @@ class BearBackup(FileSource):
     @classmethod
     def reads(cls, location: str) -> bool:
         path = Path(location).expanduser()
-        suffixes = {BACKUP, BUNDLE, PACK}
-        if path.suffix.lower() in suffixes:
+        kinds = {BACKUP, BUNDLE, PACK}
+        if path.suffix.lower() in kinds:
             return path.exists()
-        if is_zip(path):  # as Ulysses exports several
-            with open_archive(path) as archive:
-                return any(f"{BUNDLE}/" in key.lower() for key in archive.files)
-        if not path.is_dir():
-            return False
-        # Some editors keep both in a folder; then its other notes count, too.
-        inside = {entry.suffix.lower() for entry in path.iterdir()}
-        return not inside.isdisjoint(suffixes) and inside.isdisjoint({".md", ".markdown", ".txt"})
+        inside = paths_at(location)
+        if not path.is_dir():  # as Ulysses exports several
+            return any(f"{BUNDLE}/" in key.lower() for key in inside)
+        suffixes = set(map(suffix, inside))
+        return not suffixes.isdisjoint(kinds) and suffixes.isdisjoint(OTHER_NOTES)
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
@@ -106,11 +112,7 @@ class BearBackup(FileSource):
             yield from _bundles_in(archive, "", self.path.name)
             for file in _inner_archives(archive, skipped):
                 try:
-                    with (
-                        open_archive(Path(file.path))
-                        if isinstance(archive, Folder)
-                        else open_zip(io.BytesIO(archive.read(file.key)), file.key)
-                    ) as inner:
+                    with open_inner(archive, file.key) as inner:
                         skipped += [f"{file.key}/{line}" for line in inner.skipped]
                         yield from _bundles_in(inner, f"{file.key}/", file.key)
                 except SourceError as reason:

@@ -15,9 +15,10 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ...notes import NEXT_FILE, Link, Note
-from .. import SourceError, Unreadable, note_from_markdown
+from .. import Unreadable, note_from_markdown
 from ..documents import parse_html
-from ..files import LARGEST_NOTE, Archive, File, FileSource, open_export, suffixes_at
+from ..files import LARGEST_NOTE, OTHER_NOTES, Archive, File, FileSource, paths_at
+from ..markdown_metadata import suffix
 from ..text import parse_timestamp
 
 SUFFIX = ".enex"
@@ -55,20 +56,14 @@ class EvernoteExport(FileSource):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        suffixes = suffixes_at(location)
+        suffixes = set(map(suffix, paths_at(location)))
         is_folder = Path(location).expanduser().is_dir()
-        others = {".md", ".markdown", ".txt"} if is_folder else set()
-        return SUFFIX in suffixes and suffixes.isdisjoint(others)
+        return SUFFIX in suffixes and not (is_folder and suffixes & OTHER_NOTES)
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        with open_export(self.path) as archive:
-            self.skipped = list(archive.skipped)
-            notebooks = _notebooks(archive)
-            if not notebooks:
-                raise SourceError(
-                    f"There is no {SUFFIX} file in {self.location}. Give the PATH of one that"
-                    " Evernote exported, or of a folder with some."
-                )
+        advice = "one that Evernote exported, or of a folder with some"
+        export = self._open_export(lambda file: file.suffix == SUFFIX, f"{SUFFIX} file", advice)
+        with export as (archive, notebooks):
             # Twice through, because links have the titles of notes that may come later.
             titles = defaultdict(list)
             for key, fields in self._notes(archive, notebooks, frozenset({"title", "created"})):
@@ -129,10 +124,6 @@ class EvernoteExport(FileSource):
             has_image=any(are_images),
             has_file=not all(are_images),
         )
-
-
-def _notebooks(archive: Archive) -> list[File]:
-    return [file for file in archive.files.values() if file.suffix == SUFFIX]
 
 
 def _first(fields: dict[str, list[str]], name: str) -> str:

@@ -20,9 +20,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ...notes import Note
-from .. import Incremental, SourceError, Unchanged, Unreadable, note_from_markdown
+from .. import Incremental, Unchanged, Unreadable, note_from_markdown
 from ..documents import parse_html
-from ..files import MEGABYTE, Archive, FileSource, open_export, suffixes_at
+from ..files import MEGABYTE, Archive, File, FileSource, paths_at
 from ..markdown_metadata import as_markdown, title_of
 from ..text import decode, is_encoding, parse_timestamp, storable
 
@@ -56,23 +56,20 @@ class Mailbox(FileSource, Incremental):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return SUFFIX in suffixes_at(location)
+        return any(path.lower().endswith(SUFFIX) for path in paths_at(location))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
-        with open_export(self.path) as archive:
-            self.skipped = list(archive.skipped)
-            # Apple Mail exports a folder Name.mbox with a file that is called mbox.
-            files = [
-                key for key in archive.files if key.endswith(("/mbox", SUFFIX)) or key == "mbox"
-            ]
-            if not files:
-                raise SourceError(
-                    f"There is no {SUFFIX} file in {self.location}. Give the PATH of one, or of an"
-                    " export of Google Takeout with Mail."
-                )
-            yield from threads(archive, files, known, self.skipped, include_trashed)
+        advice = "one, or of an export of Google Takeout with Mail"
+        with self._open_export(_is_mailbox, f"{SUFFIX} file", advice) as (archive, files):
+            keys = [file.key for file in files]
+            yield from threads(archive, keys, known, self.skipped, include_trashed)
+
+
+def _is_mailbox(file: File) -> bool:
+    # Apple Mail exports a folder Name.mbox with a file that is called mbox.
+    return file.suffix == SUFFIX or f"/{file.key}".endswith("/mbox")
 
 
 class _Message(NamedTuple):

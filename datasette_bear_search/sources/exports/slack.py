@@ -7,19 +7,18 @@ says too little to be found ("works now, thanks!"), a busy channel's day is abou
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ...markdown import plain_text
 from ...notes import Note, Tag
 from .. import SourceError, Unreadable, checked_option
-from ..files import Archive, FileSource, is_zip, open_archive
+from ..files import Archive, FileSource, open_archive, paths_at
 from ..markdown_metadata import as_markdown
 from ..text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
 
@@ -69,13 +68,7 @@ class SlackExport(FileSource):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        path = Path(location).expanduser()
-        if path.is_dir():  # without walking through all that may be below
-            return _is_root(os.listdir(path))
-        if not is_zip(path):
-            return False
-        with open_archive(path) as archive:
-            return _root_of(archive) is not None
+        return _root_of(paths_at(location)) is not None
 
     def state(self) -> str:
         return f"{super().state()} {self._team}"
@@ -83,7 +76,7 @@ class SlackExport(FileSource):
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         with open_archive(self.path) as archive:
             self.skipped = list(archive.skipped)
-            root = _root_of(archive)
+            root = _root_of(archive.files)
             if root is None:
                 raise SourceError(
                     f"{self.location} is no export from Slack in its JSON format: it has no"
@@ -99,28 +92,26 @@ class SlackExport(FileSource):
             if ignored := ignored + workspace.ignored:
                 self.skipped.append(f"{ignored:,} messages of bots and of Slack itself")
 
-    def _note(self, channel: _Channel, messages: Sequence[_Message], team_id: str) -> Note:
-        first = messages[0]
+    def _note(self, channel: _Channel, messages: Sequence[_Message], team: str) -> Note:
         # The first message of a thread can be older than the export.
-        start = first.thread or first.timestamp
-        changed = max(float(time) for m in messages for time in (m.timestamp, m.edited) if time)
-        body = _body(messages)
-        place = quote(channel.id, safe="")
-        team_id = quote(first.team or team_id, safe="")
+        start = messages[0].thread or messages[0].timestamp
+        place, team = quote(channel.id, safe=""), quote(messages[0].team or team, safe="")
         url = None
         if place and self._team:
             url = f"https://{self._team}.slack.com/archives/{place}/p{start.replace('.', '')}"
-        elif place and team_id:
-            url = f"slack://channel?team={team_id}&id={place}&message={start}"
+        elif place and team:
+            url = f"slack://channel?team={team}&id={place}&message={start}"
+        kinds = [kind for message in messages for kind in message.file_kinds]
+        body = _body(messages)
         return Note(
             key=f"{channel.id or channel.label}/{start}",
             title=f"{channel.label}: {_beginning(messages)}".removesuffix(": "),
             body=body,
             tags=(Tag(channel.tag),) if channel.tag else (),
             created=timestamp_from_seconds(float(start)),
-            modified=timestamp_from_seconds(changed),
-            has_image=any(message.has_image for message in messages),
-            has_file=any(message.has_file for message in messages),
+            modified=timestamp_from_seconds(max(message.changed for message in messages)),
+            has_image="image" in kinds,
+            has_file=any(kind != "image" for kind in kinds),
             has_code="```" in body,
             url=url,
         )
@@ -129,38 +120,32 @@ class SlackExport(FileSource):
 # --- What an export says: channels, people and messages
 
 
-@dataclass(frozen=True)
-class _Channel:
+class _Channel(NamedTuple):
     id: str
     label: str  # "#garden", or who talks
     tag: str  # "" for direct messages
 
 
-@dataclass(frozen=True)
-class _Message:
-    timestamp: str  # seconds since 1970; Slack's own id of a message in a channel
+class _Message(NamedTuple):
+    moment: float  # seconds since 1970
+    timestamp: str  # the same as text: Slack's own id of a message in a channel
+    changed: float  # when it was edited, or else written
     thread: str  # timestamp of the thread's first message; "" outside of threads
-    author: str
-    text: str  # Markdown
-    by_bot: bool
-    edited: str  # timestamp, or ""
     team: str  # id of the workspace, or ""
-    files: tuple[str, ...]  # their names
-    has_image: bool
-    has_file: bool
+    author: str
+    by_bot: bool
+    text: str  # Markdown
+    files: list[str]  # their names
+    file_kinds: list[str]  # such as "image"
 
 
-def _is_root(names: Collection[str]) -> bool:
-    return _CHANNELS in names and any(people in names for people in _PEOPLE)
-
-
-def _root_of(archive: Archive) -> str | None:
+def _root_of(paths: Iterable[str]) -> str | None:
     """Return the folder in which an export begins: "" at the top, or "…/"; None without one."""
     names = defaultdict(set)
-    for path in archive.files:
+    for path in paths:
         folder, slash, name = path.rpartition("/")
         names[folder + slash].add(name)
-    roots = [folder for folder in names if _is_root(names[folder])]
+    roots = [at for at in names if _CHANNELS in names[at] and names[at].intersection(_PEOPLE)]
     return min(roots, key=len, default=None)
 
 
@@ -168,26 +153,29 @@ class _Workspace:
     """The people and channels of an export; what can't be read of it goes into ``skipped``."""
 
     def __init__(self, archive: Archive, root: str, skipped: list[str]) -> None:
-        self._archive = archive
-        self._root = root
-        self._skipped = skipped
+        self._archive, self._root, self._skipped = archive, root, skipped
         self.ignored = 0  # messages that nobody has written
-        self._people: dict[str, str] = {}
-        self._bots: set[str] = {"USLACKBOT"}
-        self.team = ""
-        for name in _PEOPLE:
-            for person in self._list(name):
-                identifier = as_text(person.get("id"))
-                if identifier:
-                    self._people[identifier] = _name(person)
-                self.team = self.team or as_text(person.get("team_id"))
-                if person.get("is_bot"):
-                    self._bots.add(identifier)
+        people = [person for name in _PEOPLE for person in self._list(name)]
+        self.team = next(filter(None, (as_text(each.get("team_id")) for each in people)), "")
+        self._people = {as_text(each.get("id")): _name(each) for each in people}
+        self._people.pop("", None)
+        self._bots = {as_text(each.get("id")) for each in people if each.get("is_bot")}
+        self._bots.add("USLACKBOT")
         self._channels: dict[str, _Channel] = {}  # by the name of its folder
         # Public and private channels, messages in a group, and to one person.
         for name in (_CHANNELS, "groups.json", "mpims.json", "dms.json"):
-            for channel in self._list(name):
-                self._add_channel(channel, is_direct=name in ("mpims.json", "dms.json"))
+            for fields in self._list(name):
+                own = as_text(fields.get("id"))
+                folder = as_text(fields.get("name")) or own
+                channel = _Channel(own, f"#{folder}", folder)
+                if name in ("mpims.json", "dms.json"):
+                    members = fields.get("members")
+                    known = filter(None, map(as_text, members if isinstance(members, list) else ()))
+                    talking = ", ".join(self._people.get(member, member) for member in known)
+                    channel = _Channel(own, talking or folder, "")
+                # The folder of direct messages is called by their id, and any folder may be.
+                self._channels.setdefault(own, channel)
+                self._channels[folder] = channel
         self._channel_names = {channel.id: channel.tag for channel in self._channels.values()}
 
     def channels(self) -> Iterator[tuple[_Channel, list[_Message]]]:
@@ -199,10 +187,8 @@ class _Workspace:
         for folder, days in sorted(folders.items()):
             if folder:
                 channel = self._channels.get(folder) or _Channel("", f"#{folder}", folder)
-                messages = {
-                    message.timestamp: message for day in days for message in self._messages(day)
-                }
-                yield channel, sorted(messages.values(), key=lambda m: float(m.timestamp))
+                messages = {each.timestamp: each for day in days for each in self._messages(day)}
+                yield channel, sorted(messages.values(), key=attrgetter("moment"))
 
     def _list(self, name: str) -> list[dict[str, Any]]:
         path = self._root + name
@@ -215,63 +201,43 @@ class _Workspace:
             self._skipped.append(f"{path}: {reason}")
             return None
 
-    def _add_channel(self, fields: dict[str, Any], *, is_direct: bool) -> None:
-        identifier = as_text(fields.get("id"))
-        folder = as_text(fields.get("name")) or identifier
-        channel = _Channel(identifier, f"#{folder}", folder)
-        if is_direct:
-            listed = fields.get("members")
-            members = filter(None, map(as_text, listed if isinstance(listed, list) else ()))
-            names = [self._people.get(member, member) for member in members]
-            channel = _Channel(identifier, ", ".join(names) or folder, "")
-        # The folder of direct messages is called by their id, and any folder may be.
-        self._channels.setdefault(identifier, channel)
-        self._channels[folder] = channel
-
     def _messages(self, day: str) -> Iterator[_Message]:
         items = self._load(day)
         if items is not None and not isinstance(items, list):
             self._skipped.append(f"{day}: no list of messages")
-        for message in as_dicts(items):
-            timestamp = as_text(message.get("ts"))
-            if as_text(message.get("subtype")) in _WRITTEN and _TIMESTAMP.fullmatch(timestamp):
-                yield self._message(message, timestamp)
+        for fields in as_dicts(items):
+            if as_text(fields.get("subtype")) in _WRITTEN and _timestamp(fields.get("ts")):
+                yield self._message(fields)
             else:
                 self.ignored += 1
 
-    def _message(self, message: dict[str, Any], timestamp: str) -> _Message:
-        author = as_text(message.get("user"))
-        by_bot = (
-            as_text(message.get("subtype")) == "bot_message"
-            or author in self._bots
-            or (bool(message.get("bot_id")) and author not in self._people)
-        )
-        name = (
-            self._people.get(author)
-            or _name(as_dict(message.get("user_profile")))
-            or as_text(message.get("username"))
-            or author
-            or "Somebody"
-        )
-        edited = as_text(as_dict(message.get("edited")).get("ts"))
-        thread = as_text(message.get("thread_ts"))
-        if not thread and as_dicts(message.get("replies")):
+    def _message(self, fields: dict[str, Any]) -> _Message:
+        user, username, thread = (as_text(fields.get(k)) for k in ("user", "username", "thread_ts"))
+        timestamp = as_text(fields.get("ts"))
+        if not thread and as_dicts(fields.get("replies")):
             thread = timestamp  # in old exports, only this marks the first message of a thread
-        files = as_dicts(message.get("files")) + as_dicts([message.get("file")])
+        files = as_dicts(fields.get("files")) + as_dicts([fields.get("file")])
         names = (as_text(file.get("title")) or as_text(file.get("name")) for file in files)
-        are_images = [as_text(file.get("mimetype")).startswith("image/") for file in files]
+        person = self._people.get(user) or _name(as_dict(fields.get("user_profile")))
+        by_app = bool(fields.get("bot_id")) and user not in self._people
+        edited = _timestamp(as_dict(fields.get("edited")).get("ts"))
         return _Message(
+            moment=float(timestamp),
             timestamp=timestamp,
-            thread=thread if _TIMESTAMP.fullmatch(thread) else "",
-            author=name,
-            text=to_markdown(_text(message), self._people, self._channel_names),
-            by_bot=by_bot,
-            edited=edited if _TIMESTAMP.fullmatch(edited) else "",
-            team=as_text(message.get("team")),
-            files=tuple(filter(None, names)),
-            has_image=any(are_images),
-            has_file=not all(are_images),
+            changed=max(float(timestamp), float(edited or 0)),
+            thread=_timestamp(thread),
+            team=as_text(fields.get("team")),
+            author=person or username or user or "Somebody",
+            by_bot=fields.get("subtype") == "bot_message" or user in self._bots or by_app,
+            text=to_markdown(_text(fields), self._people, self._channel_names),
+            files=list(filter(None, names)),
+            file_kinds=[as_text(file.get("mimetype")).partition("/")[0] for file in files],
         )
+
+
+def _timestamp(value: Any) -> str:
+    text = as_text(value)
+    return text if _TIMESTAMP.fullmatch(text) else ""
 
 
 def _name(person: dict[str, Any]) -> str:
@@ -331,21 +297,18 @@ def _resolved(reference: str, people: Mapping[str, str], channels: Mapping[str, 
 def _conversations(messages: Sequence[_Message]) -> list[list[_Message]]:
     """Return the threads, and what people have written outside of them, cut where they paused."""
     threads = defaultdict(list)
-    conversations: list[list[_Message]] = []
+    others: list[list[_Message]] = []
     for message in messages:
-        now = float(message.timestamp)
-        last = float(conversations[-1][-1].timestamp) if conversations else -math.inf
+        now, last = message.moment, others[-1][-1].moment if others else -math.inf
         if message.thread:
             threads[message.thread].append(message)
         elif message.by_bot:
             continue
         elif now - last <= PAUSE_SECONDS and last // 86400 == now // 86400:
-            conversations[-1].append(message)
+            others[-1].append(message)
         else:
-            conversations.append([message])
-    return [
-        thread for thread in threads.values() if not all(m.by_bot for m in thread)
-    ] + conversations
+            others.append([message])
+    return [each for each in threads.values() if not all(m.by_bot for m in each)] + others
 
 
 def _body(messages: Sequence[_Message]) -> str:

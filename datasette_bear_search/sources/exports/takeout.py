@@ -9,11 +9,11 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...notes import Note, Tag
-from .. import Incremental, SourceError, Unchanged, Unreadable
+from ...notes import Note
+from .. import Incremental, SourceError, Unchanged, Unreadable, note_from_markdown
 from ..documents import Page, parse_html, parse_word
-from ..files import LARGEST_NOTE, Archive, File, FileSource, is_zip, open_archive
-from ..markdown_metadata import as_markdown, extract_metadata, title_of, without_title
+from ..files import LARGEST_NOTE, Archive, File, FileSource, open_archive, open_inner, paths_at
+from ..markdown_metadata import as_markdown
 from ..text import (
     as_dict,
     as_dicts,
@@ -52,21 +52,14 @@ class Takeout(FileSource, Incremental):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        path = Path(location).expanduser()
-        if path.is_dir():
-            if any(_PART.fullmatch(entry.name) for entry in path.iterdir()):
-                return True
-            # Not by the name of a folder alone: anybody may have one that is called Drive.
-            inside = path if path.name == "Takeout" else path / "Takeout"
-            return any((inside / name).is_dir() for name in _FOLDERS)
-        if not is_zip(path):
-            return False
-        with open_archive(path) as archive:
-            return any(
-                key.startswith("Takeout/") and product.fullmatch(key)
-                for key in archive.files
-                for product in (_DRIVE, _KEEP, _MAIL)
-            )
+        path, inside = Path(location).expanduser(), paths_at(location)
+        if not path.is_dir():
+            keys = (key for key in inside if key.startswith("Takeout/"))
+            return any(any(each.fullmatch(key) for each in (_DRIVE, _KEEP, _MAIL)) for key in keys)
+        # Not by the name of a folder alone: anybody may have one that is called Drive.
+        folder = path if path.name == "Takeout" else path / "Takeout"
+        is_export = any((folder / name).is_dir() for name in _FOLDERS)
+        return is_export or any(map(_PART.fullmatch, inside))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
@@ -138,7 +131,7 @@ class Takeout(FileSource, Incremental):
         yield (f"{self.path.name}/" if self.path.is_dir() else ""), archive
         for file in archive.files.values():
             if self.path.is_dir() and _PART.fullmatch(file.key):
-                part = stack.enter_context(open_archive(Path(file.path)))
+                part = stack.enter_context(open_inner(archive, file.key))
                 self.skipped += [f"{file.key}/{line}" for line in part.skipped]
                 yield "", part
 
@@ -160,23 +153,19 @@ def _keep_note(key: str, item: _Item) -> Note:
     fields = as_dict(load_json(item.archive.read(item.file.key)))
     if not any(name in fields for name in _KEEP_FIELDS):
         raise Unreadable("no note of Google Keep's")
-    body = _keep_body(fields)
-    metadata = extract_metadata(body)
     attachments = as_dicts(fields.get("attachments"))
     are_images = [as_text(file.get("mimetype")).startswith("image/") for file in attachments]
     labels = (as_text(label.get("name")).strip() for label in as_dicts(fields.get("labels")))
-    return Note(
-        key=key,
-        title=title_of(as_text(fields.get("title")), body),
-        body=body,
-        tags=tuple(Tag(name) for name in dict.fromkeys(labels) if name),
+    return note_from_markdown(
+        key,
+        _keep_body(fields),
+        title=as_text(fields.get("title")),
+        tags=filter(None, labels),
         created=_moment(fields.get("createdTimestampUsec")),
         modified=_moment(fields.get("userEditedTimestampUsec")),
         pinned=fields.get("isPinned") is True,
         archived=fields.get("isArchived") is True,
         trashed=fields.get("isTrashed") is True,
-        todos_open=metadata.todos_open,
-        todos_done=metadata.todos_done,
         has_image=any(are_images),
         has_file=not all(are_images),
         stamp=item.stamp,
@@ -210,7 +199,7 @@ def _moment(microseconds: Any) -> str | None:
 
 def _document(key: str, item: _Item) -> tuple[Note, str]:
     """Return a document as a note, and what was not read of it, for people."""
-    file = item.file
+    file, info = item.file, {}
     if file.suffix == ".docx":
         page = parse_word(item.archive.read(file.key))
     else:
@@ -218,21 +207,17 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
         page = Page("", as_markdown(body) if file.suffix == ".txt" else body)
         if file.suffix in (".html", ".htm"):
             page = parse_html(body)
-    body = page.text
-    metadata = extract_metadata(body)
-    metadata = metadata._replace(has_image=metadata.has_image or page.has_image)
-    info = {}
     if item.info:
         with suppress(Unreadable):
             info = as_dict(load_json(item.archive.read(item.info.key)))
-    note = Note(
-        key=key,
+    note = note_from_markdown(
+        key,
+        page.text,
         title=file.name,
-        body=without_title(body, file.name),
-        tags=(Tag(item.folder),) if item.folder else (),
+        tags=filter(None, [item.folder]),
         created=first_timestamp(info, _CREATED),
         modified=first_timestamp(info, _MODIFIED) or timestamp_from_seconds(file.modified),
+        has_image=page.has_image,
         stamp=item.stamp,
-        **metadata.note_fields(),
     )
     return note, page.problem

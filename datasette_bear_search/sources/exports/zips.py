@@ -21,6 +21,7 @@ from ...notes import Note
 from .. import SourceError, Unchanged, Unreadable
 from ..files import (
     DOCUMENTS,
+    LARGEST_ARCHIVE,
     MEGABYTE,
     SOFTWARE,
     Archive,
@@ -29,7 +30,7 @@ from ..files import (
     digest,
     is_zip,
     open_archive,
-    open_zip,
+    open_inner,
 )
 from ..folders import ParsedFile, front_matter
 from ..folders.markdown import HTML, MARKDOWN, MarkdownFolder
@@ -53,10 +54,8 @@ class NotesZip(MarkdownFolder):
         if path.suffix.lower() != ".zip" or not is_zip(path):
             return False
         with open_archive(path) as archive, ExitStack() as stack:
-            parts = _parts(archive, stack, [])
-            return any(
-                file.suffix in (*MARKDOWN, *HTML) for part in parts for file in part.files.values()
-            )
+            keys = (key for part in _parts(archive, stack, []) for key in part.files)
+            return any(suffix(key) in (*MARKDOWN, *HTML) for key in keys)
 
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
@@ -156,9 +155,9 @@ class _Contents(Archive):
         part, place = self._places[key]
         return part.head(place, size)
 
-    def open(self, key: str) -> IO[bytes]:
+    def open(self, key: str, size: int = LARGEST_ARCHIVE) -> IO[bytes]:
         part, place = self._places[key]
-        return part.open(place)
+        return part.open(place, size)
 
     def without_ids(self, text: str) -> str:
         return _ID.sub(lambda match: "" if match[1] in self.ids else match[0], text)
@@ -182,8 +181,8 @@ def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archi
         if file.suffix == ".zip":
             size += file.size
             try:
-                data = archive.read(key, largest=LARGEST_PARTS - size + file.size)
-                parts.append(stack.enter_context(open_zip(io.BytesIO(data), key)))
+                largest = LARGEST_PARTS - size + file.size
+                parts.append(stack.enter_context(open_inner(archive, key, largest)))
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
     return parts
