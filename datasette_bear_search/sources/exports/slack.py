@@ -34,9 +34,7 @@ _PEOPLE = ("users.json", "org_users.json")
 _CHANNELS = "channels.json"
 
 # The messages that somebody, or a bot, has written. Others say who joined, what was renamed, …
-_WRITTEN = frozenset(
-    " me_message thread_broadcast reply_broadcast file_share file_comment bot_message".split(" ")
-)
+_WRITTEN = " me_message thread_broadcast reply_broadcast file_share file_comment bot_message"
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TIMESTAMP = re.compile(r"\d{1,11}\.\d{1,9}")
@@ -56,10 +54,6 @@ class SlackExport(FileSource):
     default_name = "slack"
 
     def __init__(self, location: Path | str, name: str = "", *, team: str = "") -> None:
-        """
-        :param team: the workspace's address, such as acme.slack.com; with it, links open in any
-            browser
-        """
         super().__init__(location, name)
         match = _TEAM.fullmatch(str(team))
         wanted = "the address of a Slack workspace, such as acme.slack.com"
@@ -101,7 +95,7 @@ class SlackExport(FileSource):
             url = f"https://{self._team}.slack.com/archives/{place}/p{start.replace('.', '')}"
         elif place and team:
             url = f"slack://channel?team={team}&id={place}&message={start}"
-        kinds = [kind for message in messages for kind in message.file_kinds]
+        types = [file_type for message in messages for file_type in message.file_types]
         body = _body(messages)
         return Note(
             key=f"{channel.id or channel.label}/{start}",
@@ -110,8 +104,8 @@ class SlackExport(FileSource):
             tags=(Tag(channel.tag),) if channel.tag else (),
             created=timestamp_from_seconds(float(start)),
             modified=timestamp_from_seconds(max(message.changed for message in messages)),
-            has_image="image" in kinds,
-            has_file=any(kind != "image" for kind in kinds),
+            has_image="image" in types,
+            has_file=any(file_type != "image" for file_type in types),
             has_code="```" in body,
             url=url,
         )
@@ -136,7 +130,7 @@ class _Message(NamedTuple):
     by_bot: bool
     text: str  # Markdown
     files: list[str]  # their names
-    file_kinds: list[str]  # such as "image"
+    file_types: list[str]  # such as "image"
 
 
 def _root_of(paths: Iterable[str]) -> str | None:
@@ -155,12 +149,10 @@ class _Workspace:
     def __init__(self, archive: Archive, root: str, skipped: list[str]) -> None:
         self._archive, self._root, self._skipped = archive, root, skipped
         self.ignored = 0  # messages that nobody has written
-        people = [person for name in _PEOPLE for person in self._list(name)]
-        self.team = next(filter(None, (as_text(each.get("team_id")) for each in people)), "")
-        self._people = {as_text(each.get("id")): _name(each) for each in people}
-        self._people.pop("", None)
-        self._bots = {as_text(each.get("id")) for each in people if each.get("is_bot")}
-        self._bots.add("USLACKBOT")
+        people = {as_text(each.get("id")): each for name in _PEOPLE for each in self._list(name)}
+        self.team = next(filter(None, (as_text(p.get("team_id")) for p in people.values())), "")
+        self._people = {key: _name(people[key]) for key in people if key}
+        self._bots = {"USLACKBOT", *(key for key in people if people[key].get("is_bot"))}
         self._channels: dict[str, _Channel] = {}  # by the name of its folder
         # Public and private channels, messages in a group, and to one person.
         for name in (_CHANNELS, "groups.json", "mpims.json", "dms.json"):
@@ -176,7 +168,7 @@ class _Workspace:
                 # The folder of direct messages is called by their id, and any folder may be.
                 self._channels.setdefault(own, channel)
                 self._channels[folder] = channel
-        self._channel_names = {channel.id: channel.tag for channel in self._channels.values()}
+        self._tags = {channel.id: channel.tag for channel in self._channels.values()}
 
     def channels(self) -> Iterator[tuple[_Channel, list[_Message]]]:
         """Yield each channel with its messages, in their order; only one channel is in memory."""
@@ -184,11 +176,11 @@ class _Workspace:
         for path, file in self._archive.files.items():
             if path.startswith(self._root) and _DAY.fullmatch(path.rpartition("/")[2]):
                 folders[file.folder[len(self._root) :]].append(path)
+        folders.pop("", None)
         for folder, days in sorted(folders.items()):
-            if folder:
-                channel = self._channels.get(folder) or _Channel("", f"#{folder}", folder)
-                messages = {each.timestamp: each for day in days for each in self._messages(day)}
-                yield channel, sorted(messages.values(), key=attrgetter("moment"))
+            messages = {each.timestamp: each for day in days for each in self._messages(day)}
+            channel = self._channels.get(folder) or _Channel("", f"#{folder}", folder)
+            yield channel, sorted(messages.values(), key=attrgetter("moment"))
 
     def _list(self, name: str) -> list[dict[str, Any]]:
         path = self._root + name
@@ -206,20 +198,21 @@ class _Workspace:
         if items is not None and not isinstance(items, list):
             self._skipped.append(f"{day}: no list of messages")
         for fields in as_dicts(items):
-            if as_text(fields.get("subtype")) in _WRITTEN and _timestamp(fields.get("ts")):
-                yield self._message(fields)
+            is_written = as_text(fields.get("subtype")) in _WRITTEN.split(" ")
+            if is_written and (timestamp := _timestamp(fields.get("ts"))):
+                yield self._message(fields, timestamp)
             else:
                 self.ignored += 1
 
-    def _message(self, fields: dict[str, Any]) -> _Message:
-        user, username, thread = (as_text(fields.get(k)) for k in ("user", "username", "thread_ts"))
-        timestamp = as_text(fields.get("ts"))
+    def _message(self, fields: dict[str, Any], timestamp: str) -> _Message:
+        user, thread = as_text(fields.get("user")), as_text(fields.get("thread_ts"))
         if not thread and as_dicts(fields.get("replies")):
             thread = timestamp  # in old exports, only this marks the first message of a thread
-        files = as_dicts(fields.get("files")) + as_dicts([fields.get("file")])
-        names = (as_text(file.get("title")) or as_text(file.get("name")) for file in files)
-        person = self._people.get(user) or _name(as_dict(fields.get("user_profile")))
+        names = (self._people.get(user), _name(as_dict(fields.get("user_profile"))))
+        author = next(filter(None, (*names, as_text(fields.get("username")), user)), "Somebody")
         by_app = bool(fields.get("bot_id")) and user not in self._people
+        files = as_dicts(fields.get("files")) + as_dicts([fields.get("file")])
+        titles = (as_text(file.get("title")) or as_text(file.get("name")) for file in files)
         edited = _timestamp(as_dict(fields.get("edited")).get("ts"))
         return _Message(
             moment=float(timestamp),
@@ -227,11 +220,11 @@ class _Workspace:
             changed=max(float(timestamp), float(edited or 0)),
             thread=_timestamp(thread),
             team=as_text(fields.get("team")),
-            author=person or username or user or "Somebody",
+            author=author,
             by_bot=fields.get("subtype") == "bot_message" or user in self._bots or by_app,
-            text=to_markdown(_text(fields), self._people, self._channel_names),
-            files=list(filter(None, names)),
-            file_kinds=[as_text(file.get("mimetype")).partition("/")[0] for file in files],
+            text=to_markdown(_text(fields), self._people, self._tags),
+            files=list(filter(None, titles)),
+            file_types=[as_text(file.get("mimetype")).partition("/")[0] for file in files],
         )
 
 
