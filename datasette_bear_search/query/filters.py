@@ -108,10 +108,12 @@ class Filter(NamedTuple):
 _A_DATE = "a date such as 2024, 2024-05, last-week, 7d or 2024..2025-03"
 _DATES = "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"
 
-# '0' follows '/': between them lies all that is nested below the tag, and nothing else.
+# '0' follows '/': between them lies all that is nested below the tag, and nothing else. With "*"
+# behind it, a tag stands for all that begin so.
 _TAGGED = (
     "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
-    "where (tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0')))"
+    "where (tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0') "
+    "or substr(tags.folded, 1, length({0}) - 1) || '*' = {0}))"
 )
 _PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
 
@@ -261,51 +263,42 @@ class Filters:
     hidden: tuple[Filters, ...] = ()  # nor does another source's copy of it any of these
 
     def __bool__(self) -> bool:
-        return bool(
-            self.values
-            or self.moments
-            or self.excluded
-            or self.required
-            or self.required_in_title
-            or self.without
-            or self.hidden
-        )
+        return self != Filters()
 
     def __and__(self, other: Filters) -> Filters:
         """Return what both demand."""
+        required = [each for each in (self.required, other.required) if each]
         return Filters(
             values={
                 name: _both(name, self.values.get(name, ()), other.values.get(name, ()))
                 for name in {**self.values, **other.values}
             },
             excluded=unique(self.excluded + other.excluded),
-            moments=tuple(dict.fromkeys(self.moments + other.moments)),
+            moments=self.moments
+            + tuple(each for each in other.moments if each not in self.moments),
             required=(
-                f"({self.required}) AND ({other.required})"
-                if self.required and other.required
-                else self.required or other.required
+                f"({required[0]}) AND ({required[1]})"
+                if required[1:]
+                else "".join(required) or None
             ),
             required_in_title=unique(self.required_in_title + other.required_in_title),
             without=self.without
-            + tuple(filters for filters in other.without if filters not in self.without),
-            hidden=self.hidden
-            + tuple(filters for filters in other.hidden if filters not in self.hidden),
+            + tuple(each for each in other.without if each not in self.without),
+            hidden=self.hidden + tuple(each for each in other.hidden if each not in self.hidden),
         )
 
     def for_programs(self) -> dict[str, Any]:
         """Return what is demanded, by the names that the JSON API has."""
-        demands: dict[str, Any] = {}
-        states = []
+        demands: dict[str, Any] = {"states": ()}
         for row in FILTERS.values():
             for name in row.parameters:
                 values = self.values.get(name, ())
-                if values and row.kind == "state":
-                    states.append(name)
-                elif values:
-                    key = _JSON_NAMES.get(name, name)
-                    demands[key] = values[0] if row.kind == "date" else values
+                if row.kind == "state":
+                    demands["states"] += (name,) if values else ()
+                else:
+                    is_date = values and row.kind == "date"
+                    demands[_JSON_NAMES.get(name, name)] = values[0] if is_date else values
         demands |= {
-            "states": tuple(states),
             "excluded": self.excluded,
             "moments": self.moments,
             "required": self.required,

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from .. import languages
@@ -65,6 +65,12 @@ MAX_KEYWORDS = 2
 # The best of poor matches isn't a good one: BM25 is divided by at least this share of what all the
 # words could have. Without it, a note that has one word of a question comes first.
 BM25_NORMALIZER = 0.7
+
+# Of a question, a note that isn't close in meaning is found by words that give it at least this
+# share of the normalizer. Of the relevant notes among the first ten that takes one of 353 on Chroma
+# and none on four collections; of ten results for a question from another field, 2 to 6 are found
+# then, and 8 to 10 without it (benchmarks/quality/threshold.py).
+ENOUGH_BM25 = 0.15
 
 # The most that FTS5's BM25 (k1 = 1.2) gives for a word, as a multiple of its inverse document
 # frequency.
@@ -142,6 +148,12 @@ class Plan:
         return self.has_matches and bool(query.is_boolean or query.phrases or names)
 
     @property
+    def least_bm25(self) -> float:
+        """The BM25 from which on a note is found by its words."""
+        is_question = self.shape == "sentence" and not self.is_exact
+        return ENOUGH_BM25 * self.bm25_normalizer if is_question else 0.0
+
+    @property
     def closeness(self) -> float:
         """The similarity from which on a passage is found by its meaning; above 1 for none."""
         return 2.0 if self.is_exact else self.threshold or 0.0
@@ -164,6 +176,7 @@ def plan(
         for clause in query.understood
     ):
         query = without_times(query)
+    query = _with_begun_tag(connection, query)
     if _is_title(connection, query):
         # A title is searched for as it stands, whatever looks like syntax in it.
         query = literal(query)
@@ -222,6 +235,29 @@ def plan(
 
 # How many notes have each stem of a word.
 _Counts = Callable[[str], dict[str, int]]
+
+
+def _with_begun_tag(connection: sqlite3.Connection, query: Query) -> Query:
+    """Let a tag that no note has, and that may go on, stand for those that begin so."""
+    *others, last = query.understood or (None,)
+    if not last or last.kind != "tag" or query.ends_in_space:
+        return query
+    tag = FILTERS["tag"].normalized(last.value)
+    known = _visible(query, "tag", connection.execute(_VALUES["tag"]))
+    is_known = any(_is_within(each, tag) for each in known)
+    if is_known or not query.text.endswith(last.value) or not _begins_any(tag, known):
+        return query
+    typed = query.typed_filters.values
+    tags = tuple(f"{tag}*" if each == last.value else each for each in typed["tag"])
+    return replace(
+        query,
+        typed_filters=replace(query.typed_filters, values={**typed, "tag": tags}),
+        understood=(*others, last._replace(label=f"{last.label}*")),
+    )
+
+
+def _begins_any(beginning: str, values: Iterable[str]) -> bool:
+    return bool(beginning) and any(value.startswith(beginning) for value in values)
 
 
 def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
@@ -439,7 +475,8 @@ def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> 
 
 
 def _is_within(value: str, wanted: str) -> bool:
-    return value.lower() == wanted.lower() or value.startswith(f"{wanted}/")
+    begins = wanted.endswith("*") and value.startswith(wanted[:-1])
+    return begins or value.lower() == wanted.lower() or value.startswith(f"{wanted}/")
 
 
 def _visible(query: Query, name: str, rows: Iterable[tuple[str]]) -> list[str]:

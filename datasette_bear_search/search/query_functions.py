@@ -13,6 +13,7 @@ from .. import languages
 from ..index.schema import MAX_EMBEDDED
 from ..index.vectors import MAX_CANDIDATES, candidates, note_set
 from ..query import fts5
+from ..query.filters import Filters
 from ..query.query import Query, parse
 from ..sqlite import like_literal, sqlite3, wrong_argument
 from .planner import Plan, plan
@@ -102,6 +103,7 @@ def register(connection: sqlite3.Connection) -> None:
         "meaning": lambda _, planned: planned.query.meaning,
         "balance": lambda _, planned: planned.balance,
         "bm25_normalizer": lambda _, planned: planned.bm25_normalizer,
+        "least_bm25": lambda _, planned: planned.least_bm25,
         "nearest_candidates": nearest_candidates,
         "closeness": lambda _, planned: planned.closeness,
         "weaker_matches": lambda _, planned: 0 if planned.is_exact else WEAKER_MATCHES,
@@ -116,12 +118,11 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_aggregate("refine", 7, Refine)
 
 
-def _of_text(
-    connection: sqlite3.Connection, function: Callable[[sqlite3.Connection, Plan], Any]
-) -> Callable[..., Any]:
-    def called(text: Any = None, reading: Any = "") -> Any:
+def _of_text(connection: sqlite3.Connection, function: Callable[..., Any]) -> Callable[..., Any]:
+    def called(text: Any = None, reading: Any = "", *more: str) -> Any:
         try:
-            return function(connection, planned_for(connection, str(text or ""), str(reading)))
+            planned = planned_for(connection, str(text or ""), str(reading))
+            return function(connection, planned, *more)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
                 # The time limit is the whole statement's.
@@ -138,9 +139,12 @@ def nearest_candidates(connection: sqlite3.Connection, planned: Plan) -> int:
     return MAX_CANDIDATES if has_filters else candidates(connection)
 
 
-def allowed_notes(connection: sqlite3.Connection, planned: Plan) -> bytes | None:
-    """Return the notes that the text's operators allow, as a set; None if it has none."""
-    conditions, values = planned.query.typed_filters.conditions()
+def allowed_notes(connection: sqlite3.Connection, planned: Plan, *tags: str) -> bytes | None:
+    """Return the notes that the text's operators allow, as a set; None if it has none.
+
+    :param tags: that are demanded beside the text, within which a note may be pinned
+    """
+    conditions, values = (planned.query.typed_filters & Filters({"tag": tags})).conditions()
     if not conditions:
         return None
     sql = f"select group_concat(id) from notes where {' and '.join(conditions)}"

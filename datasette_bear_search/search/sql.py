@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..index.schema import MAX_EMBEDDED, PASSAGE_INDEX, VECTORS
 from ..index.vectors import MANY_CANDIDATES
+from ..query.filters import Filters
 from .planner import Plan
 
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 gains .01
@@ -112,7 +113,8 @@ def search_statement(
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
         weaker = f"weaker_matches({_q(planned)})" if len(retrievers) > 1 else f"{WEAKER_MATCHES}"
         weaker = "0" if ranking.found_only else weaker
-        parts.append(_page(is_shallow, weaker, sort, size, offset))
+        has_words = _has_words(planned, retrievers) if is_shallow else ""
+        parts.append(_page(has_words, weaker, sort, size, offset))
     order = _order(sort, "is_found desc, " if retrievers else "")
     return Statement(statement_sql(parts, _rows(order)), parameters)
 
@@ -122,7 +124,7 @@ def matches_statement(
 ) -> Statement:
     """Return a statement about all notes that a search finds, in its table ``matches``.
 
-    A note is found if it has one of the words, if its title is the query, or if it is close in
+    A note is found if it has enough of the words, if its title is the query, or if it is close in
     meaning. That depends on the note alone: filters take notes away, they add none. These are the
     very notes that the statement that ranks calls ``is_found``; it lists the nearest in meaning,
     too, however far they are.
@@ -131,7 +133,7 @@ def matches_statement(
     """
     parts, parameters = _retrieved(planned, retrievers, _passages)
     if retrievers:
-        matches = f"""select note_id from lexical
+        matches = f"""select note_id from lexical where {_has_words(planned, retrievers)}
   union all select note_id from nearest where {is_close(planned, retrievers, ranking)}
   union all select note_id from exact"""
     else:
@@ -159,6 +161,11 @@ def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     return f"similarity >= {least:.4f}"
 
 
+def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
+    # By words alone, any of them is enough.
+    return f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
+
+
 def template_weight(similarity: str) -> str:
     return f"({similarity}) * iif(shared_by, {TEMPLATE_WEIGHT}, 1)"
 
@@ -183,11 +190,19 @@ def _retrieved(
     planned: Plan, retrievers: Sequence[str], of_passages: Callable[[str], str]
 ) -> tuple[list[str], dict[str, str | int | float]]:
     """Return the parts that filter and retrieve, and the parameters of the whole statement."""
-    q, beside = _q(planned), planned.query.filters_beside
+    q, typed, beside = _q(planned), planned.query.typed_filters, planned.query.filters_beside
+    if "pinned" in beside.values:
+        # Within a tag that is typed, too.
+        beside &= Filters({"tag": typed.values.get("tag", ())})
     conditions, values = beside.conditions()
     if planned.has_copies and not beside.names_source():
         conditions.append(f"(copy_of is null or names_source({q}))")
-    parts = [_filtered(conditions, q)]
+    allowed = q
+    if tags := "pinned" in typed.values and beside.values.get("tag"):
+        # Their parameters are the first.
+        names = ", ".join(f":{name}" for name in list(values)[: len(tags)])
+        allowed = f":q, '{planned.reading}', {names}"
+    parts = [_filtered(conditions, f"allowed_notes({allowed})")]
     if retrievers:
         parts.append(_exact(q))
         if "keyword" in retrievers:
@@ -205,14 +220,14 @@ def _retrieved(
 
 
 def _join_filtered(note_id: str) -> str:
-    return f"join filtered on ifnull(substr(ids, {note_id}, 1), x'01') = x'01'"
+    return f"join filtered on ifnull(substr(ids, {note_id}, 1) = x'01', 1)"
 
 
-def _filtered(conditions: Sequence[str], q: str) -> str:
+def _filtered(conditions: Sequence[str], allowed: str) -> str:
     if not conditions:
         return f"""
 -- the ids that operators in :q allow, as a set; null: all
-filtered as (select allowed_notes({q}) as ids)"""
+filtered as (select {allowed} as ids)"""
     where = "\n    and ".join(conditions)
     return f"""
 -- a set of the ids that the filters and operators in :q allow
@@ -220,7 +235,7 @@ filtered as (
   select note_set(group_concat(id)) as ids
   from notes
   where {where}
-    and ifnull(substr(allowed_notes({q}), id, 1), x'01') = x'01'
+    and ifnull(substr({allowed}, id, 1) = x'01', 1)
 )"""
 
 
@@ -229,7 +244,7 @@ filtered as (
 
 def _lexical(q: str) -> str:
     return f"""
--- words: BM25 of every note that has one of them; else parts of words
+-- words: BM25 of every note that has one; else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
   from notes_fts {_join_filtered("rowid")}
@@ -258,8 +273,7 @@ def _dense(nearest: str) -> str:
 -- meaning: the nearest passages; the best one stands for its note
 dense as (
   select note_id, passage_id, max(similarity) as similarity,
-    rank() over (order by max(similarity) desc) as dense_rank
-  from (
+    rank() over (order by max(similarity) desc) as dense_rank from (
 {nearest}
   ) group by note_id
 )"""
@@ -310,8 +324,7 @@ def _exact(q: str) -> str:
 -- titles that are the text (2), phrases and identifiers (1)
 exact as (
   select key + 0 as note_id, value as level
-  from json_each(exact_matches({q}))
-  {_join_filtered("key")}
+  from json_each(exact_matches({q})) {_join_filtered("key")}
 )"""
 
 
@@ -373,6 +386,7 @@ scored as materialized (
 
 def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallow: bool) -> str:
     score, scored, comment, further = "blend", "scored", "", ""
+    has_words = _has_words(planned, retrievers)
     if ranking.fusion == "rrf":
         score = "rrf(lexical_rank, dense_rank)"
     elif len(retrievers) > 1:
@@ -394,29 +408,31 @@ refined as materialized (
         scored += "\n  join (select id as note_id, modified from notes) using (note_id)"
     if not is_shallow:
         # Only for a page beyond the candidates, or another order: there may be very many.
-        further = """
+        further = f"""
   union all
   -- further notes that have the words
-  select note_id, null, bm25, null, null, null, null, null, null, null, null, true
+  select note_id, null, bm25, null, null, null, null, null, null, null, null, {has_words}
   from lexical
   where note_id not in candidates"""
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull(bm25 or level or {is_close(planned, retrievers, ranking)}, false) as is_found
+    ifnull({has_words} or level or {is_close(planned, retrievers, ranking)}, false) as is_found
   from {scored}{further}
 )"""
 
 
-def _page(is_shallow: bool, weaker: str, sort: str, size: int, offset: int) -> str:
-    # On such a page, the other notes that have the words are only counted.
-    more = "(select count(*) from lexical) - count(bm25) + " if is_shallow else ""
+def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str:
+    # On a shallow page, the other notes that have the words are only counted.
+    more = ""
+    if has_words:
+        more = f"""(select count(*) from lexical where {has_words} and note_id not in candidates)
+      + """
     notes = "" if sort == "relevance" else " join notes on id = note_id"
     return f"""
--- what is found; below it, a few of the notes that are only nearest
+-- what is found, and a few notes that are only nearest
 counts as (
-  select found, found + min(others, {weaker}) as total, closest
-  from (
+  select found, found + min(others, {weaker}) as total, closest from (
     select {more}count(*) filter (where is_found) as found,
       count(*) filter (where not is_found) as others, max(similarity) as closest from fused
   )

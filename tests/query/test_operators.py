@@ -35,6 +35,7 @@ NOTES = [
     BearNote(
         "# Programs\n#work\n\n```\nroof()\n```\n\nIn C++ a roof is a class.",
         tags=("work",),
+        pinned_in=("work",),
         created=day(5),
     ),
     BearNote(
@@ -82,7 +83,7 @@ async def titles(datasette, q, more="") -> list[str]:
         ('tag:"two words"', {"Cabin roof"}),
         ("#two words#", {"Cabin roof"}),
         ("tag:“two words” tag:cabin", {"Cabin roof"}),
-        ("tag:cab", set()),
+        ("tag:cab ", set()),
         ("tag:work tag:cabin", set()),
         ("#work", {"Programs", "Photos"}),
         ("-tag:work -#recipes", ALL - {"Programs", "Photos", "Soup"}),
@@ -178,6 +179,25 @@ async def test_view_as_sql_has_the_operators(datasette, sidecar_path, q):
 async def test_operators_and_parameters_hold_together(datasette):
     assert await titles(datasette, "roof has:code", "&tag=work") == ["Programs"]
     assert await titles(datasette, "roof is:pinned", "&pinned=0") == []
+
+
+@pytest.mark.parametrize(
+    ("q", "parameters"),
+    [("is:pinned tag:work", ""), ("is:pinned", "&tag=work"), ("tag:work", "&pinned=1")],
+)
+async def test_a_note_may_be_pinned_within_a_tag_that_is_asked_for(datasette, q, parameters):
+    assert await titles(datasette, q, parameters) == ["Programs"]
+    assert await titles(datasette, f"roof {q}", parameters) == ["Programs"]
+
+
+async def test_a_tag_that_is_being_typed_stands_for_those_that_begin_so(datasette):
+    found = ["Photos", "Programs"]
+    assert await titles(datasette, "tag:wor") == await titles(datasette, "tag:wor*") == found
+    assert sorted(await titles(datasette, "roof #wor")) == found
+    assert await titles(datasette, "tag:wor ") == await titles(datasette, "tag:wax") == []
+    body = await answer(datasette, "tag:wor")
+    assert (body["found"], body["notices"]) == (2, [])
+    assert body["query"]["understood"][0]["label"] == "tag: wor*"
 
 
 async def test_operators_alone_list_the_newest(datasette):

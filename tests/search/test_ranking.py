@@ -192,3 +192,16 @@ async def test_a_query_that_is_close_to_nothing_says_so(
     data = await answer(datasette, q="purple monkey dishwasher flies over the roof")
     assert data["notices"] == ["No note closely matches this. These contain some of the words."]
     assert (await answer(datasette, q="roof"))["notices"] == []  # found by its word
+
+
+async def test_one_of_the_words_of_a_question_is_not_enough(datasette):
+    question = "which garden has productivity, universities, shoes and a timer for running"
+    data = await answer(datasette, q=question, mode="hybrid", min_similarity="0.99")
+    found = sorted(row["title"] for row in data["rows"] if row["is_found"])
+    assert found == ["Productivity", "Running shoes"]
+    assert data["found"] == 2
+    weak = {row["title"]: row["keyword_rank"] for row in data["rows"] if not row["is_found"]}
+    assert weak["House"]
+    # Of one or two words, either is.
+    few = await answer(datasette, q="garden productivity", mode="hybrid", min_similarity="0.99")
+    assert {"House", "Productivity"} <= {row["title"] for row in few["rows"] if row["is_found"]}
