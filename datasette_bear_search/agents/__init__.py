@@ -21,6 +21,7 @@ from ..search.results import ListedNote
 from ..search.similar import SimilarNote
 from ..search.snippets import innermost
 from ..sqlite import sqlite3
+from ..web import clients
 
 TELL_THE_PERSON = "Tell the person: only they can run it, in a terminal."
 
@@ -74,7 +75,7 @@ class Library:
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the index file read-only; raise ToolError if it can't be read, now or inside."""
         try:
-            with open_sidecar(self.path) as connection:
+            with open_sidecar(self.path) as connection, clients.reading(connection):
                 yield connection
         except SidecarError as error:
             raise ToolError(f"{error} {TELL_THE_PERSON}") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..search import redaction
-from ..web import site
+from ..web import clients, site
 from ..web.site import LOCAL_HOSTS, PLUGIN, SEARCH_PATH
 from . import Library
 from .server import SdkMissing, build_server
@@ -54,10 +54,11 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         return site.json_error(datasette, str(error), error.status)
     if not is_allowed:
         return site.json_error(datasette, DENIED, 403)
+    if clients.are_too_many(datasette):
+        return site.busy(datasette)
     if request.method != "POST":
         # A GET would open a stream on which nothing is ever sent.
-        message = "Agents send POST requests here (Model Context Protocol, streamable HTTP "
-        message += "without sessions)."
+        message = "Agents send POST requests here (MCP, streamable HTTP without sessions)."
         response = site.json_error(datasette, message, 405)
         response.headers["Allow"] = "POST"
         return response
@@ -78,8 +79,19 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
 
     # One per request: it lives in a task group, and Datasette has none that outlives a request.
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-    async with manager.run():
-        await manager.handle_request(request.scope, receive, send)
+    has_body = asyncio.Event()
+
+    async def receive_body() -> dict[str, Any]:
+        message = await receive()
+        if not message.get("more_body"):
+            has_body.set()
+        return message
+
+    async def send_response() -> None:
+        async with manager.run():
+            await manager.handle_request(request.scope, receive_body, send)
+
+    await clients.while_connected(receive, send_response, has_body)
     return None
 
 

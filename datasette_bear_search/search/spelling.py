@@ -134,7 +134,8 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
 
 def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
     """Return the notes' words that begin so, most frequent first, at most MAX_COMPLETIONS."""
-    folded = _folded(prefix)
+    if not (folded := _folded(prefix)):
+        return []
     rows = connection.execute(
         f"select term from {WORD_VOCABULARY} where term >= ? and term < ? "
         "order by doc desc, term limit ?",
@@ -218,7 +219,7 @@ def _tokens(tokenizer: str, text: str) -> list[str]:
         _tokenizers.execute(f"delete from {tokenizer}")
         _tokenizers.execute(f"insert into {tokenizer} values (?)", [text])
         rows = _tokenizers.execute(f"select term from {tokenizer}_tokens order by offset")
-        return [term for (term,) in rows]
+        return [term for (term,) in rows if term]  # an accent alone has none
 
 
 def _new_tokenizers() -> sqlite3.Connection:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
 
 from ..sqlite import sqlite3
 
 T = TypeVar("T")
+Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 # Requests that wait for one of Datasette's SQL threads (num_sql_threads, 3 by default). Fifty
 # clients that ask all the time wait half a second each with 10,000 notes.
@@ -33,8 +34,9 @@ class Work:
         self._connections: set[sqlite3.Connection] = set()
         self._is_ended = False
 
-    def run(self, function: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
-        """Return what a function reads from a connection.
+    @contextmanager
+    def reading(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Let what reads from a connection be interrupted.
 
         :raises sqlite3.OperationalError: "interrupted", if the work is ended
         """
@@ -43,7 +45,7 @@ class Work:
                 raise sqlite3.OperationalError("interrupted")
             self._connections.add(connection)
         try:
-            return function(connection)
+            yield
         finally:
             with self._lock:
                 self._connections.discard(connection)
@@ -70,10 +72,18 @@ _working: set[Work] = set()
 
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
     """Return what a function reads from a database for the request that is answered."""
-    work = _work.get(None)
-    if work is None:
-        return await database.execute_fn(function)
-    return await database.execute_fn(lambda connection: work.run(function, connection))
+    work = _work.get(None) or Work()
+
+    def read(connection: sqlite3.Connection) -> T:
+        with work.reading(connection):
+            return function(connection)
+
+    return await database.execute_fn(read)
+
+
+def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:
+    """Let what reads from a connection be ended with the request that is answered."""
+    return (_work.get(None) or Work()).reading(connection)
 
 
 def are_too_many(datasette: Datasette) -> bool:
@@ -81,29 +91,29 @@ def are_too_many(datasette: Datasette) -> bool:
     return len(_working) >= MAX_WAITING + datasette.setting("num_sql_threads")
 
 
-async def while_connected(request: Any, respond: Callable[[], Awaitable[Response]]) -> Response:
-    """Return a response, unless the client goes away: then end what is done for it."""
-    if request.method == "POST":  # its body is still to be read, and what it writes is short
-        return await respond()
+async def while_connected(
+    receive: Receive, respond: Callable[[], Awaitable[T]], has_body: asyncio.Event | None = None
+) -> T:
+    """Return a response; if the client goes away, end what is read for it.
+
+    :param has_body: is set when the request's body was read, which comes from ``receive``, too
+    """
     work = Work()
-    _working.add(work)
 
-    async def run() -> Response:
-        _work.set(work)
-        return await respond()
-
-    answering = asyncio.ensure_future(run())
-    leaving = asyncio.ensure_future(_disconnected(request.receive))
-    try:
-        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        return await answering if answering.done() else Response.text("", status=499)
-    finally:
-        leaving.cancel()
-        answering.cancel()  # with it whatever waits for an SQL thread
-        await work.end()
+    async def end_work() -> None:
+        if has_body:
+            await has_body.wait()
+        while (await receive())["type"] != "http.disconnect":
+            pass
         _working.discard(work)
+        await work.end()
 
-
-async def _disconnected(receive: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    _working.add(work)
+    token = _work.set(work)
+    ending = asyncio.ensure_future(end_work())
+    try:
+        return await respond()
+    finally:
+        ending.cancel()
+        _work.reset(token)
+        _working.discard(work)

@@ -337,11 +337,11 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
                 return await respond(datasette, request, database, is_json)
 
             if clients.are_too_many(datasette):  # a page would wait like the others
-                busy = json_error(datasette, BUSY, 503) if is_json else Response.text(BUSY, 503)
-                busy.headers["retry-after"] = clients.RETRY_AFTER_SECONDS
-                return busy
+                return busy(datasette, as_json=is_json)
             try:
-                return await clients.while_connected(request, answer)
+                if request.method == "POST":  # what it writes is short, and its body unread
+                    return await answer()
+                return await clients.while_connected(request.receive, answer)
             except PageError as error:
                 message, status = str(error), error.status
             except InvalidParameter as error:
@@ -455,6 +455,12 @@ def json_error(datasette: Datasette, message: str, status: int) -> Response:
     """Return an error in the shape of Datasette 1.0."""
     body = {"ok": False, "error": message, "errors": [message], "status": status}
     return json_response(datasette, body, status)
+
+
+def busy(datasette: Datasette, *, as_json: bool = True) -> Response:
+    response = json_error(datasette, BUSY, 503) if as_json else Response.text(BUSY, 503)
+    response.headers["retry-after"] = clients.RETRY_AFTER_SECONDS
+    return response
 
 
 def is_cross_origin(request) -> bool:

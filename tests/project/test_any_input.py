@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.chunking import passages
 from datasette_bear_search.query.filters import read_filters
+from datasette_bear_search.search import spelling
 from datasette_bear_search.search.results import marked_html
 from tests.stress.choices import Choices
 from tests.stress.fuzz_targets import TARGETS
@@ -62,6 +63,12 @@ def test_half_a_surrogate_pair_can_be_asked_for(name):
         for value in parameters.values():
             db.execute("select ?", [value])
     assert conditions
+
+
+def test_an_accent_without_a_letter_is_no_word():
+    """FTS5 gives a token without text for it."""
+    assert spelling.words("\u0326 a") == ["a"]
+    assert spelling.completions(sqlite3.connect(":memory:"), "\u0326") == []
 
 
 @pytest.mark.parametrize("sign", ["\x1f", "\x85", "\u2028", "\u3000"])

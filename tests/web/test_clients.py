@@ -11,6 +11,7 @@ from urllib.request import urlopen
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.agents.http import MCP_PATH
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
@@ -21,6 +22,8 @@ pytestmark = pytest.mark.datasette
 
 ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
 SEARCH = "/-/bear-search.json?q=roof"
+CALL = """{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+ "params": {"name": "search_notes", "arguments": {"query": "roof"}}}"""
 
 
 @pytest.fixture
@@ -47,9 +50,14 @@ def address(index_notes):
 
 
 def ask(address: str, path: str = SEARCH) -> socket.socket:
-    """A client that has asked, and waits."""
+    """A client that has asked, and waits; an agent, if it asks the agents' address."""
     client = socket.create_connection(("127.0.0.1", urlsplit(address).port))
-    client.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+    asked = f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    if path == MCP_PATH:
+        headers = "accept: application/json, text/event-stream\r\ncontent-type: application/json"
+        length = f"content-length: {len(CALL)}"
+        asked = f"POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n{length}\r\n\r\n{CALL}"
+    client.sendall(asked.encode())
     return client
 
 
@@ -69,6 +77,18 @@ def test_who_goes_away_ends_the_search_and_what_waits(address, running, monkeypa
     wait_for(lambda: not running and not clients._working)
     monkeypatch.undo()
     assert urlopen(address + path).status == 200
+
+
+def test_an_agent_that_goes_away_ends_its_call(address, running, monkeypatch):
+    monkeypatch.setattr(clients, "MAX_WAITING", 0)
+    waiting = [ask(address, MCP_PATH) for _ in range(3)]
+    wait_for(lambda: len(running) == len(clients._working) == 3)
+    assert ask(address, MCP_PATH).recv(100).startswith(b"HTTP/1.1 503")
+    for client in waiting:
+        client.close()
+    wait_for(lambda: not running and not clients._working)
+    monkeypatch.undo()
+    assert ask(address, MCP_PATH).recv(100).startswith(b"HTTP/1.1 200")
 
 
 def test_who_stays_gets_an_answer_while_others_go_away(address, running, monkeypatch):
@@ -108,22 +128,24 @@ class Connection:
 
 def test_a_connection_that_does_other_work_is_not_interrupted():
     work, connection = clients.Work(), Connection()
-    assert work.run(lambda own: "read", connection) == "read"
+    with work.reading(connection):
+        pass
     asyncio.run(work.end())
     assert connection.interrupted == 0
-    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
-        work.run(lambda own: "read", connection)
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"), work.reading(connection):
+        pass
 
 
 def test_an_interrupted_search_leaves_no_transaction_open():
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     work = clients.Work()
 
-    def read(own):
-        own.execute("begin")
-        work._interrupt()
-        raise sqlite3.OperationalError("interrupted")
+    def read():
+        with work.reading(connection):
+            connection.execute("begin")
+            work._interrupt()
+            raise sqlite3.OperationalError("interrupted")
 
     with pytest.raises(sqlite3.OperationalError):
-        work.run(read, connection)
+        read()
     assert not connection.in_transaction
