@@ -27,9 +27,9 @@ from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
 from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
-from .chunking import passages, without_shared
+from .chunking import Passage, passages, without_shared
 from .database import get_meta, set_meta, transaction
-from .rows import NoteRows, StoredSource
+from .rows import NoteRows, StoredSource, has_same_text
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 
@@ -39,6 +39,8 @@ NOTES_PER_COMMIT = 1000
 CHARACTERS_PER_COMMIT = 4_000_000
 # Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
 PASSAGES_PER_COMMIT = 128
+# Passages that are kept in memory until the lines that many notes share are known: 60 MB.
+MOST_CUT = 100_000
 # Passages sorted by length before they are cut into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
 # Passages whose vectors are kept for a text that leaves a note and comes back in another: 30 MB.
@@ -296,6 +298,7 @@ class _Run:
     known_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by source and key
     # Of text that leaves a note in this run and may come back in another one: hash → vector.
     _kept: dict[str, bytes] = field(default_factory=dict)
+    _cut: dict[int, Sequence[Passage]] = field(default_factory=dict)  # of notes that are new
 
     def write(
         self,
@@ -348,7 +351,8 @@ class _Run:
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
                 rows.count_languages(connection)
-                rows.relate(connection)
+                rows.relate(connection, self._cut)
+                self._cut.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
             if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
@@ -381,7 +385,7 @@ class _Run:
                 for note_id, note in (*change.changed, *change.moved):
                     if note.encrypted:
                         new = rows.note_rows(snapshot.config.name, note, max_tokens)
-                        rows.update(connection, note_id, new)
+                        rows.update(connection, [(note_id, new)])
                         encrypted += 1
                 # Without its state: a run that dies before the notes are written reads it again.
                 self._write_source(snapshot, state="")
@@ -401,9 +405,11 @@ class _Run:
         connection = self.connection
         added = ((None, note) for note in change.added)
         # Encrypted ones are written already.
-        changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
+        changed = [pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted]
+        same = {note_id for note_id, note in changed if has_same_text(connection, note_id, note)}
         shared = rows.shared_lines(connection)
-        batches = _note_batches(source_name, chain(added, changed), max_tokens, shared)
+        batches = _note_batches(source_name, chain(added, changed), max_tokens, same)
+        passage_count = 0
         # While a batch is being written, a thread makes the next.
         with ThreadPoolExecutor(max_workers=1) as thread:
             coming = thread.submit(next, batches, None)
@@ -411,10 +417,12 @@ class _Run:
                 coming = thread.submit(next, batches, None)
                 with transaction(connection):
                     fresh = [new for note_id, new in batch if note_id is None]
-                    rows.insert(connection, fresh, self.known_ids)
-                    for note_id, new in batch:
-                        if note_id is not None:
-                            rows.update(connection, note_id, new)
+                    inserted = rows.insert(connection, fresh, self.known_ids, shared)
+                    stored = [(note_id, new) for note_id, new in batch if note_id is not None]
+                    rows.update(connection, stored, shared)
+                passage_count += sum(len(new.cut or ()) for _, new in inserted)
+                if passage_count <= MOST_CUT:
+                    self._cut |= {note_id: new.cut or () for note_id, new in inserted}
 
     def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
         """Make the vectors that are missing, or all if the stored ones are another model's."""
@@ -604,12 +612,13 @@ def _note_batches(
     source_name: str,
     notes: Iterable[tuple[int | None, Note]],
     max_tokens: int,
-    shared: Mapping[int, int],
+    same: Collection[int | None],
 ) -> Iterator[list[tuple[int | None, NoteRows]]]:
     """Yield notes as rows, with the ids of those that are stored."""
     batch, characters = [], 0
     for note_id, note in notes:
-        batch.append((note_id, rows.note_rows(source_name, note, max_tokens, shared)))
+        new = rows.note_rows(source_name, note, max_tokens, has_same_text=note_id in same)
+        batch.append((note_id, new))
         characters += len(note.body) + len(note.attachments)
         if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
             yield batch

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..languages import detect, words_version
 from ..notes import Note, files_of, fold_tag, text_hash
@@ -105,8 +105,8 @@ _FIELDS = (
     *("body", "attachments"),
 )
 COLUMNS = (
-    *(*_FIELDS, "language", "attachment_names", "has_link"),
-    *("tags", "source", "fingerprint", "text_hash"),
+    *(*_FIELDS, "attachment_names", "has_link", "tags", "source", "fingerprint", "text_hash"),
+    "language",
 )
 _field_values = attrgetter(*_FIELDS)
 
@@ -125,29 +125,36 @@ NEVER_EMBEDDED = 2
 class NoteRows(NamedTuple):
     source: str
     note: Note
-    values: Sequence[str | int | None]  # of COLUMNS
-    passages: Sequence[PassageRow]
-    lines: Collection[int]  # hashes
+    values: Mapping[str, str | int | None]  # of COLUMNS
+    # What is made of title and body; None if both are as they were stored.
+    cut: Sequence[Passage] | None = None
+    lines: Collection[int] = ()  # hashes
 
 
 def note_rows(
-    source_name: str, note: Note, max_tokens: int, shared: Mapping[int, int] = {}
+    source_name: str, note: Note, max_tokens: int, *, has_same_text: bool = False
 ) -> NoteRows:
     """Return a note as rows, without a look into the index file: another thread may write to it.
 
-    :param shared: how many notes share a line, by its hash
+    :param has_same_text: whether title and body are as they were stored
     """
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = json.dumps(note.attachment_names, ensure_ascii=False)
-    language = detect(f"{note.title}\n{note.body}")
     has_link = bool(note.links) or "://" in note.body
-    values = (*_field_values(note), language, names, has_link, tags, source_name, *hashes)
+    fields = (*_field_values(note), names, has_link, tags, source_name, *hashes)
+    values = dict(zip(COLUMNS, fields))
+    if has_same_text:
+        return NoteRows(source_name, note, values)
+    values["language"] = detect(f"{note.title}\n{note.body}")
     cut = passages(note.title, note.body, max_tokens=max_tokens)
-    lines = line_hashes(note.title, cut[:MAX_TEMPLATE])
-    return NoteRows(
-        source_name, note, values, _passage_rows(without_shared(cut, shared), note.body), lines
-    )
+    return NoteRows(source_name, note, values, cut, line_hashes(note.title, cut[:MAX_TEMPLATE]))
+
+
+def has_same_text(connection: sqlite3.Connection, note_id: int, note: Note) -> bool:
+    """Return whether title and body of a note are as they are stored."""
+    sql = "select title = ? and body = ? from notes where id = ?"
+    return connection.execute(sql, [note.title, note.body, note_id]).fetchone() == (1,)
 
 
 class StoredNote(NamedTuple):
@@ -201,10 +208,12 @@ def insert(
     connection: sqlite3.Connection,
     new: Sequence[NoteRows],
     known_ids: Mapping[tuple[str, str], int] = {},
-) -> None:
-    """Store notes that aren't in the index file yet.
+    shared: Mapping[int, int] = {},
+) -> list[tuple[int, NoteRows]]:
+    """Store notes that aren't in the index file yet; return them with their ids.
 
     :param known_ids: those that notes have had before, by source and key
+    :param shared: how many notes share a line, by its hash
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # No note gets the id of one that is gone: programs may still have it.
@@ -214,51 +223,79 @@ def insert(
     ]
     set_meta(connection, **{LAST_ID: next(new_ids) - 1})
     # Many in a statement, at the end of which FTS5 writes what it gathered: half of all time.
-    rows = [(note_id, *item.values) for note_id, item in numbered]
+    rows = [(note_id, *item.values.values()) for note_id, item in numbered]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_tags_and_links(connection, [(note_id, item.note) for note_id, item in numbered])
-    rows = [(note_id, *row, _state(row)) for note_id, item in numbered for row in item.passages]
+    rows = [
+        (note_id, *row, _state(row))
+        for note_id, item in numbered
+        for row in _passage_rows(without_shared(item.cut or (), shared), item.note.body)
+    ]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
-    lines = [(hashed, note_id) for note_id, item in numbered for hashed in item.lines]
-    _insert_rows(connection, LINES, ("hash", "note_id"), lines)
+    _write_lines(connection, numbered)
+    return numbered
 
 
-def update(connection: sqlite3.Connection, note_id: int, new: NoteRows) -> None:
-    """Store a note over its old version. Passages with the same text keep their vectors."""
-    old = dict(zip(COLUMNS, connection.execute(_STORED, [note_id]).fetchone()))
-    # Only what differs: else FTS5 would index the whole text again.
-    values = {name: new for name, new in zip(COLUMNS, new.values) if new != old[name]}
-    if values:
-        columns = ", ".join(f"{name} = ?" for name in values)
-        connection.execute(f"update notes set {columns} where id = ?", [*values.values(), note_id])
-    if "key" in values:
-        sql = "update or replace judgments set key = ? where source = ? and key = ?"
-        connection.execute(sql, [new.note.key, old["source"], old["key"]])
-    _remove_relations(connection, note_id)
-    _write_tags_and_links(connection, [(note_id, new.note)])
-    _insert_rows(connection, LINES, ("hash", "note_id"), [(each, note_id) for each in new.lines])
-    if not values.keys().isdisjoint(("title", "body")):
-        _replace_passages(connection, note_id, new.passages)
+def update(
+    connection: sqlite3.Connection,
+    changed: Sequence[tuple[int, NoteRows]],
+    shared: Mapping[int, int] = {},
+) -> None:
+    """Store notes over their old versions. Passages with the same text keep their vectors."""
+    for note_id, new in changed:
+        old = dict(zip(COLUMNS, connection.execute(_STORED, [note_id]).fetchone()))
+        # Only what differs: else FTS5 would index the whole text again.
+        values = {name: value for name, value in new.values.items() if value != old[name]}
+        if values:
+            columns = ", ".join(f"{name} = ?" for name in values)
+            sql = f"update notes set {columns} where id = ?"
+            connection.execute(sql, [*values.values(), note_id])
+        if "key" in values:
+            sql = "update or replace judgments set key = ? where source = ? and key = ?"
+            connection.execute(sql, [new.note.key, old["source"], old["key"]])
+        if new.cut is not None:
+            cut = without_shared(new.cut, shared)
+            _replace_passages(connection, note_id, _passage_rows(cut, new.note.body))
+    _remove_relations(connection, [note_id for note_id, _ in changed])
+    _write_tags_and_links(connection, [(note_id, new.note) for note_id, new in changed])
+    with_text = [(note_id, new) for note_id, new in changed if new.cut is not None]
+    _remove_from(LINES, connection, [note_id for note_id, _ in with_text])
+    _write_lines(connection, with_text)
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     """Remove notes, with everything that was made from them."""
+    note_ids = list(note_ids)
+    _remove_relations(connection, note_ids)
+    _remove_from(LINES, connection, note_ids)
     for note_id in note_ids:
         rows = connection.execute("select id from passages where note_id = ?", [note_id])
         _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
-        _remove_relations(connection, note_id)
         connection.execute("update links set target_id = null where target_id = ?", [note_id])
         connection.execute("update notes set copy_of = null where copy_of = ?", [note_id])
         connection.execute("delete from notes where id = ?", [note_id])
 
 
-def _remove_relations(connection: sqlite3.Connection, note_id: int) -> None:
-    for table in ("note_tags", "links", schema.FILES, LINES):
-        connection.execute(f"delete from {table} where note_id = ?", [note_id])
+def _remove_relations(connection: sqlite3.Connection, note_ids: Sequence[int]) -> None:
+    for table in ("note_tags", "links", schema.FILES):
+        _remove_from(table, connection, note_ids)
 
 
-def relate(connection: sqlite3.Connection) -> None:
-    """Compare the notes, once all are stored: links, copies, and what many of them share."""
+def _remove_from(table: str, connection: sqlite3.Connection, note_ids: Sequence[int]) -> None:
+    sql = f"delete from {table} where note_id in (select value from json_each(?))"
+    connection.execute(sql, [json.dumps(note_ids)])
+
+
+def _write_lines(connection: sqlite3.Connection, new: Iterable[tuple[int, NoteRows]]) -> None:
+    lines = [(hashed, note_id) for note_id, item in new for hashed in item.lines]
+    _insert_rows(connection, LINES, ("hash", "note_id"), lines)
+
+
+def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:
+    """Compare the notes, once all are stored: links, copies, and what many of them share.
+
+    :param cut: passages by note, of which those need not be made again
+    """
     connection.execute(
         """
         update links
@@ -273,7 +310,7 @@ def relate(connection: sqlite3.Connection) -> None:
     )
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
     _deduplicate(connection)
-    _share_lines(connection)
+    _share_lines(connection, cut)
 
 
 def count_languages(connection: sqlite3.Connection) -> None:
@@ -397,7 +434,7 @@ def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
-def _share_lines(connection: sqlite3.Connection) -> None:
+def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]]) -> None:
     """Write down what many notes share, and cut those anew of which that is a new fact."""
     sql = f"""
     select hash, count(*) from {LINES}
@@ -414,14 +451,13 @@ def _share_lines(connection: sqlite3.Connection) -> None:
     where id in (select note_id from {LINES} where hash in (select value from json_each(?)))
     """
     changed = json.dumps([*(known.keys() ^ shared.keys())])
-    _cut_anew(connection, connection.execute(sql, [changed]).fetchall(), shared)
+    _cut_anew(connection, connection.execute(sql, [changed]).fetchall(), shared, cut)
 
 
 # --- passages
 
-_PASSAGE_COLUMNS = (
-    "note_id position heading start length shared_by line text content_hash embedded".split()
-)
+_PLACE_COLUMNS = "position heading start length shared_by line text".split()
+_PASSAGE_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
 
 
 def max_tokens(connection: sqlite3.Connection) -> int:
@@ -459,11 +495,12 @@ def _cut_anew(
     connection: sqlite3.Connection,
     notes: Iterable[tuple[int, str, str]],
     shared: Mapping[int, int],
+    cut: Mapping[int, Sequence[Passage]] = {},
 ) -> None:
     tokens = max_tokens(connection)
     for note_id, title, body in notes:
-        cut = without_shared(passages(title, body, max_tokens=tokens), shared)
-        _replace_passages(connection, note_id, _passage_rows(cut, body))
+        whole = cut.get(note_id) or passages(title, body, max_tokens=tokens)
+        _replace_passages(connection, note_id, _passage_rows(without_shared(whole, shared), body))
 
 
 def _passage_rows(cut: Sequence[Passage], body: str) -> list[PassageRow]:
@@ -487,23 +524,22 @@ def _state(row: PassageRow) -> int:
 def _replace_passages(
     connection: sqlite3.Connection, note_id: int, cut: Sequence[PassageRow]
 ) -> None:
-    old: dict[str, list[int]] = {}
-    for passage_id, content_hash in connection.execute(
-        "select id, content_hash from passages where note_id = ? order by position", [note_id]
-    ):
-        old.setdefault(content_hash, []).append(passage_id)
+    listed = ", ".join(_PLACE_COLUMNS)
+    sql = f"select content_hash, id, {listed} from passages where note_id = ? order by position"
+    old: dict[str, list[tuple[Any, ...]]] = {}
+    for content_hash, *stored in connection.execute(sql, [note_id]):
+        old.setdefault(content_hash, []).append(tuple(stored))
     new = []
     for row in cut:
         *place, content_hash = row
-        if ids := old.get(content_hash):
-            connection.execute(
-                "update passages set position = ?, heading = ?, start = ?, length = ?, "
-                "shared_by = ?, line = ?, text = ? where id = ?",
-                [*place, ids.pop(0)],
-            )
-        else:
+        if not (known := old.get(content_hash)):
             new.append((note_id, *row, _state(row)))
-    _remove_passages(connection, [passage_id for ids in old.values() for passage_id in ids])
+            continue
+        passage_id, *stored_place = known.pop(0)
+        if place != stored_place:
+            sql = f"update passages set ({listed}) = ({', '.join('?' * len(place))}) where id = ?"
+            connection.execute(sql, [*place, passage_id])
+    _remove_passages(connection, [passage_id for rest in old.values() for passage_id, *_ in rest])
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, new)
 
 
