@@ -409,7 +409,6 @@ class _Run:
         same = {note_id for note_id, note in changed if has_same_text(connection, note_id, note)}
         shared = rows.shared_lines(connection)
         batches = _note_batches(source_name, chain(added, changed), max_tokens, same)
-        passage_count = 0
         # While a batch is being written, a thread makes the next.
         with ThreadPoolExecutor(max_workers=1) as thread:
             coming = thread.submit(next, batches, None)
@@ -420,8 +419,7 @@ class _Run:
                     inserted = rows.insert(connection, fresh, self.known_ids, shared)
                     stored = [(note_id, new) for note_id, new in batch if note_id is not None]
                     rows.update(connection, stored, shared)
-                passage_count += sum(len(new.cut or ()) for _, new in inserted)
-                if passage_count <= MOST_CUT:
+                if sum(map(len, self._cut.values())) < MOST_CUT:
                     self._cut |= {note_id: new.cut or () for note_id, new in inserted}
 
     def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
@@ -617,8 +615,7 @@ def _note_batches(
     """Yield notes as rows, with the ids of those that are stored."""
     batch, characters = [], 0
     for note_id, note in notes:
-        new = rows.note_rows(source_name, note, max_tokens, has_same_text=note_id in same)
-        batch.append((note_id, new))
+        batch.append((note_id, rows.note_rows(source_name, note, max_tokens, note_id in same)))
         characters += len(note.body) + len(note.attachments)
         if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
             yield batch

@@ -132,7 +132,7 @@ class NoteRows(NamedTuple):
 
 
 def note_rows(
-    source_name: str, note: Note, max_tokens: int, *, has_same_text: bool = False
+    source_name: str, note: Note, max_tokens: int, has_same_text: bool = False
 ) -> NoteRows:
     """Return a note as rows, without a look into the index file: another thread may write to it.
 

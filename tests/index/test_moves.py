@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.evaluation import judgments
-from datasette_bear_search.index import database, vectors
+from datasette_bear_search.index import database, rows, vectors
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.note_folders import vault, write_files
 from tests.support.tiny_embedder import TinyEmbedder
@@ -63,6 +63,22 @@ def embedded(monkeypatch) -> list[str]:
 
 def ids(select) -> dict[str, int]:
     return dict(select("select title, id from notes"))
+
+
+def test_notes_that_link_into_a_renamed_folder_are_not_cut_anew(
+    tmp_path: Path, run, select, monkeypatch
+) -> None:
+    texts = {"a/one.md": "See [[two]].", "a/two.md": "Two.", "hub.md": "See [[one]], [[two]]."}
+    folder = vault(tmp_path / "vault", texts)
+    run(folder)
+    links = "select note_id, target_id from links order by 1, 2"
+    linked, text = select(links), select("select * from passages join _lines using (note_id)")
+    for made_of_text in ("passages", "detect", "line_hashes"):
+        monkeypatch.setattr(rows, made_of_text, None)
+    (folder / "a").rename(folder / "c")
+    assert "0 notes added, 1 changed, 2 moved" in run()
+    assert select(links) == linked
+    assert select("select * from passages join _lines using (note_id)") == text
 
 
 def test_notes_in_a_renamed_folder_stay_what_they_are(
