@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import Library
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..index import changes, config, database, rows, schema
+from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
 from ..index.config import Selection
 from ..notes import counted, time_left
@@ -55,31 +56,11 @@ class Options:
     quiet: bool = False
 
     @property
-    def path(self) -> Path:
-        return self.sidecar_path or database.default_path()
-
-    @property
-    def model_name(self) -> str:
-        return self.model or database.stored_model(self.path) or registry.default_model()
-
-    @property
-    def may_download(self) -> bool:
-        """Whether a person or this program names the model, not only the index."""
-        return self.model is not None or self.model_name == registry.default_model()
-
-    @property
-    def makes_vectors(self) -> bool:
-        """Whether vectors are wanted: what was chosen once holds until something else is."""
-        if self.semantic is None:
-            return bool(self.model or self.dimensions) or not database.skips_vectors(self.path)
-        return self.semantic
+    def library(self) -> Library:
+        return Library(self.sidecar_path)
 
     def embedder(self) -> Embedder | None:
-        if not self.makes_vectors:
-            return None
-        embedder = registry.get_embedder(self.model_name)
-        embedder.may_download |= self.may_download
-        return embedder
+        return self.library.embedder(self.model, semantic=self.semantic)
 
     def say(self, message: str) -> None:
         if not self.quiet:
@@ -132,34 +113,32 @@ def bear_index(**values: Any) -> None:
         raise click.UsageError("--rebuild reads all sources, once: without --only and --watch.")
     with clear_errors():
         if options.list_only:
-            click.echo(_listing(options.path))
+            click.echo(_listing(options.library))
             return
         selection = _select(options)
         if options.dry_run:
-            failure = _preview(options.path, selection)
+            failure = _preview(options.library, selection)
         else:
-            if options.dimensions and options.makes_vectors:
-                model = registry.with_dimensions(options.model_name, options.dimensions)
-                # Before anything is read: most models have to be loaded to know their dimensions.
-                embedder = registry.get_embedder(model)
-                embedder.may_download |= options.may_download
-                embedder.load()
-                options = replace(options, model=model)
+            if options.dimensions and options.semantic is not False:
+                options = replace(options, model=_shortened(options, options.dimensions))
             _confirm_new_vectors(options)
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:
-            from ..index import watch
-
-            watch.Watcher(
-                options.path,
-                selection.read,
-                options.embedder(),
-                poll=options.poll,
-                say=click.echo,
-                quiet=options.quiet,
-            ).run()
+            options.library.watch(
+                *selection.read, poll=options.poll, say=click.echo, quiet=options.quiet
+            )
         elif failure:
             raise click.ClickException(failure)
+
+
+def _shortened(options: Options, dimensions: int) -> str:
+    """Return the model with so many dimensions, before anything is read: it has to be loaded."""
+    whole = options.library.embedder(options.model, semantic=True)
+    assert whole is not None
+    embedder = registry.get_embedder(registry.with_dimensions(whole.name, dimensions))
+    embedder.may_download |= whole.may_download
+    embedder.load()
+    return embedder.name
 
 
 def _confirm_new_vectors(options: Options) -> None:
@@ -167,9 +146,10 @@ def _confirm_new_vectors(options: Options) -> None:
     embedder = options.embedder()
     if embedder is None or options.model is None or options.yes or options.rebuild:
         return
-    if not database.is_made(options.path):
+    path = options.library.path
+    if not database.is_made(path):
         return
-    with closing(database.connect(options.path)) as connection:
+    with closing(database.connect(path)) as connection:
         if not schema.is_current(connection):
             return  # all of it is made anew
         state = database.read_state(connection)
@@ -196,9 +176,9 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
     :return: why the command fails, if a source couldn't be read or the named model not be loaded
     """
-    from ..index import indexer
+    from ..index.indexer import Hooks
 
-    configs, embedder = selection.read, options.embedder()
+    configs, embedder, library = selection.read, options.embedder(), options.library
     # A single source's failure ends the command, and is said then.
     is_single = len(configs) == 1 and not selection.remove and not options.watch
 
@@ -210,7 +190,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
         if report.has_changes:
             options.say(f"Words indexed ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
-            pace = database.stored_pace(options.path) or TYPICAL_PACE
+            pace = database.stored_pace(library.path) or TYPICAL_PACE
             options.say(
                 f"Embedding {counted(report.pending, 'passage')} with {embedder.name}, which takes "
                 f"{time_left(report.pending, pace)}; searching works meanwhile"
@@ -218,18 +198,19 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
     started = time.perf_counter()
     try:
-        report = indexer.update(
-            options.path,
-            configs,
+        report = library.update(
+            selection,
             embedder,
-            remove=selection.remove,
             rebuild=options.rebuild,
             verify_model=options.model is not None,
-            hooks=indexer.Hooks(
+            hooks=Hooks(
                 on_read=lambda source, snapshot: options.say(_reading_text(source, snapshot)),
                 on_failure=on_failure,
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
+                on_export=lambda model: options.say(
+                    f"Preparing {model} to start within a second from now on (once)"
+                ),
             ),
         )
     except KeyboardInterrupt:
@@ -237,25 +218,17 @@ def index_sources(selection: Selection, options: Options) -> str | None:
         raise SystemExit(1) from None
     if report.failures and is_single:
         return report.failures[0].message
-    options.say(_report_text(report, time.perf_counter() - started, options.path))
+    options.say(_report_text(report, time.perf_counter() - started, library.path))
     # A model that was asked for by name and can't be loaded is a failure, not a notice.
     model_failure = report.model_failure if options.model is not None else None
     for notice in report.notices:
         if notice != model_failure:
             click.echo(notice, err=True)
-    has_all_vectors = report.notes and report.pending <= report.refused
-    if embedder is not None and has_all_vectors and not report.model_failure:
-        with suppress(ModelUnavailable):  # nobody asked for it now
-            if embedder.needs_onnx_export():
-                options.say(
-                    f"Preparing {embedder.name} to start within a second from now on (once)"
-                )
-                embedder.export_onnx()
     return model_failure or _failure_text(len(report.failures), len(configs))
 
 
 def _select(options: Options) -> Selection:
-    known, configured = known_sources(options)
+    known, configured = options.library.known_sources(options.config_path)
     if not options.remove:
         selection = config.select(
             known, configured, paths=options.paths, only=options.only, everything=options.rebuild
@@ -279,27 +252,13 @@ def _select(options: Options) -> Selection:
     return config.Selection((), removed)
 
 
-def known_sources(options: Options) -> tuple[list[SourceConfig], config.Configuration | None]:
-    """Return the sources in the index, and the configuration file's settings, if there is one."""
-    known = [stored.config for stored in _stored_sources(options.path).values()]
-    found = config.find_configuration(options.config_path)
-    return known, config.read_configuration(found, known) if found else None
-
-
-def _stored_sources(path: Path) -> dict[str, rows.StoredSource]:
-    if not database.is_made(path):
-        return {}
-    with closing(database.connect(path)) as connection:
-        return rows.read_sources(connection)
-
-
-def _preview(path: Path, selection: Selection) -> str | None:
+def _preview(library: Library, selection: Selection) -> str | None:
     """Print what a run would change; return why the command fails, if a source can't be read."""
-    failed, known = 0, _stored_sources(path)
+    failed, known = 0, library.sources()
     with ExitStack() as cleanup:
         current = None
         if known:
-            connection = cleanup.enter_context(closing(database.connect(path)))
+            connection = cleanup.enter_context(closing(database.connect(library.path)))
             current = connection if schema.is_current(connection) else None
         for source in selection.read:
             try:
@@ -325,15 +284,18 @@ def _preview(path: Path, selection: Selection) -> str | None:
     return _failure_text(failed, len(selection.read))
 
 
-def _listing(path: Path) -> str:
+def _listing(library: Library) -> str:
     from .terminal import table
 
-    known = _stored_sources(path).values()
+    known = library.sources().values()
     if not known:
-        return f"The index at {path} has no sources yet. Add one with: datasette bear-index PATH"
+        return (
+            f"The index at {library.path} has no sources yet. Add one with: "
+            "datasette bear-index PATH"
+        )
     lines = [["name", "kind", "notes", "last read", "changed since", "location"]]
     below: list[str] = []
-    with closing(database.connect(path)) as connection:
+    with closing(database.connect(library.path)) as connection:
         for stored in known:
             name, kind, location = stored.config.name, stored.config.kind, stored.config.location
             try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..notes import can_be_opened
+from ..notes import ForeseenError, can_be_opened
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
 from . import clear_errors, redact_option, sidecar_option
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LIMIT = 10
 MAX_LIMIT = 100
+FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
 
 NOTHING_FOUND = 1
 NOT_SEARCHED = 2  # as in grep, so that programs can tell "no note" from "no answer"
@@ -70,13 +71,22 @@ class SearchCommand(click.Command):
     metavar="N",
     help="Open the result with this number in its app instead of showing results",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what the JSON API answers")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(FORMATS),
+    default="text",
+    help="What to print: json is what the JSON API answers, jsonl its rows  [default: text]",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json")
+@click.option("--show", metavar="NOTE", help="Print this note as Markdown, named as for --similar")
 @click.option(
     "--explain",
     is_flag=True,
     help="Show how the query was understood, each note's scores and where the time went",
 )
 @redact_option(default=False)
+@click.version_option(package_name="datasette-bear-search")
 def bear_search(
     words: tuple[str, ...],
     sidecar_path: Path | None,
@@ -86,7 +96,9 @@ def bear_search(
     similar_to: str | None,
     unlinked: bool,
     number_to_open: int | None,
+    style: str,
     as_json: bool,
+    show: str | None,
     explain: bool,
     redact: bool,
     **page_options: Any,
@@ -101,18 +113,28 @@ def bear_search(
     The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
     """
     from .. import Library
+    from ..index import database
     from ..search.snippets import json_body
     from . import terminal
 
     is_search = any(words) or any(value not in (None, ()) for value in page_options.values())
     if similar_to is not None and is_search:
         raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
-    if similar_to is None and not is_search:
+    if similar_to is None and show is None and not is_search:
         raise click.UsageError(
             "What are you looking for? Give words, a question or a filter such as --tag work."
         )
+    style = "json" if as_json else style
     screen = terminal.screen_for(sys.stdout)
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
+        if database.is_locked(library.path):
+            terminal.say("Another program is using the index. Waiting for it …")
+        if show is not None:
+            note = library.note(show)
+            # Line by line, as lines are all that a note's text may do to a terminal.
+            lines = f"# {note.title}\n\n{note.body}".splitlines()
+            click.echo("\n".join(map(terminal.printable, lines)))
+            return
         notes: Sequence[Hit] | Sequence[SimilarNote]
         if similar_to is not None:
             offset = 0
@@ -150,9 +172,13 @@ def bear_search(
         terminal.say(notice)
     if number_to_open is not None and notes:
         _open(notes, number_to_open, offset)
-    elif as_json and number_to_open is None:
-        body_text = json.dumps(body, indent=2, ensure_ascii=False)
-        click.echo(terminal.printable_json(body_text))
+    elif style == "json":
+        click.echo(terminal.printable_json(json.dumps(body, indent=2, ensure_ascii=False)))
+    elif style == "jsonl":
+        for row in body["rows"]:
+            click.echo(terminal.printable_json(json.dumps(row, ensure_ascii=False)))
+    elif style != "text" and notes:
+        click.echo(terminal.tsv(notes) if style == "tsv" else terminal.markdown(notes))
     elif text:
         # Without color=True, click would strip the links; what is no terminal gets plain text.
         click.echo(text, color=True)
@@ -177,7 +203,8 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
     # Without a scheme, the program that opens it could read it as an option.
     if not url or not can_be_opened(url):
         raise NotSearched("This note can't be opened: its source has no links to notes.")
-    if click.launch(url):
+    # On a Mac, that would wait until the app is closed.
+    if click.launch(url, wait=sys.platform == "linux"):
         raise NotSearched("No app on this machine opens this note.")
 
 
@@ -225,7 +252,24 @@ def _filter_options(row: Filter) -> Iterator[click.Option]:
         yield click.Option([f"--{row.name}/--no-{row.name}"], default=None, help=explained)
     else:
         choices = click.Choice(tuple(row.choices)) if row.choices else None
-        yield _option(row.name, multiple=True, type=choices, help=explained)
+        complete = None if choices else _complete
+        yield _option(
+            row.name, multiple=True, type=choices, help=explained, shell_complete=complete
+        )
+
+
+def _complete(context: click.Context, option: click.Parameter, typed: str) -> list[str]:
+    """Return what the notes have that goes on with what was typed, for the shell."""
+    from .. import Library
+    from ..query.suggest import Typed, completions
+
+    try:
+        with Library(context.params.get("sidecar_path")).open() as connection:
+            row = FILTERS[str(option.name)]
+            found = completions(connection, Typed(typed, 0, len(typed), row.operator))
+            return [value for value, _ in found][:MAX_LIMIT]
+    except ForeseenError:
+        return []  # no index, no completions; a message would stand in the middle of the line
 
 
 def _option(name: str, **settings: Any) -> click.Option:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import Library
 from ..embeddings.registry import get_embedder
 from ..index import config, database, schema
 from ..sources import SourceConfig
 from ..sqlite import sqlite3
 from . import clear_errors, redact_option, sidecar_option
-from .index import Options, index_sources, known_sources
+from .index import Options, index_sources
 
 if TYPE_CHECKING:
     from ..index.background import Task
@@ -151,13 +152,14 @@ def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bo
     Serves the Model Context Protocol (MCP) over stdin and stdout. The assistant's app runs this
     command. Nothing is ever written.
     """
-    from ..agents import Library, server
+    from ..agents import Library as AgentsLibrary
+    from ..agents import server
     from ..search import redaction
 
     if not hidden_tags:
         named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
         hidden_tags = tuple(tag.strip() for tag in named if tag.strip())
-    library = Library(sidecar_path or database.default_path(), hidden_tags, redact=redact)
+    library = AgentsLibrary(sidecar_path or database.default_path(), hidden_tags, redact=redact)
     try:
         if redact:
             redaction.require()
@@ -236,16 +238,18 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
     """Return what to index: the sources that are known, configured, and at these locations."""
     from ..index.background import Task
 
-    options = Options(sidecar_path=path)
-    known, configuration = known_sources(options)
+    library = Library(path)
+    known, configuration = library.known_sources()
     if source is not None and source not in known:
         known = [*known, source]
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
         selection = config.select(known, configuration, paths=locations, everything=True)
         configs = selection.read
-    model = options.model_name if options.makes_vectors else None
-    return Task(configs, model, options.may_download)
+    embedder = library.embedder()
+    if embedder is None:
+        return Task(configs, None)
+    return Task(configs, embedder.name, embedder.may_download)
 
 
 @contextmanager

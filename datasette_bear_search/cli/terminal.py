@@ -20,7 +20,6 @@ from ..search.results import Hit, unmarked
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import (
     innermost,
-    passage_text,
     shortened,
     with_words_marked,
 )
@@ -53,11 +52,12 @@ PLAIN = Screen()
 
 
 def screen_for(stream: TextIO) -> Screen:
-    """Return what a stream can show, by https://no-color.org and ``TERM=dumb``."""
-    if not stream.isatty():
+    """Return what a stream can show, by no-color.org, force-color.org and ``TERM=dumb``."""
+    is_forced = bool(os.environ.get("FORCE_COLOR"))
+    if not (stream.isatty() or is_forced):
         return PLAIN
     width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size().columns))
-    is_smart = os.environ.get("TERM") != "dumb"
+    is_smart = is_forced or os.environ.get("TERM") != "dumb"
     return Screen(width, is_smart, is_smart and not os.environ.get("NO_COLOR"))
 
 
@@ -94,9 +94,33 @@ def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
     """Return the notes that are like one, each with its reasons."""
     cards = [_style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
     for number, note in enumerate(found.notes, 1):
-        texts = [_excerpt(passage_text(note.passage, note.title))] if note.passage else []
-        cards.append(_card(number, note, texts, _SEPARATOR.join(note.reasons), screen))
+        cards.append(_card(number, note, [_excerpt(note.text)], note.why, screen))
     return "\n\n".join(cards)
+
+
+def tsv(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
+    """Return a line a note: id, title, tags, day, address, source, key, why and text."""
+    rows = []
+    for note in notes:
+        tags, day = " ".join(innermost(note.tags)), (note.modified or "")[:10]
+        facts = (note.id, note.title, tags, day, note.url or "", note.source, note.key)
+        rows.append("\t".join(printable(str(value)) for value in (*facts, note.why, note.text)))
+    return "\n".join(rows)
+
+
+def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
+    """Return a list of links, to paste into a note."""
+    lines = []
+    for note in notes:
+        title = re.sub(r"([\\\[\]`*_<])", r"\\\1", printable(note.title) or "Untitled")
+        # Of an address, what would end the link.
+        address = quote(note.url or "", safe=string.punctuation.translate({40: None, 41: None}))
+        facts = [_dates(note), *(f"#{tag}" for tag in innermost(note.tags))]
+        link = f"[{title}]({address})" if note.url else title
+        lines.append(f"- {_SEPARATOR.join([link, *map(printable, filter(None, facts))])}")
+        if note.text:
+            lines.append(f"  > {_excerpt(note.text)}")
+    return "\n".join(lines)
 
 
 def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str:
@@ -150,40 +174,20 @@ def printable_json(json: str) -> str:
     )
 
 
-def cell_width(text: str) -> int:
-    """Return how many cells of a terminal the text takes: two for a wide character."""
-    text = text.replace(MARK, "").replace(END_MARK, "")
-    if _ONE_CELL_EACH.fullmatch(text):  # without the import, which takes 30 ms
-        return len(text)
-    from wcwidth import width
-
-    return width(text)
-
-
 def wrapped(text: str, width: int | None) -> list[str]:
-    """Return lines of at most ``width`` cells, broken at blanks, or anywhere in a longer word."""
-    if width is None:
+    """Return lines of at most ``width`` cells, each with the styles that it begins within."""
+    if width is None or len(text) <= width // 2:  # without the import, which takes 10 ms
         return [text]
-    lines = [""]
-    for word in text.split(" "):
-        if lines[-1] and cell_width(f"{lines[-1]} {word}") <= width:
-            lines[-1] += f" {word}"
-            continue
-        if lines[-1]:
-            lines.append("")
-        for character in word:
-            if lines[-1] and cell_width(lines[-1] + character) > width:
-                lines.append("")
-            lines[-1] += character
-    return lines
+    from wcwidth import wrap
+
+    return wrap(text, width, break_on_hyphens=False)
 
 
 # C0 and C1 control characters, DEL, and what overrides the direction of the text around it
 # (CVE-2021-42574).
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
-# Latin letters, and the punctuation of books.
-_ONE_CELL_EACH = re.compile("[ -~\xa0-\xac\xae-\u02ff\u2010-\u2027]*")
+_MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
 
 
 def _card(
@@ -194,8 +198,8 @@ def _card(
     if badges:
         title += f" [{', '.join(badges)}]"
     label = f"{number:>2}. "
-    lines = wrapped(title, screen.width and screen.width - len(label))
-    first, *more = [_linked(_style(line, screen, bold=True), note.url, screen) for line in lines]
+    lines = wrapped(_style(title, screen, bold=True), screen.width and screen.width - len(label))
+    first, *more = [_linked(line, note.url, screen) for line in lines]
     card = [label + first, *(_INDENT + line for line in more)]
     heading = note.passage.heading if note.passage else None
     facts = [_dates(note), " ".join(f"#{tag}" for tag in innermost(note.tags)), heading or ""]
@@ -217,20 +221,14 @@ def _printable_marked(text: str) -> str:
 
 
 def _block(text: str, screen: Screen, *, dim: bool = False) -> list[str]:
+    def highlighted(match: re.Match[str]) -> str:
+        return _style(match[1], screen, color="yellow", bold=True, underline=True)
+
     if not text:
         return []
-    lines, is_marked = [], False
-    for line in wrapped(text, screen.width and screen.width - len(_INDENT)):
-        shown = ""
-        for part in re.split(f"([{MARK}{END_MARK}])", line):
-            if part in (MARK, END_MARK):
-                is_marked = part == MARK
-            elif is_marked:
-                shown += _style(part, screen, color="yellow", bold=True, underline=True)
-            else:
-                shown += part
-        lines.append(_INDENT + (_style(shown, screen, dim=True) if dim else shown))
-    return lines
+    text = unmarked(_MARKED.sub(highlighted, text))
+    text = _style(text, screen, dim=True) if dim else text
+    return [_INDENT + line for line in wrapped(text, screen.width and screen.width - len(_INDENT))]
 
 
 def _style(text: str, screen: Screen, *, color: str | None = None, **effects: bool) -> str:

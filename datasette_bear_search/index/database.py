@@ -24,6 +24,8 @@ T = TypeVar("T")
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
 BUSY_SECONDS = 30.0
+# Seconds after which a person is told that the index is waited for: longer than a commit takes.
+LOCK_SECONDS = 0.5
 # KiB. Four indexes have keys in no order: what is used of them again and again must stay in memory.
 WRITER_CACHE = 65536
 # Key in meta: the vec0 table lacks something, and can't be searched until it is made anew.
@@ -123,6 +125,8 @@ def is_made(path: Path) -> bool:
             f"The index at {path} can't be read: {error.strerror}. {_CHECK_PERMISSIONS}"
         ) from None
     except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise SidecarError(explained(error)) from None
         if "readonly database" not in str(error):
             raise SidecarError(
                 f"The index at {path} can't be read: {error}. {_CHECK_PERMISSIONS}"
@@ -139,6 +143,17 @@ def is_made(path: Path) -> bool:
         f"{path} is not an index made by datasette bear-index, so it is left alone. "
         "Choose another file with --sidecar."
     )
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether another program keeps the file at ``path`` from being read."""
+    if path.is_file():
+        try:
+            with closing(_open_read_only(path, timeout=LOCK_SECONDS)) as connection:
+                connection.execute("pragma application_id").fetchone()
+        except sqlite3.Error as error:
+            return "locked" in str(error)
+    return False
 
 
 def is_sidecar(path: str | Path) -> bool:
@@ -194,7 +209,8 @@ def require_current(connection: sqlite3.Connection) -> None:
     if version < schema.VERSION:
         raise OtherVersion(
             "The index can't be used. An earlier version of datasette-bear-search made it. Bring "
-            "it up to date, which keeps your judgments and sources, with: datasette bear-index"
+            "it up to date, which keeps your judgments and sources, with: "
+            + index_command(Path(file_of(connection)))
         )
     if version > schema.VERSION:
         raise OtherVersion(
@@ -466,5 +482,5 @@ def _has_our_id(file: str) -> bool:
         return _kept_open[file].read(4) == APPLICATION_ID.to_bytes(4, "big")
 
 
-def _open_read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+def _open_read_only(path: Path, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=timeout)

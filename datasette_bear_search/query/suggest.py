@@ -74,7 +74,7 @@ def suggest(
     if typed is None:
         return Suggestions(cursor, cursor)
     if typed.name:
-        values = _values(connection, typed, now)
+        values = completions(connection, typed, now)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
         found = (
@@ -125,12 +125,15 @@ def _places(connection: sqlite3.Connection, typed: Typed, following: str) -> Ite
     begins = re.compile(rf"(?:.*/)?{re.escape(typed.value)}", re.IGNORECASE)
     for name, label in (("tag", "#{}"), ("path", "{}/")):
         named = replace(typed, name=name)
-        values = (value for value in _values(connection, named, None) if begins.match(value[0]))
+        values = (value for value in completions(connection, named) if begins.match(value[0]))
         for each in islice(_written(named, values, following), MAX_PLACES):
             yield replace(each, label=label.format(each.label))
 
 
-def _values(connection: sqlite3.Connection, typed: Typed, now: datetime | None) -> Values:
+def completions(
+    connection: sqlite3.Connection, typed: Typed, now: datetime | None = None
+) -> Values:
+    """Return the values that go on with the one that is typed, and how many notes have each."""
     if typed.name == "tag":
         return _tags(connection, typed.value)
     if typed.name == "linked-to":

@@ -8,6 +8,8 @@ import pty
 import re
 import subprocess
 import sys
+from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -20,10 +22,13 @@ from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
+from datasette_bear_search.index import database
 from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search.engine import read_query, read_ranking
+from datasette_bear_search.sqlite import sqlite3
 from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit
+from tests.support.docs import ROOT
 from tests.support.tiny_embedder import TinyEmbedder
 
 NOTES = [
@@ -232,7 +237,7 @@ def test_similar_notes_that_are_linked_can_be_left_out(bear_search, sidecar_path
 
 def test_open_opens_the_note_where_it_was_written(bear_search, monkeypatch):
     opened = []
-    monkeypatch.setattr(click, "launch", lambda url: opened.append(url) or 0)
+    monkeypatch.setattr(click, "launch", lambda url, wait: opened.append(url) or 0)
     result = bear_search("flashing", "--open", "1")
     assert result.stdout == ""
     assert len(opened) == 1
@@ -241,15 +246,83 @@ def test_open_opens_the_note_where_it_was_written(bear_search, monkeypatch):
 
 @pytest.mark.parametrize("url", ["-a", "--args", "/bin/sh", None])
 def test_what_is_no_address_is_never_opened(bear_search, sidecar_path, monkeypatch, url):
-    monkeypatch.setattr(click, "launch", lambda url: pytest.fail(url))
+    monkeypatch.setattr(click, "launch", lambda url, wait: pytest.fail(url))
     edit(sidecar_path, "update notes set url = ?", url)
     edit(sidecar_path, "update sources set heading_link = null")
     assert "can't be opened" in bear_search("flashing", "--open", "1", status=2).stderr
 
 
 def test_an_app_that_is_missing_is_a_message(bear_search, monkeypatch):
-    monkeypatch.setattr(click, "launch", lambda url: 1)
+    monkeypatch.setattr(click, "launch", lambda url, wait: 1)
     assert "No app on this machine" in bear_search("flashing", "--open", "1", status=2).stderr
+
+
+def test_other_programs_get_a_line_a_note(bear_search):
+    line, *_ = bear_search("flashing", "--format", "tsv").stdout.splitlines()
+    note_id, title, tags, modified, url, source, _, why, text = line.split("\t")
+    assert (title, tags, modified, source) == ("Cabin roof", "cabin/repairs", "2024-05-01", "bear")
+    assert url.startswith("bear://")
+    assert why.startswith("words, 1st")
+    assert text.startswith("The roof leaks")
+    answer, *_ = bear_search("flashing", "--format", "jsonl").stdout.splitlines()
+    assert json.loads(answer)["id"] == int(note_id)
+    output = bear_search("--similar", note_id, "--format", "tsv", "-n", "1").stdout
+    assert output.startswith(f"{titles_id(bear_search, 'church')}\tRoof of the church\t")
+    assert bear_search("nonsensical", "--found", "--format", "tsv", status=1).stdout == ""
+
+
+def titles_id(bear_search, query) -> int:
+    return json.loads(bear_search(query, "--json").stdout)["rows"][0]["id"]
+
+
+def test_results_can_be_pasted_into_a_note(bear_search, sidecar_path):
+    edit(sidecar_path, "update notes set title = 'A [b] *c*', url = 'app://x?a=(1)' where pinned")
+    first, excerpt, *_ = bear_search("church", "--format", "markdown").stdout.splitlines()
+    assert first == "- [A \\[b\\] \\*c\\*](app://x?a=%281%29) · 3 May 2024"
+    assert excerpt == "  > A drawing of the roof."
+
+
+def test_a_note_is_printed_as_markdown(bear_search):
+    shown = bear_search("--show", str(titles_id(bear_search, "flashing"))).stdout
+    assert shown.startswith("# Cabin roof\n\n")
+    assert "\n## Plan for May\n\nReplace the flashing.\n" in shown
+    assert "no note with the id 999" in bear_search("--show", "999", status=2).stderr
+
+
+def test_the_version_is_said(bear_search):
+    assert bear_search("--version").stdout.endswith(f" {version('datasette-bear-search')}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("--tag cabin/", ["cabin/repairs"]), ("--source ", ["bear"]), ("--format t", ["text", "tsv"])],
+)
+def test_the_shell_completes_tags_and_sources(bear_search, sidecar_path, words, completed):
+    words = f"bear-search --sidecar {sidecar_path} {words}"
+    result = CliRunner().invoke(
+        command.bear_search,
+        prog_name="bear-search",
+        env={
+            "_BEAR_SEARCH_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split(" ")) - 1),
+        },
+    )
+    assert [line.removeprefix("plain,") for line in result.stdout.splitlines()] == completed
+
+
+def test_a_locked_index_is_said_at_once_and_with_the_right_reason(
+    bear_search, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(database, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(database._open_read_only, "__defaults__", (0.05,))
+    with closing(sqlite3.connect(sidecar_path, isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        waits, error = bear_search("roof", status=2).stderr.strip().splitlines()
+    assert waits.startswith("Another program is using the index.")
+    assert "Another program keeps the index from being used" in error
+    assert "permissions" not in error
 
 
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202edlrow\x7f"
@@ -260,9 +333,12 @@ def test_nothing_in_a_note_steers_the_terminal(write, bear_index, sidecar_path, 
     bear_index()
     edit(sidecar_path, "update notes set title = ?, body = ?", f"Roof {EVIL}", f"roof {EVIL} text")
     monkeypatch.setattr(terminal, "screen_for", lambda stream: Screen(80, True, True))
-    for options in ([], ["--explain"], ["--json"], ["--mode", "like"]):
-        arguments = ["bear-search", "roof", "--sidecar", str(sidecar_path), *options]
+    formats = [["--format", name] for name in command.FORMATS]
+    for options in (["--explain"], ["--mode", "like"], ["--show", "1"], *formats):
+        query = [] if "--show" in options else ["roof"]
+        arguments = ["bear-search", *query, "--sidecar", str(sidecar_path), *options]
         output = CliRunner().invoke(cli, arguments).output
+        output = output.replace("\t", "") if "tsv" in options else output
         ours = re.sub(r"\x1b\[\d*m|\x1b\]8;;[!-~]*\x1b\\", "", output)
         assert "oof" in ours
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", ours), repr(ours)
@@ -324,3 +400,69 @@ def test_the_script_imports_nothing_heavy(index_notes, arguments, avoided):
     imported = {name.split(".")[0] for name in result.stderr.split()}
     assert "datasette_bear_search" in imported
     assert imported.isdisjoint(avoided), imported & avoided
+
+
+# --- docs/launchers.md
+
+PAGE = (ROOT / "docs" / "launchers.md").read_text()
+
+
+@pytest.fixture
+def run_script(bear_search, sidecar_path, tmp_path):
+    """Return what runs a script of the page as its program would, with "roof" as what is typed."""
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    opener.chmod(0o755)
+    environment = {
+        **os.environ,
+        "DATASETTE_BEAR_SEARCH_SIDECAR": str(sidecar_path),
+        "PATH": os.pathsep.join([str(opener.parent), str(SCRIPT.parent), os.environ["PATH"]]),
+        "HOME": str(tmp_path),
+    }
+
+    def run(script: str, *arguments: str) -> str:
+        command = ["bash", "-c", script, "script", *(arguments or ["roof"])]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    return run
+
+
+def script_of(section: str) -> str:
+    return re.search(rf"## {section}\n.*?```bash\n(.*?)```", PAGE, re.DOTALL)[1]
+
+
+def test_the_script_for_raycast_opens_the_best_note(run_script, tmp_path):
+    assert run_script(script_of("Raycast"), "flashing") == "Opened\n"
+    assert (tmp_path / "opened").read_text().startswith("bear://x-callback-url/open-note?id=")
+
+
+def test_the_script_for_alfred_lists_notes(run_script):
+    items = json.loads(run_script(script_of("Alfred"), "flashing"))["items"]
+    assert (items[0]["title"], items[0]["subtitle"]) == (
+        "Cabin roof", "2024-05-01 · cabin · cabin/repairs"
+    )  # fmt: skip
+    assert json.loads(run_script(script_of("Alfred"), '"no such thing"'))["items"][0] == {
+        "title": "No results", "valid": False
+    }  # fmt: skip
+
+
+def test_what_fzf_runs_lists_and_shows_notes(run_script):
+    script = script_of("fzf")
+    run_script(script)  # is well-formed
+    reload = re.search(r"change:reload:sleep 0.1; (.*?)'", script)[1]
+    note_id, title, *_ = run_script(reload.replace("{q}", '"$1"'), "flashing").split("\t")
+    assert title == "Cabin roof"
+    preview = re.search(r"--preview '(.*?)'", script)[1]
+    assert "Replace the flashing." in run_script(preview.replace("{1}", '"$1"'), note_id)
+
+
+def test_an_editor_gets_the_notes_like_a_file(run_script, tmp_path, sidecar_path):
+    (tmp_path / "Notes").mkdir()
+    for name in ("roof", "attic"):
+        (tmp_path / "Notes" / f"{name}.md").write_text(f"# {name}\n\nThe flashing leaks. #house\n")
+    run_script('datasette bear-index "$1" --model test/tiny --no-semantic', tmp_path / "Notes")
+    rows = run_script(script_of("Editors")).splitlines()
+    assert all(json.loads(row)["id"] for row in rows)

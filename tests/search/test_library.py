@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 
 import pytest
@@ -16,6 +20,7 @@ from datasette_bear_search.query.filters import InvalidParameter
 from datasette_bear_search.search.library import NoteNotFound
 from datasette_bear_search.sources import SourceError
 from tests.support.bear_libraries import day
+from tests.support.docs import ROOT
 
 NOTES = [
     BearNote(
@@ -171,3 +176,17 @@ def test_importing_it_imports_nothing_else_of_ours():
         f"datasette_bear_search.{name}" for name in ("notes", "search", "search.library")
     }
     assert imported.isdisjoint({"click", "datasette", "numpy", "yaml"})
+
+
+def test_the_documentations_cells_give_what_stands_there(sample_index, tmp_path, monkeypatch):
+    shutil.copy(sample_index, tmp_path / "notes.db")
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(tmp_path / "notes.db"))
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda: str(tmp_path / "notes"))
+    (tmp_path / "notes").mkdir()
+    page = (ROOT / "docs" / "python-api.md").read_text()
+    cells = "".join(re.findall(r"```pycon\n(.*?)```", page, re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(cells, {}, "python-api.md", None, None)
+    said: list[str] = []
+    found = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    assert found.attempted > 15
+    assert not found.failed, "".join(said)
