@@ -283,6 +283,17 @@ def test_a_second_request_has_its_own_time(limited):
         assert connection.sock is client
 
 
+def test_no_answer_waits_for_the_client_to_acknowledge_its_headers(limited):
+    seconds = []
+    with closing(http.client.HTTPConnection("127.0.0.1", limited)) as connection:
+        for _ in range(12):
+            begun = time.perf_counter()
+            connection.request("GET", "/-/versions.json")
+            assert connection.getresponse().read()
+            seconds.append(time.perf_counter() - begun)
+    assert min(seconds) < 0.03, "Linux waits for 40 ms"
+
+
 def test_only_so_many_connect_at_once(limited):
     idle = [socket.create_connection(("127.0.0.1", limited)) for _ in range(4)]
     request = "GET /-/versions.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
