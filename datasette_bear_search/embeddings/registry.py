@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from ..hookspecs import hooks
-from . import files
+from . import files, servers
 from .base import Embedder, broken_model
 from .files import BUNDLED, BUNDLED_PACKAGE
 
@@ -92,6 +92,8 @@ def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
     full_name = files.full_name(name)
     if name in _factories:
         return name, dimensions, _factories[name]
+    if factory := servers.factory_for(name):
+        return name, dimensions, factory
     # A model on this machine is never another one, and plugins needn't be loaded for it.
     if full_name not in (BUNDLED, HUB_DEFAULT) and files.model_folder(full_name) is None:
         for factories in hooks().register_embedders():  # the last registered plugin first

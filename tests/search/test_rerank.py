@@ -191,8 +191,8 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     assert (ids(reranked.hits), reranked.notice) == (
         [1, 2, 3],
         "These notes weren't reranked. "
-        "The cross-encoder BAAI/bge-reranker-v2-m3 isn't on this machine. "
-        "Get it: hf download BAAI/bge-reranker-v2-m3",
+        "The cross-encoder cross-encoder/ettin-reranker-32m-v1 isn't on this machine. "
+        "Get it: hf download cross-encoder/ettin-reranker-32m-v1",
     )
 
 

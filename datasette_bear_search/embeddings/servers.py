@@ -1,0 +1,185 @@
+"""Models that other programs run: a server on this machine, or the package llm.
+
+``ollama:NAME``, ``openai:NAME@http://127.0.0.1:8080`` (llama-server, LM Studio …), ``llm:NAME``
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from .base import Embedder, ModelFacts, ModelUnavailable, first_line
+
+OLLAMA = "http://127.0.0.1:11434"
+# Names of models, separated by commas, that may read notes though they run elsewhere. It isn't kept
+# in the index, which can come from anybody: a search would send its query wherever that says.
+REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
+KEY_VARIABLE = "DATASETTE_BEAR_SEARCH_API_KEY"
+# Texts in a request: such servers compute a few at a time.
+BATCH = 32
+# Seconds to connect, and to answer, for which a server may first load gigabytes.
+CONNECT_TIMEOUT, TIMEOUT = 3.0, 180.0
+# Seconds before each further attempt, and the statuses that are worth one.
+PAUSES = (0.5, 2.0)
+TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
+# Tokens that a model is said to read of a text: all of these read so many.
+MAX_TOKENS = 512
+
+_SENTENCE = "Represent this sentence for searching relevant passages: "
+_QUESTION = "Given a web search query, retrieve relevant passages that answer the query"
+# What comes before a query and a document, by a part of the model's name, as its makers trained it:
+# servers don't add it.
+PROMPTS = {
+    "embeddinggemma": ("task: search result | query: ", "title: none | text: "),
+    "nomic-embed-text": ("search_query: ", "search_document: "),
+    "e5-": ("query: ", "passage: "),
+    "qwen3-embedding": (f"Instruct: {_QUESTION}\nQuery:", ""),
+    "arctic-embed": ("query: ", ""),
+    "mxbai-embed": (_SENTENCE, ""),
+    "-en-v1.5": (_SENTENCE, ""),  # of bge
+}
+
+
+def factory_for(name: str) -> Callable[[], Embedder] | None:
+    """Return what makes the model of such a name; None for other names."""
+    kind, _, model = name.partition(":")
+    kinds = {"ollama": ServerEmbedder, "openai": ServerEmbedder, "llm": LlmEmbedder}
+    return (lambda: kinds[kind](name)) if model and kind in kinds else None
+
+
+class _Prompted(Embedder):
+    """A model that gets its prompts from us."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._full_name = name  # without the dimensions that may be added
+        self._model = name.partition(":")[2]
+        known = (pair for part, pair in PROMPTS.items() if part in self._model.lower())
+        self._prompts = next(known, ("", ""))
+
+    @abstractmethod
+    def request(self, texts: list[str]) -> list[Any]:
+        """Return a vector for each of at most BATCH texts."""
+
+    def encode(self, texts: list[str], *, is_query: bool) -> Any:
+        prompt = self._prompts[0 if is_query else 1]
+        rows: list[Any] = []
+        for start in range(0, len(texts), BATCH):
+            rows += self.request([prompt + text for text in texts[start : start + BATCH]])
+        sizes = {len(row) for row in rows}
+        if self._dimension and self.truncate_dim is None:
+            sizes.add(self._dimension)
+        if len(rows) != len(texts) or len(sizes) != 1:
+            raise ModelUnavailable(
+                f"{self.name} didn't answer with one vector of {self._dimension or 'some'} numbers "
+                "for each text. If another model has this name now, start this program again."
+            )
+        return rows
+
+    def measure(self, texts: list[str]) -> list[int]:
+        return [len(text) // 8 for text in texts]  # few enough not to look like pieces of words
+
+    def loads_fast(self) -> bool:
+        return True
+
+    def _require_permission(self, whom: str) -> None:
+        if self._full_name not in map(str.strip, os.environ.get(REMOTE_VARIABLE, "").split(",")):
+            raise ModelUnavailable(
+                f"{self._full_name} would send your notes and queries to {whom}. If you want "
+                f"that, set the environment variable {REMOTE_VARIABLE} to {self._full_name}"
+            )
+
+
+class ServerEmbedder(_Prompted):
+    """A model of a server that answers as OpenAI's does, on this machine unless permitted."""
+
+    def open_model(self) -> ModelFacts:
+        import httpx
+
+        self._name, _, address = self._model.partition("@")
+        address = address or (OLLAMA if self._full_name.startswith("ollama:") else "")
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise ModelUnavailable(
+                f"{self._full_name} needs the server's address: openai:NAME@http://127.0.0.1:8080"
+            )
+        is_here = parts.hostname == "localhost"
+        with suppress(ValueError):  # a name
+            is_here = ip_address(parts.hostname).is_loopback
+        if not is_here:
+            self._require_permission(parts.hostname)
+        self._address = address.rstrip("/").removesuffix("/v1")
+        key = os.environ.get(KEY_VARIABLE)
+        # A proxy isn't this machine, and a redirect may lead anywhere: httpx follows none.
+        self._client = httpx.Client(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
+            trust_env=not is_here,
+        )
+        return ModelFacts(MAX_TOKENS, {"prompts": self._prompts})
+
+    def request(self, texts: list[str]) -> list[Any]:
+        import httpx
+
+        content, address = {"model": self._name, "input": texts}, f"{self._address}/v1/embeddings"
+        for pause in (*PAUSES, 0):
+            try:
+                response = self._client.post(address, json=content)
+                if response.is_success:
+                    rows = sorted(response.json()["data"], key=lambda row: row["index"])
+                    return [list(map(float, row["embedding"])) for row in rows]
+                problem = self._explained(response)
+                if response.status_code not in TRANSIENT:
+                    break
+            except httpx.HTTPError as error:
+                problem = (
+                    f"No server answers at {self._address} ({first_line(error)}). Start it, or "
+                    "choose another model with --model."
+                )
+            except (KeyError, TypeError, ValueError):
+                problem = f"{address} doesn't answer with vectors of numbers. Is it the right one?"
+                break
+            time.sleep(pause)
+        raise ModelUnavailable(problem)
+
+    def _explained(self, response: Any) -> str:
+        try:
+            error = response.json()["error"]
+            message = error["message"] if isinstance(error, dict) else error
+        except (KeyError, TypeError, ValueError):
+            message = response.reason_phrase
+        remedy = ""
+        if response.status_code in (401, 403):
+            remedy = f" Its key goes into the environment variable {KEY_VARIABLE}."
+        elif response.status_code == 404 and self._full_name.startswith("ollama:"):
+            remedy = f" Get the model: ollama pull {self._name}"
+        message = f"{first_line(Exception(message))} ({response.status_code})"
+        return f"The server at {self._address} answers: {message}.{remedy}"
+
+
+class LlmEmbedder(_Prompted):
+    """An embedding model of the package llm, and of its plugins."""
+
+    advice = "What llm has is listed by: llm embed-models."
+
+    def open_model(self) -> ModelFacts:
+        try:
+            import llm
+
+            self._llm = llm.get_embedding_model(self._model)
+        except ImportError as error:
+            raise ModelUnavailable(
+                f"{self._full_name} needs the Python package llm. Install it: pip install llm"
+            ) from error
+        if self._llm.needs_key:
+            self._require_permission(f"the makers of {self._model}")
+        return ModelFacts(MAX_TOKENS, {"prompts": self._prompts})
+
+    def request(self, texts: list[str]) -> list[Any]:
+        return list(self._llm.embed_multi(texts))
