@@ -85,11 +85,14 @@ setup(
             "demo/bear.sql",
             "demo/notes/*.md",
             "web/metadata.yaml",
+            "agents/tools.yaml",
+            "agents/skill.md",
             "py.typed",
         ]
     },
     entry_points={
         "datasette": ["bear_search = datasette_bear_search"],
+        "llm": ["bear_search = datasette_bear_search"],
         # `datasette bear-search` without the start of Datasette, which takes longer than a search.
         "console_scripts": ["bear-search = datasette_bear_search.cli.search:bear_search"],
     },

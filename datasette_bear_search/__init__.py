@@ -62,6 +62,20 @@ def register_routes() -> list[tuple[str, Any]]:
     return [*_datasette_ui().routes(), (rf"^{http.MCP_PATH}$", http.mcp)]
 
 
+@HookimplMarker("llm")
+def register_tools(register: Any) -> None:
+    from .agents import tools
+
+    tools.register_tools(register)
+
+
+@hookimpl
+def register_agent_tools(datasette: Datasette) -> list[Any]:
+    from .agents import http
+
+    return http.agent_tools(datasette)
+
+
 @hookimpl
 def skip_csrf(datasette: Datasette, scope: dict[str, Any]) -> bool:
     from .agents import http

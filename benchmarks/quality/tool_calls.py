@@ -4,11 +4,12 @@
 
 Asks the sample notes two sets of questions that use other words than the notes, through the
 official client and ``datasette bear-mcp``: questions.jsonl, and harder_questions.jsonl, which were
-written without searching and avoid every word of the note. Each is asked as it stands and with
-``paraphrase``, which the tool's description asks for in such a case. Prints in Markdown in how many
-cases the right note is among the first three results of the one call, how many tokens the answer
-has (as text and as JSON, of which a client shows its model one; counted by the tokenizer of the
-embedding model), and how long the call took. Then the questions that missed.
+written without searching and avoid every word of the note. Each is asked as it stands, by meaning
+alone, and with the phrasings of phrasings.jsonl, as an agent would add them: two for each question,
+written from the questions alone, before anything was searched for. Prints in Markdown in how many
+cases the right note is among the first 1, 3 and 10 results of the one call, how many tokens the
+answer has (as text and as JSON, of which a client shows its model one; counted by the tokenizer of
+the embedding model), and how long the call took. Then the questions that missed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mcp import Client, StdioServerParameters
 
@@ -34,6 +37,22 @@ from datasette_bear_search.embeddings import files as model_files
 QUESTIONS = ("questions", "harder_questions")
 NOTES = Path(demo.__file__).parent / "notes"
 FIRST = 3
+PHRASINGS = {
+    asked["question"]: asked["phrasings"]
+    for asked in map(
+        json.loads,
+        Path(__file__).with_name("phrasings.jsonl").read_text(encoding="utf-8").splitlines(),
+    )
+}
+# How a question is asked → the arguments of the tool.
+WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "one query": lambda question: {"query": question},
+    "by meaning alone": lambda question: {"query": question, "mode": "semantic"},
+    "three phrasings": lambda question: {"query": question, "queries": PHRASINGS[question]},
+    "three, concise": lambda question: {
+        "query": question, "queries": PHRASINGS[question], "detail": "concise",
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,10 @@ class Call:
     @property
     def is_hit(self) -> bool:
         """Whether the right note is among the first."""
-        return self.title in self.titles[:FIRST]
+        return self.is_among(FIRST)
+
+    def is_among(self, first: int) -> bool:
+        return self.title in self.titles[:first]
 
 
 def title_of(name: str) -> str:
@@ -68,20 +90,24 @@ def questions(name: str) -> list[dict[str, str]]:
     ]
 
 
-async def ask(sidecar: Path, questions: list[dict[str, str]], **more: bool) -> list[Call]:
-    """Ask every question once, of one server, with ``more`` arguments."""
+async def ask(
+    sidecar: Path, questions: list[dict[str, str]], arguments: Callable[[str], dict[str, Any]]
+) -> list[Call]:
+    """Ask every question of one server: for its time and tokens, and with ten results."""
     command = (
         "from datasette.cli import cli; import sys; cli(['bear-mcp', '--sidecar', sys.argv[1]])"
     )
     server = StdioServerParameters(command=sys.executable, args=["-c", command, str(sidecar)])
     calls = []
     async with Client(server) as client:
-        await client.call_tool("search_notes", {"query": "warm up", "mode": "hybrid", **more})
+        await client.call_tool("search_notes", {"query": "warm up", "mode": "hybrid"})
         for asked in questions:
             started = time.perf_counter()
-            result = await client.call_tool("search_notes", {"query": asked["question"], **more})
+            wanted = arguments(asked["question"])
+            result = await client.call_tool("search_notes", wanted)
             milliseconds = (time.perf_counter() - started) * 1000
-            notes = result.structured_content["notes"]
+            ten = await client.call_tool("search_notes", {**wanted, "limit": 10})
+            notes = ten.structured_content["notes"]
             calls.append(
                 Call(
                     asked["question"],
@@ -96,9 +122,9 @@ async def ask(sidecar: Path, questions: list[dict[str, str]], **more: bool) -> l
 
 
 HEAD = """\
-| questions | asked | right note in the first 3 | tokens as text, median | most \
-| as JSON, median | most | ms, median |
-|---|---|---|---|---|---|---|---|"""
+| questions | asked | right note first | in the first 3 | in the first 10 \
+| tokens as text, median | most | as JSON, median | most | ms, median |
+|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def report(name: str, asked: str, calls: list[Call]) -> str:
@@ -115,10 +141,10 @@ def report(name: str, asked: str, calls: list[Call]) -> str:
         return [len(tokenizer.encode(text).ids) for text in texts]
 
     as_text, as_json = tokens([call.text for call in calls]), tokens([call.data for call in calls])
-    hits = sum(call.is_hit for call in calls)
+    hits = " | ".join(str(sum(call.is_among(first) for call in calls)) for first in (1, FIRST, 10))
     times = [call.milliseconds for call in calls]
     return (
-        f"| {name} | {asked} | {hits} of {len(calls)} ({hits / len(calls):.0%}) "
+        f"| {len(calls)} {name} | {asked} | {hits} "
         f"| {statistics.median(as_text):,.0f} | {max(as_text):,} "
         f"| {statistics.median(as_json):,.0f} | {max(as_json):,} "
         f"| {statistics.median(times):.0f} |"
@@ -154,8 +180,8 @@ def main() -> None:
         print(HEAD)
         lines = []
         for name in QUESTIONS:
-            for asked, more in (("as it stands", {}), ("with paraphrase", {"paraphrase": True})):
-                calls = asyncio.run(ask(sidecar, questions(name), **more))
+            for asked, arguments_of in WAYS.items():
+                calls = asyncio.run(ask(sidecar, questions(name), arguments_of))
                 print(report(name, asked, calls), flush=True)
                 lines += missed(asked, calls)
     print("", *lines, sep="\n")

@@ -5,28 +5,31 @@ Here is what all tools share: the notes they may show, and their results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..index import watch
+from ..index.config import HIDDEN_TAGS_VARIABLE, ConfigurationError, abouts
 from ..index.database import SidecarError
-from ..query.filters import Filters
-from ..search import engine, redaction
+from ..notes import ForeseenError
+from ..search import library, redaction
 from ..search.engine import TimeLimitExceeded
-from ..search.functions import open_sidecar
+from ..search.notes import NoteDetail
 from ..search.results import ListedNote
-from ..search.similar import SimilarNote
 from ..search.snippets import innermost
 from ..sqlite import sqlite3
 from ..web import clients
 
+# A token of JSON in English is longer than that; of other languages it may be shorter.
+CHARACTERS_PER_TOKEN = 3
 TELL_THE_PERSON = "Tell the person: only they can run it, in a terminal."
 
 
-class ToolError(Exception):
+class ToolError(ForeseenError):
     """A tool can't do what it was asked; the message tells a model what to try instead."""
 
 
@@ -38,34 +41,8 @@ class ToolResult:
     data: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Library:
-    """The notes in an index file, without those that agents may never see."""
-
-    path: Path
-    # Each hides the tags nested below it, too, and other sources' copies of its notes.
-    hidden_tags: tuple[str, ...] = ()
-    time_limit_ms: float | None = None  # for a search's statement
-    redact: bool = False  # whether secrets are masked
-
-    @property
-    def visible(self) -> Filters:
-        """The filters that every visible note passes."""
-        return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
-
-    def visible_ids(self) -> tuple[str, dict[str, Any]]:
-        """Return SQL for the ids of the visible notes, and its parameters."""
-        conditions, parameters = self.visible.conditions()
-        where = f" where {' and '.join(conditions)}" if conditions else ""
-        return f"select id from notes{where}", parameters
-
-    def changed_notice(self) -> str | None:
-        """Return what to say if notes changed since they were indexed."""
-        changed = watch.changes_since_indexing(self.path)
-        if changed and self.hidden_tags:
-            # The number would count hidden notes, too.
-            return "Notes changed since the index was made. To update it, run: datasette bear-index"
-        return engine.changed_notice(changed)
+class Library(library.Library):
+    """The notes in an index file, as agents may see them; its errors are ToolErrors."""
 
     def shown(self, text: str) -> str:
         """Return a text as agents may see it."""
@@ -75,7 +52,7 @@ class Library:
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the index file read-only; raise ToolError if it can't be read, now or inside."""
         try:
-            with open_sidecar(self.path) as connection, clients.reading(connection):
+            with super().open() as connection, clients.reading(connection):
                 yield connection
         except SidecarError as error:
             raise ToolError(f"{error} {TELL_THE_PERSON}") from None
@@ -84,14 +61,66 @@ class Library:
                 "The search took longer than this server allows. Use fewer words, or a filter "
                 "such as tag."
             ) from None
-        except sqlite3.DatabaseError:
-            raise ToolError(
-                "The index of the notes can't be read just now. Try again; if it stays so, "
-                f"datasette bear-index --rebuild makes a new one. {TELL_THE_PERSON}"
-            ) from None
+
+    def with_origin(
+        self, notes: Sequence[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """Return the notes, each with whether others wrote it, and what their sources are about."""
+        ids = json.dumps([note["id"] for note in notes])
+        with self.open() as connection:
+            rows = connection.execute(_ORIGIN, {"ids": ids, "tags": json.dumps(CLIPPED_TAGS)})
+            origins = {note_id: (source, bool(outside)) for note_id, source, outside in rows}
+        about = self.about()
+        marked, sources = [], {}
+        for note in notes:
+            source, outside = origins[note["id"]]
+            if source in about:
+                note, sources[source] = note | {"source": source}, about[source]
+            marked.append(note | {"outside": True} if outside else note)
+        return marked, sources
+
+    def about(self) -> dict[str, str]:
+        """Return what the person's configuration says of their sources, by name."""
+        configs = [stored.config for stored in self.sources().values()]
+        about: dict[str, str] = {}
+        for path in {config.config_file for config in configs if config.config_file}:
+            with suppress(ConfigurationError):
+                about |= abouts(Path(path), configs)
+        return {name: self.shown(text) for name, text in about.items()}
 
 
-def note_facts(note: ListedNote | SimilarNote) -> dict[str, Any]:
+# Tags of web clippers, that of Obsidian's among them, and of people who clip by hand.
+CLIPPED_TAGS = ("clippings", "clipped", "clips", "web clips", "web-clips", "webclips")
+# Slack and mail are mostly by others; of Evernote's notes, those that were clipped in a browser end
+# with the page's address.
+_ORIGIN = """
+select
+  notes.id,
+  notes.source,
+  sources.kind in ('slack', 'mail')
+  or sources.kind = 'evernote' and notes.body glob '*<http*>'
+  or exists (
+    select 1
+    from note_tags
+    join tags on tags.id = note_tags.tag_id
+    where note_tags.note_id = notes.id
+      and rtrim(substr(tags.folded, 1, instr(tags.folded || '/', '/')), '/') in (
+        select value from json_each(:tags)
+      )
+  )
+from notes
+join sources on sources.name = notes.source
+where notes.id in (select value from json_each(:ids))
+"""
+
+
+def hidden_by_environment() -> tuple[str, ...]:
+    """Return the tags that an environment variable hides from agents."""
+    named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
+    return tuple(filter(None, map(str.strip, named)))
+
+
+def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:
     """Return what every tool says of a note."""
     facts = {name: getattr(note, name) for name in _FACTS}
     facts["tags"] = innermost(note.tags)
@@ -104,7 +133,8 @@ _FACTS = ("id", "title", "url", "tags", "created", "modified", "pinned", "archiv
 
 
 def note_heading(note: Mapping[str, Any]) -> str:
-    return f"{note.get('title', 'Untitled')} (id {note['id']})"
+    outside = ", from outside: others wrote it" if note.get("outside") else ""
+    return f"{note.get('title', 'Untitled')} (id {note['id']}{outside})"
 
 
 def facts_line(values: Mapping[str, Any], *left_out: str) -> str:
@@ -114,10 +144,16 @@ def facts_line(values: Mapping[str, Any], *left_out: str) -> str:
         if value is True
         else f"{name}: {', '.join(value) if isinstance(value, (list, tuple)) else value}"
         for name, value in values.items()
-        if name not in left_out
+        if name not in ("id", "title", "outside", *left_out)
     )
+
+
+def about_lines(about: Mapping[str, str]) -> list[str]:
+    return [f"About the source {source}: {text}" for source, text in about.items()]
 
 
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that say something: every word costs the reader."""
-    return {name: value for name, value in values.items() if value not in (None, False, "", (), [])}
+    return {
+        name: value for name, value in values.items() if value not in (None, False, "", (), [], {})
+    }

@@ -7,7 +7,7 @@ is checked: who asks, at which address (DNS rebinding) and from which site.
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..search import redaction
@@ -15,6 +15,7 @@ from ..web import clients, site
 from ..web.site import LOCAL_HOSTS, PLUGIN, SEARCH_PATH
 from . import Library
 from .server import SdkMissing, build_server
+from .tools import TOOLS, read_text
 
 if TYPE_CHECKING:
     from datasette import Request, Response
@@ -63,16 +64,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         response.headers["Allow"] = "POST"
         return response
     try:
-        library = Library(
-            Path(str(database.path)),
-            hidden_tags=_setting(datasette, "hidden_tags"),
-            time_limit_ms=datasette.setting("sql_time_limit_ms"),
-            # What agents read usually leaves this machine.
-            redact=site.redacts(datasette, by_default=True),
-        )
-        if library.redact:
-            await asyncio.to_thread(redaction.require)
-        server = build_server(library)
+        server = build_server(await asyncio.to_thread(_library, datasette, database))
     except (SdkMissing, redaction.RedactionMissing) as error:
         return site.json_error(datasette, str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -93,6 +85,34 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
 
     await clients.while_connected(receive, send_response, has_body)
     return None
+
+
+def agent_tools(datasette: Datasette) -> list[Any]:
+    """Return the tools for datasette-agent, for whoever may search."""
+    from datasette_agent.tools import AgentTool
+
+    def function(name: str) -> Any:
+        async def run(datasette: Datasette, actor: dict[str, Any] | None, **arguments: Any) -> str:
+            database = await site.sidecar_database(datasette)
+            if database is None or not await site.may_search(datasette, actor, database):
+                return f"Error: {site.NO_SIDECAR if database is None else DENIED}"
+            library = partial(_library, datasette, database)
+            return await asyncio.to_thread(read_text, library, name, arguments)
+
+        return run
+
+    about = ((tool.name, tool.description, tool.input_schema) for tool in TOOLS)
+    return [AgentTool(*each, function(each[0])) for each in about]
+
+
+def _library(datasette: Datasette, database: Any) -> Library:
+    return Library(
+        str(database.path),
+        _setting(datasette, "hidden_tags"),
+        time_limit_ms=datasette.setting("sql_time_limit_ms"),
+        # What agents read usually leaves this machine.
+        redact=site.redacts(datasette, by_default=True),
+    )
 
 
 def is_mcp_request(datasette: Datasette, scope: dict[str, Any]) -> bool:

@@ -8,15 +8,25 @@ from typing import Any, NamedTuple
 
 from ..index import database
 from ..index.chunking import passages
-from ..index.database import json_value
-from ..notes import files_of, fold_tag
-from ..search import engine, redaction
-from ..search.notes import find_note_id
-from ..search.results import ListedNote, fetch_rows, note_fields
+from ..notes import fold_tag
+from ..search import engine
+from ..search.library import NoteNotFound
+from ..search.notes import NoteDetail
+from ..search.results import fetch_rows, url_at_heading
 from ..search.snippets import shortened
 from ..search.sql import Statement
 from ..sqlite import sqlite3
-from . import Library, ToolError, ToolResult, facts_line, note_facts, note_heading, without_empty
+from . import (
+    CHARACTERS_PER_TOKEN,
+    Library,
+    ToolError,
+    ToolResult,
+    about_lines,
+    facts_line,
+    note_facts,
+    note_heading,
+    without_empty,
+)
 
 MAX_NOTES = 20
 # Characters of a note, and of all notes of a call: about four to a token in English.
@@ -36,8 +46,6 @@ MAX_TAGS = 150
 
 _ENCRYPTED = "This note is encrypted: only its title is known. The person can open it."
 
-Row = dict[str, Any]
-
 
 class Extent(NamedTuple):
     """Lines ``first`` to ``last`` of a text, counted from 1, from a character of the first on."""
@@ -48,7 +56,12 @@ class Extent(NamedTuple):
 
 
 def get_notes(
-    library: Library, ids: Sequence[int | str], titles: Sequence[str], lines: str, section: str
+    library: Library,
+    ids: Sequence[int | str],
+    titles: Sequence[str],
+    lines: str,
+    section: str,
+    max_tokens: int,
 ) -> ToolResult:
     count = len(ids) + len(titles)
     if not count:
@@ -59,24 +72,25 @@ def get_notes(
         raise ToolError("lines and section are for one note: ask for one id or title at a time.")
     if lines and section:
         raise ToolError("Give lines or section, not both.")
-    with library.open() as connection:
-        rows, choices, problems = _find(library, connection, ids, titles)
+    found, choices, problems = _find(library, ids, titles)
     notes: list[dict[str, Any]] = []
-    left = CALL_CHARACTERS
-    for row in rows:
+    left = min(CALL_CHARACTERS, max_tokens * CHARACTERS_PER_TOKEN)
+    for each in found:
         if left <= 0:
             problems.append(
-                f"“{row['title']}” (id {row['id']}) was left out because the answer is long "
-                f"enough. Ask for it by itself: get_notes(ids=[{row['id']}])."
+                f"“{each.title}” (id {each.id}) was left out because the answer is long enough. "
+                f"Ask for it by itself: get_notes(ids=[{each.id}])."
             )
             continue
-        note = _read(row, lines, section, min(NOTE_CHARACTERS, left))
+        note = _read(each, lines, section, min(NOTE_CHARACTERS, left))
         left -= len(note.get("text", ""))
         notes.append(note)
+    notes, about = library.with_origin(notes)
     if not notes and not choices:
         raise ToolError("\n".join(problems))
-    data = without_empty({"choices": choices, "problems": problems})
+    data = without_empty({"choices": choices, "problems": problems, "about": about})
     texts = ["\n".join(_note_lines(note)) for note in notes] + [*map(_choice_text, choices)]
+    texts += about_lines(about)
     return ToolResult("\n\n".join([*texts, *problems]), {"notes": notes, **data})
 
 
@@ -140,8 +154,10 @@ def library_status(library: Library) -> ToolResult:
         [facts] = fetch_rows(connection, Statement(totals, parameters))
         by_source = f"select source, count(*) from notes where id in ({sql}) group by source"
         sources = dict(connection.execute(by_source, parameters).fetchall())
+    about = library.about()
     facts |= {
         "sources": sources,
+        "about": {source: about[source] for source in sources if source in about} or None,
         "indexed": state.indexed,
         "searched_by_meaning": obstacle is None and state.has_vectors,
         "model": state.model if state.has_vectors else None,
@@ -157,67 +173,50 @@ def library_status(library: Library) -> ToolResult:
 
 
 def _find(
-    library: Library,
-    connection: sqlite3.Connection,
-    ids: Sequence[int | str],
-    titles: Sequence[str],
-) -> tuple[list[Row], list[dict[str, Any]], list[str]]:
-    """Return the notes' rows as asked for, titles with several notes, and problems."""
-    rows: dict[int, Row] = {}
+    library: Library, ids: Sequence[int | str], titles: Sequence[str]
+) -> tuple[list[NoteDetail], list[dict[str, Any]], list[str]]:
+    """Return the notes as asked for, titles with several notes, and problems."""
+    found: dict[int, NoteDetail] = {}
     choices, problems = [], []
-    for note_id in ids:
-        known_id = find_note_id(connection, str(note_id))
-        found = _rows(library, connection, "notes.id = :wanted", known_id)
-        if not found:
+    for name in ids:
+        try:
+            note = library.note(name)
+            found[note.id] = note
+        except NoteNotFound:
             problems.append(
-                f"There is no note with the id {note_id}. search_notes gives the ids of notes."
+                f"There is no note with the id {name}. search_notes gives the ids of notes."
             )
-        rows.update((row["id"], row) for row in found)
-    for title in titles:
-        found = _rows(library, connection, "notes.title = :wanted collate nocase", title)
-        if len(found) == 1:
-            rows[found[0]["id"]] = found[0]
-        elif found:
-            choices.append({"title": title, "notes": [*map(_choice, found)]})
-        else:
-            problems.append(_no_such_title(library, connection, title))
-    return list(rows.values()), choices, problems
-
-
-def _rows(
-    library: Library, connection: sqlite3.Connection, condition: str, wanted: int | str
-) -> list[Row]:
     sql, parameters = library.visible_ids()
     sql = f"""
-        select notes.*, sources.app, sources.heading_link
+        select id
         from notes
-        join sources on sources.name = notes.source
-        where {condition}
-          and notes.id in ({sql})
-        order by notes.modified desc, notes.id
+        where title = :title collate nocase
+          and id in ({sql})
+        order by modified desc, id
         limit {MAX_NOTES}
         """
-    rows = fetch_rows(connection, Statement(sql, {**parameters, "wanted": wanted}))
-    if library.redact:
-        for row in rows:
-            # The whole text, before lines are cut out of it: a cut could hide what a secret is.
-            row |= {name: library.shown(row[name]) for name in ("title", "body", "attachments")}
-            row["url"] = redaction.masked_url(row["url"])
-    for row in rows:
-        names = [library.shown(name) for name in json_value(row["attachment_names"], list)]
-        row["files"] = files_of(row["attachments"], names)
-    return rows
+    for title in titles:
+        with library.open() as connection:
+            rows = connection.execute(sql, {**parameters, "title": title}).fetchall()
+            same = [library.note(note_id) for (note_id,) in rows]
+            if not same:
+                problems.append(_no_such_title(library, connection, title))
+        if len(same) == 1:
+            found[same[0].id] = same[0]
+        elif same:
+            choices.append({"title": title, "notes": [*map(_choice, same)]})
+    return list(found.values()), choices, problems
 
 
-def _choice(row: Row) -> dict[str, Any]:
-    facts = note_facts(ListedNote(**note_fields(row, None)))
+def _choice(note: NoteDetail) -> dict[str, Any]:
+    facts = note_facts(note)
     kept = {name: facts.get(name) for name in ("id", "tags", "modified", "archived")}
-    return without_empty(kept | {"begins": " ".join(row["body"][:200].split())[:100]})
+    return without_empty(kept | {"begins": " ".join(note.body[:200].split())[:100]})
 
 
 def _choice_text(choice: Mapping[str, Any]) -> str:
     heading = f"{len(choice['notes'])} notes have the title “{choice['title']}”."
-    lines = [f"- id {note['id']}: {facts_line(note, 'id')}" for note in choice["notes"]]
+    lines = [f"- id {note['id']}: {facts_line(note)}" for note in choice["notes"]]
     return "\n".join([f"{heading} Ask for one by its id:", *lines])
 
 
@@ -244,17 +243,19 @@ def _no_such_title(library: Library, connection: sqlite3.Connection, title: str)
 # --- get_notes: which part of a note
 
 
-def _read(row: Row, lines: str, section: str, characters: int) -> dict[str, Any]:
-    note = note_facts(ListedNote(**note_fields(row, section or None)))
-    if row["encrypted"]:
+def _read(detail: NoteDetail, lines: str, section: str, characters: int) -> dict[str, Any]:
+    note = note_facts(detail)
+    if detail.encrypted:
         return note | {"problem": _ENCRYPTED}
-    all_lines = row["body"].split("\n")
-    attachments = "\n".join(f"{name}:\n{text}" if name else text for name, text in row["files"])
+    all_lines = detail.body.split("\n")
+    files = detail.files
+    attachments = "\n".join(f"{name}:\n{text}" if name else text for name, text in files)
     extent = Extent(1, len(all_lines))
     if lines:
         extent, attachments = _lines_extent(lines, len(all_lines)), ""
     elif section:
-        extent, attachments = _section_extent(row["title"], row["body"], section), ""
+        extent, attachments = _section_extent(detail.title, detail.body, section), ""
+        note["url"] = url_at_heading(detail.url, detail.heading_link, section)
     text, end, rest = _cut(all_lines, extent, characters)
     return note | without_empty(
         {
@@ -326,7 +327,7 @@ def _normalized(text: str) -> str:
 
 
 def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
-    parts = ("id", "title", "text", "rest", "attachments", "problem", "lines", "total_lines")
+    parts = ("text", "rest", "attachments", "problem", "lines", "total_lines")
     yield f"# {note_heading(note)}"
     if facts := facts_line(note, *parts):
         yield facts
@@ -352,5 +353,5 @@ def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:
 
 def _value_text(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {count}" for name, count in value.items())
+        return ", ".join(f"{name} ({each})" for name, each in value.items())
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

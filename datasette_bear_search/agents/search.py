@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
-from ..index.database import count_notes
-from ..index.schema import WORDS
 from ..notes import counted
-from ..query.filters import InvalidParameter
-from ..search import engine, redaction
-from ..search.engine import read_request
-from ..search.notes import find_note_id
-from ..search.results import Hit
-from ..search.similar import SimilarNote, find_similar
+from ..search import engine
+from ..search.engine import SearchResponse
+from ..search.query_functions import rrf
+from ..search.results import Hit, Results
+from ..search.similar import SimilarNote
 from ..search.snippets import passage_text, shortened, with_words_marked
 from ..search.sql import END_MARK, MARK
-from ..sqlite import sqlite3
-from . import Library, ToolError, ToolResult, facts_line, note_facts, note_heading, without_empty
+from . import (
+    CHARACTERS_PER_TOKEN,
+    Library,
+    ToolError,
+    ToolResult,
+    about_lines,
+    facts_line,
+    note_facts,
+    note_heading,
+    without_empty,
+)
 
-LIMIT = 5
-MAX_LIMIT = 20
-MAX_OFFSET = 10_000  # further than anybody reads
+# Phrasings in one call. Of 78 questions in other words than the notes', three phrasings find the
+# right note among the first three in 66, one in 50, one by meaning alone in 53, for 110 ms instead
+# of 25 (benchmarks/quality/tool_calls.py). Of each phrasing so many results are fused.
+FUSED = 20
 
-# Rank what is asked in other words than the note's by meaning alone: of 78 such questions the right
-# note is among the first three in 59, otherwise in 53 (benchmarks/quality/tool_calls.py).
-PARAPHRASED = {"balance": ["1"]}
+# What "concise" tells of a note, and characters of its text.
+CONCISE = ("id", "title", "url", "modified", "archived", "encrypted", "outside", "snippet")
+CONCISE_CHARACTERS = 160
 
 # Characters of a passage. Five results with twice as many fill twice the context, and get_notes
 # gives the whole note.
@@ -41,89 +50,103 @@ _NOTHING = (
 def search_notes(
     library: Library,
     query: str,
+    queries: Sequence[str],
     mode: str,
-    paraphrase: bool,
     filters: Mapping[str, Sequence[str]],
+    recency: int | None,
+    found_only: bool,
+    detail: str,
+    max_tokens: int,
     limit: int,
     offset: int,
 ) -> ToolResult:
     """Return the notes that match best, by words and by meaning."""
-    if not query and not filters:
+    texts = list(dict.fromkeys(filter(None, (query, *queries))))
+    if not texts and not filters:
         raise ToolError(
             'search_notes needs a query, or filters to list notes by, such as {"tag": "work"}. '
             "list_tags shows which tags there are."
         )
-    ranking = PARAPHRASED if paraphrase else {}
-    parameters = {"q": [query], "mode": [mode], "found": ["1"], **ranking, **filters}
-    try:
-        request = read_request(parameters, size=limit, offset=offset)
-    except InvalidParameter as error:
-        raise ToolError(f"{error}.") from None
-    beside = request.query.filters_beside & library.visible
-    request = replace(request, query=replace(request.query, filters_beside=beside))
-    options: dict[str, Any] = {"time_limit_ms": library.time_limit_ms, "redact": library.redact}
-    options["wait"] = engine.WAIT
-    with library.open() as connection:
-        response = engine.search(connection, request, **options)
-        meant = response.results.plan.foreign_words
-        if not all(_is_visible(library, connection, word) for word in meant):
-            # Only hidden notes have this word: nobody may learn from a correction that they do.
-            response = engine.search(connection, replace(request, correct=False), **options)
-        results = response.results
-        notes = [_hit(hit) for hit in results.hits]
-    corrections = [
-        f"No note has “{typed}”; this is what was found for “{corrected}”."
-        for typed, corrected in results.plan.corrections
-    ]
-    data = {
-        "total": results.total,
-        "found": results.found,
-        "offset": offset,
-        "next_offset": results.next_offset,
-        "notices": [
-            *corrections,
-            *results.plan.remarks,
-            *filter(None, [*response.notices, library.changed_notice()]),
-        ],
+    is_fused = len(texts) > 1
+    size, start = (FUSED, 0) if is_fused else (limit, offset)
+    more: dict[str, Any] = {"mode": mode, "recency": recency, "found": found_only, **filters}
+    responses = {
+        text: library.search(text, limit=size, offset=start, wait=engine.WAIT, **more)
+        for text in texts or [""]
     }
-    return _result(_heading(data, len(notes)), data, notes)
+    lists = [response.results for response in responses.values()]
+    if is_fused:
+        hits = _fused(lists)
+        total = found = len(hits)
+        next_offset = offset + limit if offset + limit < total else None
+        hits = hits[offset : offset + limit]
+    else:
+        hits, total, found = list(lists[0].hits), lists[0].total, lists[0].found
+        next_offset = lists[0].next_offset
+    notes, about = library.with_origin([*map(_hit, hits)])
+    if detail == "concise":
+        notes = [*map(_concise, notes)]
+    shown = _within(notes, max_tokens)
+    if len(shown) < len(notes):
+        next_offset = offset + len(shown)
+    data: dict[str, Any] = {"total": total, "found": found, "offset": offset}
+    data |= {"next_offset": next_offset, "notices": _notices(responses), "about": about}
+    return _result(_heading(data, len(shown)), data, shown)
 
 
 def similar_notes(library: Library, id: int | str | None, limit: int, unlinked: bool) -> ToolResult:
     if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
-    with library.open() as connection:
-        sql, parameters = library.visible_ids()
-        visible = {visible_id for (visible_id,) in connection.execute(sql, parameters)}
-        name, id = id, find_note_id(connection, str(id))
-        if id not in visible:
-            raise ToolError(
-                f"There is no note with the id {name}. search_notes gives the ids of notes."
-            )
-        # So many more that hidden notes can't crowd out visible ones.
-        hidden = count_notes(connection) - len(visible)
-        found = find_similar(connection, id, size=limit + hidden, unlinked=unlinked)
-        assert found is not None
-        shown = tuple(note for note in found.notes if note.id in visible)[:limit]
-        found = replace(found, notes=shown)
-        if library.redact:
-            found = redaction.masked_similar(connection, found)
-        notes = [_similar(note) for note in found.notes]
-    heading = f"like “{found.title}” (id {id})"
+    found = library.similar(id, limit=limit, unlinked=unlinked)
+    notes, about = library.with_origin([*map(_similar, found.notes)])
+    heading = f"like “{found.title}” (id {found.id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
-    data = {"id": id, "title": found.title, "notices": list(found.notices)}
+    data = {"id": found.id, "title": found.title, "notices": list(found.notices), "about": about}
     return _result(heading, data, notes)
 
 
-def _is_visible(library: Library, connection: sqlite3.Connection, word: str) -> bool:
-    if not library.hidden_tags:
-        return True
-    sql, parameters = library.visible_ids()
-    [found] = connection.execute(
-        f"select exists (select 1 from {WORDS} where {WORDS} match :word and rowid in ({sql}))",
-        {**parameters, "word": f'"{word}"'},
-    ).fetchone()
-    return bool(found)
+def _fused(lists: Sequence[Results]) -> list[Hit]:
+    """Return each note once, as the query that ranks it best has it."""
+    ranks: dict[int, list[int]] = {}
+    best: dict[int, tuple[int, Hit]] = {}
+    for results in lists:
+        for rank, hit in enumerate(results.hits, 1):
+            ranks.setdefault(hit.id, []).append(rank)
+            best[hit.id] = min(best.get(hit.id, (rank, hit)), (rank, hit), key=itemgetter(0))
+    order = sorted(ranks, key=lambda note: -(rrf(*ranks[note]) or 0))  # stable
+    return [best[note][1] for note in order]
+
+
+def _notices(responses: Mapping[str, SearchResponse]) -> list[str]:
+    """Return what is said of all queries, then what is said of some, with their texts."""
+    said = {}
+    for text, response in responses.items():
+        said[text] = [
+            f"No note has “{typed}”; this is what was found for “{corrected}”."
+            for typed, corrected in response.results.plan.corrections
+        ]
+        said[text] += response.notices
+    of_all = set.intersection(*map(set, said.values()))
+    shared = [notice for notice in next(iter(said.values())) if notice in of_all]
+    own = ((text, notice) for text in said for notice in said[text] if notice not in of_all)
+    return [*shared, *(f"“{text}”: {notice}" for text, notice in own)]
+
+
+def _within(notes: Sequence[dict[str, Any]], max_tokens: int) -> list[dict[str, Any]]:
+    """Return as many of the first notes as fit, and one at least."""
+    left = max_tokens * CHARACTERS_PER_TOKEN
+    sizes = accumulate(len(json.dumps(note, ensure_ascii=False)) for note in notes)
+    return [
+        note for number, (note, size) in enumerate(zip(notes, sizes)) if size < left or not number
+    ]
+
+
+def _concise(note: Mapping[str, Any]) -> dict[str, Any]:
+    text = note.get("snippet", "")
+    start = max(0, text.find("**") - CONCISE_CHARACTERS // 4)
+    start = text.rfind(" ", 0, start) + 1
+    kept = {name: note[name] for name in CONCISE if name in note}
+    return without_empty({**kept, "snippet": shortened(text[start:], CONCISE_CHARACTERS)})
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
@@ -168,12 +191,13 @@ def _heading(data: Mapping[str, Any], shown: int) -> str:
 def _result(
     heading: str, data: Mapping[str, Any], notes: Sequence[Mapping[str, Any]]
 ) -> ToolResult:
-    lines = [heading, *(f"Notice: {notice}" for notice in data["notices"]), *map(_note_text, notes)]
+    lines = [heading, *(f"Notice: {notice}" for notice in data["notices"])]
+    lines += [*about_lines(data["about"]), *map(_note_text, notes)]
     return ToolResult("\n".join(lines), without_empty(data) | {"notes": notes})
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    facts = facts_line(note, "id", "title", "snippet", "in_file", "file", "passage", "why")
+    facts = facts_line(note, "snippet", "in_file", "file", "passage", "why")
     lines = [f"\n## {note_heading(note)}", facts]
     if note.get("why"):
         lines.append(f"why: {note['why']}")

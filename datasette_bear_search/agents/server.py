@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 # The SDK takes half a second to import, and only who serves agents needs it: inside functions.
-import logging
 import sys
 from contextlib import redirect_stdout, suppress
-from functools import partial
 from importlib.metadata import version
+from string import Template
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from ..embeddings import registry
 from ..index import database
 from ..sqlite import sqlite3
 from . import Library, ToolError
-from .tools import INSTRUCTIONS, TOOLS, Tool, read_arguments
+from .tools import INSTRUCTIONS, PROMPTS, TOOLS, Tool, call
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
 NAME = "bear-search"
 INSTALL = "pip install 'datasette-bear-search[mcp]'"
-
-logger = logging.getLogger(__name__)
+# Notes as resources, which people mention with @ in an assistant's app; so many are listed.
+NOTE, LISTED, MARKDOWN = "note://", 50, "text/markdown"
 
 
 class SdkMissing(Exception):
@@ -44,14 +44,68 @@ def build_server(library: Library) -> Server[Any]:
     except ImportError:
         raise SdkMissing from None
 
+    from mcp.shared.exceptions import MCPError
+
+    # In threads: a search takes milliseconds, but loading the model takes seconds.
+    in_thread = anyio.to_thread.run_sync
+
     async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
 
     async def call_tool(context: Any, parameters: Any) -> types.CallToolResult:
-        # In a thread: a search takes milliseconds, but loading the model takes seconds.
-        return await anyio.to_thread.run_sync(
-            partial(_call, library, parameters.name, parameters.arguments or {})
+        try:
+            result = await in_thread(call, library, parameters.name, parameters.arguments or {})
+        except ToolError as error:
+            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+        content: list[Any] = [types.TextContent(text=result.text)]
+        return types.CallToolResult(content=content, structured_content=result.data)
+
+    async def list_resources(context: Any, parameters: Any) -> types.ListResourcesResult:
+        notes = await in_thread(_latest, library)
+        resources = [
+            types.Resource(uri=f"{NOTE}{note_id}", name=library.shown(title), mime_type=MARKDOWN)
+            for note_id, title in notes
+        ]
+        return types.ListResourcesResult(resources=resources)
+
+    async def list_templates(context: Any, parameters: Any) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template=f"{NOTE}{{id}}",
+            name="note",
+            description="A note by its id, as search_notes gives it, or by source:key",
+            mime_type=MARKDOWN,
         )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(context: Any, parameters: Any) -> types.ReadResourceResult:
+        uri = str(parameters.uri)
+        names = {"ids": [unquote(uri.removeprefix(NOTE))]}
+        try:
+            text = (await in_thread(call, library, "get_notes", names)).text
+        except ToolError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        contents = types.TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(context: Any, parameters: Any) -> types.ListPromptsResult:
+        prompts = [
+            types.Prompt(
+                name=name,
+                title=prompt["title"],
+                arguments=[types.PromptArgument(name=prompt["argument"], required=True)],
+            )
+            for name, prompt in PROMPTS.items()
+        ]
+        return types.ListPromptsResult(prompts=prompts)
+
+    async def get_prompt(context: Any, parameters: Any) -> types.GetPromptResult:
+        prompt = PROMPTS.get(parameters.name, {})
+        if prompt.get("argument") not in (parameters.arguments or {}):
+            known = f"The prompts, each with an argument, are: {', '.join(PROMPTS)}."
+            raise MCPError(types.INVALID_PARAMS, known)
+        text = Template(prompt["text"]).substitute(parameters.arguments)
+        content = types.TextContent(text=text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     return Server(
         NAME,
@@ -60,6 +114,11 @@ def build_server(library: Library) -> Server[Any]:
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
 
 
@@ -97,22 +156,15 @@ def _listed(tool: Tool) -> Any:
     )
 
 
-def _call(library: Library, name: str, arguments: dict[str, Any]) -> Any:
-    import mcp_types as types
-
-    try:
-        tools = {tool.name: tool for tool in TOOLS}
-        if name not in tools:
-            raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(tools)}.")
-        result = tools[name].run(library, **read_arguments(tools[name], arguments))
-    except ToolError as error:
-        problem = str(error)
-    except Exception as error:
-        # An exception's message may quote a note: the log gets only its type.
-        logger.error("%s failed: %s", name, type(error).__name__)
-        problem = f"{name} failed for a reason that nobody foresaw. Try it with other arguments."
-    else:
-        return types.CallToolResult(
-            content=[types.TextContent(text=result.text)], structured_content=result.data
-        )
-    return types.CallToolResult(content=[types.TextContent(text=problem)], is_error=True)
+def _latest(library: Library) -> list[tuple[int, str]]:
+    sql, parameters = library.visible_ids()
+    sql = f"""
+        select id, title
+        from notes
+        where id in ({sql})
+        order by pinned desc, modified desc
+        limit {LISTED}
+        """
+    with suppress(ToolError), library.open() as connection:  # the tools say what is wrong
+        return connection.execute(sql, parameters).fetchall()
+    return []

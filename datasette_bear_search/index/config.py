@@ -21,9 +21,11 @@ from ..sources import SourceConfig, SourceError, absolute, get_kind, kind_of, na
 PLUGIN = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
 FILE_NAME = "bear-search.yaml"
+# Tags whose notes agents don't see, separated by commas.
+HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
 SETTINGS = ("sources", "never_index_tags")
-_SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed")
+_SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed", "about")
 _NAME = re.compile(r"\w[\w.-]*")  # can be typed after ``source:`` without quotation marks
 
 
@@ -76,6 +78,17 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
         taken = {source.name for source in sources}
         sources.append(_source(entry, place, path, taken, never, known))
     return Configuration(path, tuple(sources), never)
+
+
+def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:
+    """Return what a configuration file tells agents about sources, by their names in the index.
+
+    :param known: the sources in the index
+    """
+    sources = read_configuration(path, known).sources or ()
+    entries = _settings(path)["sources"] if sources else ()
+    pairs = zip(sources, entries)
+    return {source.name: str(each["about"]) for source, each in pairs if each.get("about")}
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:

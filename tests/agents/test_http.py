@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 from datasette.app import Datasette
 from mcp import Client
 
+from datasette_bear_search import register_agent_tools
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearNote
 from tests.support.agents import serving
@@ -152,3 +156,25 @@ async def test_other_forms_are_still_protected(datasette):
     assert is_mcp_request(served, {"path": "/notes" + PATH})
     assert not is_mcp_request(served, {"path": "/notes/-/bear-search/judge"})
     assert not is_mcp_request(served, {"path": PATH + "/more"})
+
+
+async def test_datasette_agent_has_the_same_tools_for_who_may_search(datasette, monkeypatch):
+    class AgentTool(NamedTuple):
+        name: str
+        description: str
+        input_schema: dict
+        fn: Callable[..., Any]
+
+    monkeypatch.setitem(sys.modules, "datasette_agent", ModuleType("datasette_agent"))
+    module = SimpleNamespace(AgentTool=AgentTool)
+    monkeypatch.setitem(sys.modules, "datasette_agent.tools", module)
+    app = datasette(allow={"id": "anna"}, hidden_tags=["private"])
+    await app.invoke_startup()
+    tools = {tool.name: tool for tool in register_agent_tools(app)}
+    assert list(tools) == [tool.name for tool in TOOLS]
+    search = tools["search_notes"].fn
+    found = await search(datasette=app, actor={"id": "anna"}, query="roof")
+    assert "Cabin roof" in found
+    assert "Diary" not in found
+    assert (await search(datasette=app, actor=None, query="roof")).startswith("Error: You do not")
+    assert (await search(datasette=app, actor={"id": "anna"})).startswith("Error: search_notes")

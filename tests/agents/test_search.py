@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from mcp import Client
 
 from datasette_bear_search.agents import Library, server
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.search import engine
 from tests.agents.conftest import HIDDEN, NOTES, note_id
 from tests.conftest import TINY
 from tests.support.bear_libraries import edit
@@ -73,23 +74,6 @@ async def test_offset_goes_on_where_the_last_answer_ended(call):
     ids = [note["id"] for note in [*first["notes"], *second["notes"]]]
     assert len(set(ids)) == len(ids) == first["total"] == 4
     assert "next_offset" not in second
-
-
-@pytest.mark.parametrize(("paraphrase", "balance"), [(True, 1.0), ("true", 1.0), (False, None)])
-async def test_other_words_than_the_notes_own_are_ranked_by_meaning(
-    call, monkeypatch, paraphrase, balance
-):
-    requests = []
-    search = engine.search
-
-    def recorded(connection, request, **options):
-        requests.append(request)
-        return search(connection, request, **options)
-
-    monkeypatch.setattr(engine, "search", recorded)
-    found = await call("search_notes", query="where the roof leaks", paraphrase=paraphrase)
-    assert found["notes"]
-    assert [request.ranking.balance for request in requests] == [balance]
 
 
 async def test_nothing_found_says_what_to_try(call):
@@ -157,3 +141,87 @@ async def test_a_search_that_takes_too_long_ends_with_advice(call, sidecar_path)
 async def test_what_only_a_file_says_comes_with_the_files_name(call):
     [note] = (await call("search_notes", query="plumber"))["notes"]
     assert (note["file"], note["snippet"]) == ("scan.png", "**plumber** invoice")
+
+
+async def test_several_phrasings_are_one_answer(call):
+    one = await titles(call, query="lentils", limit=20)
+    both = await call("search_notes", query="flashing", queries=["lentils", "flashing"], limit=20)
+    found = [note["title"] for note in both["notes"]]
+    assert one[0] in found[:2]
+    assert "Cabin roof" in found[:2]
+    assert len(found) == len(set(found)) == both["total"] == both["found"]
+    rest = await call("search_notes", queries=["flashing", "lentils"], limit=20, offset=1)
+    assert [note["title"] for note in rest["notes"]] == found[1:]
+    page = await call("search_notes", queries=["flashing", "lentils"], limit=1)
+    assert page["next_offset"] == 1
+
+
+async def test_a_notice_of_one_phrasing_names_it(call):
+    data = await call("search_notes", queries=["roof", "flashign"], mode="keyword")
+    assert any(notice.startswith("“flashign”: No note has") for notice in data["notices"])
+
+
+@pytest.mark.parametrize("arguments", [{"query": "zeppelin"}, {"query": "zepelin"}])
+async def test_phrasings_never_tell_of_a_note_with_a_hidden_tag(call, arguments):
+    text = await call("search_notes", hidden=HIDDEN, text=True, queries=["diary"], **arguments)
+    assert "Diary" not in text
+    assert "zeppelin" not in text.replace("“zeppelin”", "")
+
+
+async def test_concise_answers_take_few_tokens(call):
+    detailed = await call("search_notes", query="roof", limit=20)
+    concise = await call("search_notes", query="roof", limit=20, detail="concise")
+    assert [note["id"] for note in concise["notes"]] == [note["id"] for note in detailed["notes"]]
+    assert len(json.dumps(concise)) < 0.7 * len(json.dumps(detailed))
+    assert "**roof**" in concise["notes"][0]["snippet"]
+
+
+async def test_an_answer_keeps_to_its_budget_and_says_how_to_go_on(call):
+    data = await call("search_notes", query="roof", max_tokens=200, limit=20)
+    assert 1 <= len(data["notes"]) == data["next_offset"] < data["total"]
+    assert len(json.dumps(data["notes"])) < 3 * 200 * 1.2
+
+
+async def test_nearest_notes_come_only_when_asked_for(call):
+    asked = {"query": "submarine engines", "mode": "semantic"}
+    assert not await titles(call, **asked)
+    assert await titles(call, **asked, found_only=False)
+
+
+async def test_recent_notes_are_preferred_when_asked(call, sidecar_path):
+    edit(sidecar_path, "update notes set modified = '2000-01-01' where title = 'Weekly'")
+    edit(
+        sidecar_path,
+        "update notes set modified = strftime('%Y-%m-%d', 'now') where body like 'Second%'",
+    )
+    data = await call("search_notes", query="week", mode="keyword", recency=30, limit=1)
+    assert "Second" in data["notes"][0]["snippet"]
+
+
+async def test_what_others_wrote_is_marked(call, sidecar_path):
+    clipped = {"query": "roof", "filters": {"tag": "cabin"}}
+    assert "outside" not in (await call("search_notes", **clipped))["notes"][0]
+    edit(sidecar_path, "update tags set folded = 'clippings/web' where folded = 'cabin/repairs'")
+    [note] = (await call("search_notes", query="flashing", limit=1))["notes"]
+    assert note["outside"] is True
+    text = await call("get_notes", ids=[note["id"]], text=True)
+    assert text.startswith(f"# Cabin roof (id {note['id']}, from outside: others wrote it)")
+    edit(sidecar_path, "update tags set folded = 'cabin' where folded = 'clippings/web'")
+    edit(sidecar_path, "update sources set kind = 'slack'")
+    assert (await call("similar_notes", id=note["id"]))["notes"][0]["outside"] is True
+
+
+async def test_agents_read_what_a_source_is_about(call, sidecar_path, tmp_path):
+    file = tmp_path / "bear-search.yaml"
+    with closing(sqlite3.connect(sidecar_path)) as db:
+        [(location,)] = db.execute("select location from sources")
+    about = "Everything about the cabin since 2019."
+    file.write_text(json.dumps({"sources": [{"location": location, "about": about}]}))
+    edit(sidecar_path, "update sources set config_file = ?", str(file))
+    data = await call("search_notes", query="flashing", limit=1)
+    assert data["about"] == {"bear": about}
+    assert data["notes"][0]["source"] == "bear"
+    assert (await call("library_status"))["about"] == {"bear": about}
+    assert about in await call("get_notes", ids=[data["notes"][0]["id"]], text=True)
+    file.write_text("sources: [")
+    assert "about" not in await call("search_notes", query="flashing", limit=1)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
+from datasette_bear_search import register_tools
 from datasette_bear_search.agents import Library, server
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.search import engine
@@ -43,15 +48,18 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
     ("name", "arguments", "advice"),
     [
         ("search_notes", {}, "needs a query, or filters"),
-        ("search_notes", {"q": "roof"}, "It takes: query, mode"),
+        ("search_notes", {"q": "roof"}, "It takes: query, queries, mode"),
         ("search_notes", {"query": ["roof"]}, "query must be a text"),
         ("search_notes", {"query": "x", "mode": "psychic"}, "mode must be one of auto"),
+        ("search_notes", {"queries": list("abcdef")}, "queries takes 5 at most"),
+        ("search_notes", {"query": "x", "detail": "short"}, "one of concise, detailed"),
+        ("search_notes", {"query": "x", "max_tokens": 5}, "a number from 200 to 25000"),
         ("search_notes", {"query": "x", "limit": 500}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "limit": "many"}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "limit": "1" + "9" * 30}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "limit": "0" * 19 + "99"}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "offset": True}, "offset must be a number"),
-        ("search_notes", {"query": "x", "paraphrase": "perhaps"}, "must be true or false"),
+        ("search_notes", {"query": "x", "found_only": "perhaps"}, "must be true or false"),
         ("search_notes", {"query": "x", "filters": "work"}, 'such as {"tag": "work"}'),
         ("search_notes", {"query": "x", "filters": {"tags": "work"}}, "The filters are: tag,"),
         ("search_notes", {"query": "x", "filters": {"tag": {"a": 1}}}, "a text or a list"),
@@ -200,3 +208,50 @@ async def test_without_the_sdk_the_command_says_how_to_install_it():
 
 async def test_the_help_of_the_command_needs_no_sdk():
     assert CliRunner().invoke(cli, ["bear-mcp", "--help"]).exit_code == 0
+
+
+async def test_notes_are_resources(indexed, call):
+    roof = await note_id(call, "Cabin roof")
+    async with Client(server.build_server(Library(indexed, HIDDEN))) as client:
+        listed = {each.name: each.uri for each in (await client.list_resources()).resources}
+        [template] = (await client.list_resource_templates()).resource_templates
+        read = (await client.read_resource(f"note://{roof}")).contents[0]
+        diary = await note_id(call, "Diary of roofs")
+        for uri in (f"note://{diary}", "note://999", "note://x", "file:///etc/passwd"):
+            with pytest.raises(MCPError, match="note"):
+                await client.read_resource(uri)
+    assert next(iter(listed)) == "Old plans"  # it is pinned
+    assert "Diary of roofs" not in listed
+    assert listed["Cabin roof"] == f"note://{roof}"
+    assert template.uri_template == "note://{id}"
+    assert "Replace the flashing." in read.text
+
+
+async def test_prompts_say_how_the_tools_are_used(indexed):
+    async with Client(server.build_server(Library(indexed))) as client:
+        for prompt in (await client.list_prompts()).prompts:
+            [argument] = prompt.arguments
+            got = await client.get_prompt(prompt.name, {argument.name: "{the} roof"})
+            assert "{the} roof" in got.messages[0].content.text
+            with pytest.raises(MCPError, match="ask_my_notes"):
+                await client.get_prompt(prompt.name, {})
+
+
+async def test_llm_has_the_same_tools(indexed, call, monkeypatch):
+    tools = {}
+
+    class Tool(NamedTuple):
+        name: str
+        description: str
+        input_schema: dict
+        implementation: Callable[..., str]
+
+    monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(Tool=Tool))
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_HIDDEN_TAGS", "private")
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(indexed))
+    register_tools(lambda tool: tools.update({tool.name: tool}))
+    assert list(tools) == [tool.name for tool in TOOLS]
+    search = tools["search_notes"].implementation
+    expected = await call("search_notes", query="roof", text=True, hidden=HIDDEN)
+    assert search(query="roof") == expected
+    assert search(query="").startswith("Error: search_notes needs a query")

@@ -14,7 +14,7 @@ from datasette.cli import cli
 from mcp import Client
 
 from datasette_bear_search.agents import Library
-from datasette_bear_search.agents.search import search_notes
+from datasette_bear_search.agents.tools import call
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search import redaction, spelling
 from datasette_bear_search.search.redaction import MASK
@@ -266,7 +266,7 @@ async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_
             response = await datasette.client.get(path)
             assert response.status_code == 200, path
             said[path] = unescape(unquote(response.text)).lower().replace(text, "")
-        found = search_notes(library, text, "auto", False, {}, 5, 0)
+        found = call(library, "search_notes", {"query": text})
         as_json = json.dumps(found.data, ensure_ascii=False)
         return said | {f"agent: {text}": f"{found.text} {as_json}".lower().replace(text, "")}
 
