@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
 STOPPED = "Stopped"
-HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
 port_option = click.option(
     "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
@@ -142,32 +141,63 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     multiple=True,
     metavar="TAG",
     help="Never show notes with this tag or one nested below it; repeatable  [default: those in "
-    f"{HIDDEN_TAGS_VARIABLE}, separated by commas]",
+    f"{config.HIDDEN_TAGS_VARIABLE}, separated by commas]",
 )
 @redact_option(default=True)
-def bear_mcp(sidecar_path: Path | None, hidden_tags: tuple[str, ...], redact: bool) -> None:
+@click.option(
+    "--install", "app", metavar="APP", help="Let an app run this: claude-desktop, vscode …"
+)
+@click.option("--bundle", type=click.Path(path_type=Path), help="Write a bundle: notes.mcpb")
+@click.option("--skill", type=click.Path(path_type=Path), help="Write a skill into this folder")
+@click.option("--yes", is_flag=True, help="Write without asking")
+def bear_mcp(
+    sidecar_path: Path | None,
+    hidden_tags: tuple[str, ...],
+    redact: bool,
+    app: str | None,
+    bundle: Path | None,
+    skill: Path | None,
+    yes: bool,
+) -> None:
     """
     Let AI assistants search and read the indexed notes
 
     Serves the Model Context Protocol (MCP) over stdin and stdout. The assistant's app runs this
-    command. Nothing is ever written.
+    command. With --install, --bundle or --skill nothing is served, but what makes the app do so is
+    shown and, if you agree, written. Notes are never changed.
     """
-    from ..agents import Library as AgentsLibrary
+    from .. import agents
     from ..agents import server
     from ..search import redaction
 
-    if not hidden_tags:
-        named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
-        hidden_tags = tuple(tag.strip() for tag in named if tag.strip())
-    library = AgentsLibrary(sidecar_path or database.default_path(), hidden_tags, redact=redact)
+    if app or bundle or skill:
+        options = [f"--hide-tag={tag}" for tag in hidden_tags]
+        options += [f"--sidecar={sidecar_path.absolute()}"] if sidecar_path else []
+        options += [] if redact else ["--no-redact"]
+        return _set_up(app, bundle, skill, options, yes)
+    hidden_tags = hidden_tags or agents.hidden_by_environment()
     try:
-        if redact:
-            redaction.require()
-        server.serve_stdio(library)
+        server.serve_stdio(agents.Library(sidecar_path, hidden_tags, redact=redact))
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except redaction.RedactionMissing as error:
         raise click.ClickException(f"{error}, or use --no-redact") from None
+
+
+def _set_up(
+    app: str | None, bundle: Path | None, skill: Path | None, options: Sequence[str], yes: bool
+) -> None:
+    from ..agents import install
+
+    with clear_errors():
+        for path, added, text in install.files(app, bundle, skill, options):
+            click.echo(f"{path} gets:\n\n{added}")
+            if not yes:
+                click.confirm("Write it?", abort=True)
+            backup = install.write(path, text)
+            click.echo(f"Written.{f' What was there before is in {backup}.' if backup else ''}")
+    if app:
+        click.echo(f"Start {app} again, and ask it something about your notes.")
 
 
 def serve(
