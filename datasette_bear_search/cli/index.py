@@ -198,11 +198,12 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
     started = time.perf_counter()
     try:
-        report = library.update(
-            selection,
-            embedder,
+        report = library.index(
+            *configs,
+            remove=selection.remove,
+            model=options.model,
+            semantic=options.semantic,
             rebuild=options.rebuild,
-            verify_model=options.model is not None,
             hooks=Hooks(
                 on_read=lambda source, snapshot: options.say(_reading_text(source, snapshot)),
                 on_failure=on_failure,

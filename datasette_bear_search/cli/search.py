@@ -165,8 +165,7 @@ def bear_search(
             body = json_body(results, notices, response.timing_ms, results.ranking.rerank)
             parts = [terminal.results_text(response, offset, screen)] if notes else []
             if explain:
-                with library.open() as connection:
-                    parts.append(terminal.explanation(connection, response))
+                parts.append(terminal.explanation(response))
             text = "\n\n".join(parts)
     for notice in notices:
         terminal.say(notice)

@@ -7,7 +7,7 @@ import re
 import shutil
 import string
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 from urllib.parse import quote
@@ -23,8 +23,7 @@ from ..search.snippets import (
     shortened,
     with_words_marked,
 )
-from ..search.sql import COLUMN_WEIGHTS, END_MARK, MARK
-from ..sqlite import sqlite3
+from ..search.sql import END_MARK, MARK
 
 # Cells in a line. Longer lines are hard to read, however wide the window is.
 MAX_WIDTH = 100
@@ -34,9 +33,6 @@ PASSAGE_CHARACTERS = 280
 
 _INDENT = "    "
 _SEPARATOR = " · "
-_BM25 = f"""
-select rowid, -bm25(notes_fts, {COLUMN_WEIGHTS}) from notes_fts where notes_fts match ?
-"""
 
 
 @dataclass(frozen=True)
@@ -123,7 +119,7 @@ def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
     return "\n".join(lines)
 
 
-def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str:
+def explanation(response: SearchResponse) -> str:
     """Return how the query was understood, each note's scores, and where the time went."""
     results, plan = response.results, response.results.plan
     query = results.query
@@ -145,10 +141,7 @@ def explanation(connection: sqlite3.Connection, response: SearchResponse) -> str
     }
     lines = [f"{name + ':':<13}{printable(value)}" for name, value in facts.items() if value]
     if results.hits:
-        bm25: dict[int, float] = {}
-        if "keyword" in results.retrievers and query.match:
-            bm25 = dict(connection.execute(_BM25, [plan.match]))
-        lines += ["", *table([*_score_rows(results.hits, bm25)], align="right")]
+        lines += ["", *table([*_score_rows(results.hits)], align="right")]
     return "\n".join(lines)
 
 
@@ -252,13 +245,12 @@ def _dates(note: Hit | SimilarNote) -> str:
     return modified or created or ""
 
 
-def _score_rows(hits: Sequence[Hit], bm25: Mapping[int, float]) -> Iterator[list[str]]:
-    yield ["id", "words", "BM25", "meaning", "cosine", "blend", "rrf", "rerank", "score", "title"]
+def _score_rows(hits: Sequence[Hit]) -> Iterator[list[str]]:
+    yield ["id", "words", "meaning", "cosine", "blend", "rrf", "rerank", "score", "title"]
     for hit in hits:
         yield [
             str(hit.id),
             f"{hit.keyword_rank:,}" if hit.keyword_rank else "",
-            _decimals(bm25.get(hit.id), 2),
             f"{hit.semantic_rank:,}" if hit.semantic_rank else "",
             _decimals(hit.similarity, 4),
             _decimals(hit.blend, 4),

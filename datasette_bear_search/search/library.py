@@ -75,18 +75,11 @@ class Library:
         self._connection: sqlite3.Connection | None = None
         self._thread = 0
 
-    def __repr__(self) -> str:
-        return f"Library({str(self.path)!r})"
-
     def __enter__(self) -> Library:
         self._kept, self._thread = ExitStack(), threading.get_ident()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection that a ``with`` block keeps; the library can be used on."""
         kept, self._kept, self._connection = self._kept, None, None
         if kept:
             kept.close()
@@ -278,6 +271,7 @@ class Library:
         model: str | None = None,
         semantic: bool | None = None,
         rebuild: bool = False,
+        hooks: Hooks | None = None,
     ) -> Report:
         """Bring the index up to date with these sources, or with all that it and its owner name.
 
@@ -285,19 +279,35 @@ class Library:
         :param remove: names of sources that leave the index
         :param model: of embeddings; None is the index's, or the default
         :param semantic: whether vectors are made; None leaves that as it was chosen
+        :param hooks: hear of the progress; who has them finds failures in the report alone
         :raises SourceError: if no source can be read; of one among several, the report says so
         :raises ModelUnavailable: if the named model can't be loaded
         :raises IndexBusy: if another run is at work
         """
         from ..embeddings.base import ModelUnavailable
+        from ..index import indexer
         from ..sources import SourceError
 
         selection = self._selection(sources, remove, everything=rebuild)
         embedder = self.embedder(model, semantic=semantic)
-        report = self.update(selection, embedder, rebuild=rebuild, verify_model=model is not None)
-        if report.failures and len(report.failures) == len(selection.read):
+        report = indexer.update(
+            self.path,
+            selection.read,
+            embedder,
+            remove=selection.remove,
+            rebuild=rebuild,
+            verify_model=model is not None,
+            hooks=hooks or indexer.SILENT,
+        )
+        has_all_vectors = report.notes and report.pending <= report.refused
+        if embedder is not None and has_all_vectors and not report.model_failure:
+            with suppress(ModelUnavailable):  # nobody asked for it now
+                if embedder.needs_onnx_export():  # from then on it starts within a second
+                    (hooks or indexer.SILENT).on_export(embedder.name)
+                    embedder.export_onnx()
+        if hooks is None and report.failures and len(report.failures) == len(selection.read):
             raise SourceError(report.failures[0].message)
-        if report.model_failure and model is not None:
+        if hooks is None and report.model_failure and model is not None:
             raise ModelUnavailable(report.model_failure)
         return report
 
@@ -365,37 +375,6 @@ class Library:
         # One that only the index names is never downloaded.
         embedder.may_download |= model is not None or name == default
         return embedder
-
-    def update(
-        self,
-        selection: Selection,
-        embedder: Embedder | None,
-        *,
-        rebuild: bool = False,
-        verify_model: bool = False,
-        hooks: Hooks | None = None,
-    ) -> Report:
-        """Run the indexer, and let the model start within a second from then on."""
-        from ..embeddings.base import ModelUnavailable
-        from ..index import indexer
-
-        hooks = hooks or indexer.SILENT
-        report = indexer.update(
-            self.path,
-            selection.read,
-            embedder,
-            remove=selection.remove,
-            rebuild=rebuild,
-            verify_model=verify_model,
-            hooks=hooks,
-        )
-        has_all_vectors = report.notes and report.pending <= report.refused
-        if embedder is not None and has_all_vectors and not report.model_failure:
-            with suppress(ModelUnavailable):  # nobody asked for it now
-                if embedder.needs_onnx_export():
-                    hooks.on_export(embedder.name)
-                    embedder.export_onnx()
-        return report
 
     def _selection(
         self,
