@@ -88,6 +88,7 @@ setup(
             "agents/tools.yaml",
             "agents/skill.md",
             "py.typed",
+            "stop_words.txt",
         ]
     },
     entry_points={

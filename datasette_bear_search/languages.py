@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from .notes import ForeseenError
@@ -36,47 +37,10 @@ _OTHERS = "en bg fa he hr ja ko sk sl th uk vi zh".split()
 # else. Other languages have the words that most notes have instead.
 STOP_WORDS = {
     language: frozenset(words.split())
-    for language, words in {
-        "en": "a about all also am an and any are as at be been being but by can could did do does "
-        "for from had has have he her him his how i if in into is it its just me more most my no "
-        "not of on or our out over s she should so some such t than that the their them then there "
-        "these they this to under up us very was we were what when where which who will with would "
-        "you your",
-        "de": "aber als am an auch auf aus bei bin bis da damit das dass dein deine dem den der "
-        "des die dir doch du durch ein eine einem einen einer eines er es für hat hatte hatten "
-        "habe haben ich ihm ihn ihr ihre ihren im in ist kann können man mein meine mich mir mit "
-        "nach nicht noch nur ob oder sehr sein seine sich sie sind so über um und uns unter unser "
-        "vom von vor wann war waren warum was weil welche welchem welchen welcher welches wem wen "
-        "wenn wer werden wie wieder wir wird wo wurde wurden zu zum zur",
-        "es": "a al como cómo con cual cuál cuáles cuando cuándo cuánto cuántos de del desde donde "
-        "dónde e el él ella ellas ellos en entre era eran es esa ese eso esta está están este esto "
-        "fue fueron ha había han hasta hay la las le les lo los más me mi mis muy no nos o para "
-        "pero por porque que qué quien quién quiénes se ser si sí sin sobre son su sus también te "
-        "tiene tu tus un una unas uno unos y ya yo",
-        "fr": "à ai alors as au aussi aux avec c ce cela ces cet cette comme comment d dans de des "
-        "du elle elles en est et était étaient être eu il ils j je l la le les leur leurs lui m ma "
-        "mais me mes moi mon n ne nos notre nous on ont ou où par pas plus pour pourquoi qu quand "
-        "que quel quelle quelles quels qui quoi s sa sans se ses si son sont sous sur t ta te tes "
-        "toi ton tu un une vos votre vous y",
-        "it": "a ad ai al alla alle agli anche c che chi ci come con cosa cui d da dai dal dalla "
-        "dalle degli dei del della delle dello di dove e è ed era erano fu gli ha hanno ho i il in "
-        "io l la le lei lo loro lui ma mi mia mio ne nei nel nella nelle noi non o per perché però "
-        "più qual quale quali quando quanto quanti quella quello questa questo qui se sei si sono "
-        "su sua sul sulla sue suo suoi te ti tra tu tuo un una uno vi voi",
-        "nl": "aan al als bij dan dat de deze die dit door een en er had hadden heb hebben heeft "
-        "hem het hij hoe hun ik in is je kan maar me met mijn naar niet nog of om onder ons ook op "
-        "over te tot u uit van veel voor waar waarom wanneer waren was wat we welk welke werd "
-        "werden wie wij wordt worden ze zich zij zijn zo zou",
-        "pt": "a ao aos às as com como da das de dela dele do dos e é ela elas ele eles em entre "
-        "era eram essa esse esta está este eu foi foram há isso isto já lhe mais mas me meu meus "
-        "minha muito na não nas nem no nos nós o onde os ou para pela pelas pelo pelos por porque "
-        "quais qual quando quantos quanto que quem se sem ser seu seus só sua suas também te tem "
-        "um uma umas uns você",
-        "sv": "alla att av de dem den denna deras det detta dig din där då efter ej eller en ett "
-        "från för ha hade han har hans henne hon hur här i icke inte jag kan man med men mig min "
-        "mot mycket när och om oss på sig sin sina ska skulle som så till under upp ut vad var "
-        "varför vara vem vi vid vilka vilken vilket är över",
-    }.items()
+    for language, words in (
+        line.split(": ")
+        for line in Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
+    )
 }
 
 # Letters of a note from which its language is told, the last of them that are mostly enough, the
@@ -153,14 +117,14 @@ def words(text: str, language: str | None) -> Iterator[Word]:
 
     Of a run without spaces each character begins a pair; the last one stands alone.
     """
-    stem = _stemmer(language) if language in SNOWBALL else str
     for match in TOKEN.finditer(text):
         token, start, end = match[0], match.start(), match.end()
         if is_unspaced(token[0]):
             for place in range(len(token)):
                 yield Word(token[place : place + 2], start + place, min(start + place + 2, end))
         else:
-            yield Word(stem(token), start, end)
+            form = _stem(token.lower(), language) if language in SNOWBALL else token
+            yield Word(form, start, end)
 
 
 def pairs(token: str) -> list[str]:
@@ -269,24 +233,17 @@ def likely(text: Iterable[str], languages: Iterable[str]) -> str | None:
     return best if is_clear else None
 
 
-def _stemmer(language: str | None) -> Callable[[str], str]:
-    def stem(word: str) -> str:
-        return _stem(word.lower(), language or "")
-
-    return stem
-
-
 @lru_cache(CACHED_STEMS)
-def _stem(word: str, language: str) -> str:
+def _stem(word: str, language: str | None) -> str:
     with _lock:  # a stemmer isn't safe for threads
         return _snowball(language).stemWord(word) or word
 
 
 @lru_cache(None)
-def _snowball(language: str) -> Any:
+def _snowball(language: str | None) -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer("porter" if language == "en" else SNOWBALL[language], 0)
+    return Stemmer.Stemmer(SNOWBALL.get(language or "", "porter"), 0)
 
 
 @lru_cache(None)

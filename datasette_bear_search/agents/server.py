@@ -134,7 +134,7 @@ def serve_stdio(library: Library) -> None:
             with redirect_stdout(sys.stderr):
                 # Without an index, the tools will say so.
                 with suppress(database.SidecarError, sqlite3.Error):
-                    if model := database.stored_model(library.path):
+                    if model := database.stored(library.path):
                         registry.get_embedder(model).warm_up()
                 await server.run(receive, send, server.create_initialization_options())
 

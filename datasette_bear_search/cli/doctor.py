@@ -128,7 +128,7 @@ def _model(path: Path, load_model: bool) -> Findings:
         return
     model = registry.default_model()
     with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
-        model = database.stored_model(path) or model
+        model = database.stored(path) or model
     embedder = registry.get_embedder(model)
     name, fix = embedder.name, "datasette bear-index --model NAME"
     try:
@@ -334,8 +334,8 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, False, f"datasette bear-index{option}")
     elif passages:
         yield Finding("vectors", f"All have a vector of {state.model}")
-    if state.has_vectors and (fits := database.language_fits(connection)):
-        shares = database.language_shares(connection)
+    if state.has_vectors and (fits := database.by_language(connection, database.LANGUAGE_FITS)):
+        shares = database.by_language(connection, database.LANGUAGES)
         share = sum(shares.get(language, 0) for language in fits)
         says = (
             f"{share:.0%} of the notes are in languages that the model wasn't made for "

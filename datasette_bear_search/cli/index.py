@@ -190,7 +190,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
         if report.has_changes:
             options.say(f"Words indexed ({report.text_seconds:.1f} s)")
         if embedder is not None and report.pending:
-            pace = database.stored_pace(library.path) or TYPICAL_PACE
+            pace = report.pace or TYPICAL_PACE
             options.say(
                 f"Embedding {counted(report.pending, 'passage')} with {embedder.name}, which takes "
                 f"{time_left(report.pending, pace)}; searching works meanwhile"

@@ -260,7 +260,7 @@ def serve(
 
 
 def _load_model(path: Path) -> None:
-    if model := database.stored_model(path):
+    if model := database.stored(path):
         get_embedder(model).warm_up()
 
 

@@ -24,6 +24,7 @@ from ..sources import (
     responsible_for,
 )
 from ..sources.files import FileSource
+from ..sources.text import storable
 from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredNote, StoredSource
@@ -268,21 +269,15 @@ def _storable(note: Note) -> Note:
     others = [*(tag.name for tag in note.tags), *(link.title for link in note.links)]
     others += [note.title, note.body, note.attachments, *note.attachment_names, note.url or ""]
     everything = "".join(others)
-    if _clean(everything) == everything:
+    if storable(everything) == everything:
         return note
     texts: dict[str, Any] = {
-        name: _clean(value) for name, value in vars(note).items() if isinstance(value, str)
+        name: storable(value) for name, value in vars(note).items() if isinstance(value, str)
     }
     return replace(
         note,
         **texts,
-        attachment_names=tuple(map(_clean, note.attachment_names)),
-        tags=tuple(replace(tag, name=_clean(tag.name)) for tag in note.tags),
-        links=tuple(replace(link, title=_clean(link.title)) for link in note.links),
+        attachment_names=tuple(map(storable, note.attachment_names)),
+        tags=tuple(replace(tag, name=storable(tag.name)) for tag in note.tags),
+        links=tuple(replace(link, title=storable(link.title)) for link in note.links),
     )
-
-
-def _clean(text: str) -> str:
-    if text.isascii() and "\0" not in text:
-        return text
-    return text.replace("\0", "").encode(errors="replace").decode()

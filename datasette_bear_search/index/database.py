@@ -33,9 +33,9 @@ STALE = "passage_index_stale"
 # Keys in meta: whether vectors are made, and how many passages a second were embedded of late.
 SEMANTIC, NO = "semantic", "no"
 PACE = "passages_per_second"
-# The share of each language among the notes, a JSON object.
+# The share of each language among the notes, largest first, a JSON object.
 LANGUAGES = "languages"
-# How well the model fits languages that it wasn't made for, a JSON object.
+# How well the model fits languages that it wasn't made for, from 0 to 1, a JSON object.
 LANGUAGE_FITS = "language_fits"
 
 
@@ -392,42 +392,19 @@ def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
 
-def stored_model(path: Path) -> str | None:
-    """Return the model that made the vectors of the index file at ``path``, if there is one."""
-    return _stored(path, "model")
-
-
-def skips_vectors(path: Path) -> bool:
-    """Return whether the last run of the index file at ``path`` was to make no vectors."""
-    return _stored(path, SEMANTIC) == NO
-
-
-def stored_pace(path: Path) -> float | None:
-    """Return how many passages a second were embedded into the index file at ``path`` of late."""
-    return _positive(_stored(path, PACE))
-
-
-def _stored(path: Path, key: str) -> str | None:
+def stored(path: Path, key: str = "model") -> str | None:
+    """Return a value in meta of the index file at ``path``; None if there is none."""
     if not is_sidecar(path):
         return None
     with closing(connect(path)) as connection:
         return get_meta(connection, key)
 
 
-def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
-    """Return the share of each language among the notes, as of the last run, largest first."""
-    return _numbers(get_meta(connection, LANGUAGES))
-
-
-def language_fits(connection: sqlite3.Connection) -> dict[str, float]:
-    """Return how well the model fits each language that it wasn't made for, from 0 to 1."""
-    return _numbers(get_meta(connection, LANGUAGE_FITS))
-
-
-def _numbers(text: str | None) -> dict[str, float]:
+def by_language(connection: sqlite3.Connection, key: str) -> dict[str, float]:
+    """Return the numbers of LANGUAGES or LANGUAGE_FITS, as of the last run."""
     with suppress(sqlite3.DatabaseError):
-        stored = json_value(text, dict) if text else {}
-        return {key: value for key, value in stored.items() if isinstance(value, int | float)}
+        numbers = json_value(get_meta(connection, key) or "{}", dict)
+        return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
     return {}
 
 

@@ -98,6 +98,7 @@ class Report:
     embedded: int = 0
     refused: int = 0  # passages for which the model gave no usable vector
     pending: int = 0  # passages that still have no vector
+    pace: float | None = None  # passages a second of late
     read_seconds: float = 0.0
     text_seconds: float = 0.0
     embed_seconds: float = 0.0
@@ -311,11 +312,6 @@ class _Run:
     ) -> None:
         connection, embedder, report = self.connection, self.embedder, self.report
         self._write_text(snapshots, remove, tidy)
-        if database.has_vector_extension(connection) and report.pending:
-            with transaction(connection):
-                vectors.reuse(connection, self._kept)
-            report.pending = database.read_state(connection).pending
-        self._kept.clear()
         self.hooks.on_text(report)
         started = time.perf_counter()
         try:
@@ -363,7 +359,11 @@ class _Run:
             for snapshot, change in diffs:
                 rows.set_stamps(connection, change.restamped)
                 self._write_source(snapshot, state=snapshot.state)
-        report.pending = database.read_state(connection).pending
+            if database.has_vector_extension(connection):
+                vectors.reuse(connection, self._kept)
+        self._kept.clear()
+        state = database.read_state(connection)
+        report.pending, report.pace = state.pending, state.passages_per_second
         report.text_seconds = time.perf_counter() - started
 
     def _withdraw(self, diffs: Sequence[tuple[Snapshot, Diff]], remove: Sequence[str]) -> bool:
@@ -552,7 +552,7 @@ def language_fits(connection: sqlite3.Connection, embedder: Embedder) -> dict[st
     import numpy
 
     fits = {}
-    for language, share in database.language_shares(connection).items():
+    for language, share in database.by_language(connection, database.LANGUAGES).items():
         sampled = connection.execute(_SAMPLE, [language, TESTED_PASSAGES]).fetchall()
         asked = [(_sentence(text), vector) for text, vector in sampled]
         asked = [(words, vector) for words, vector in asked if words]

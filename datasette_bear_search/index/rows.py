@@ -113,8 +113,8 @@ _field_values = attrgetter(*_FIELDS)
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
-# Position, heading, start, length, shared_by, line, text, content hash.
-PassageRow = tuple[int, str, int, int, int | None, int, str | None, str]
+# Position, heading, start, length, shared_by, line, text, content hash, embedded.
+PassageRow = tuple[int, str, int, int, int | None, int, str | None, str, int]
 # Characters of a note whose passages are stored with their texts. SQLite reads a whole note to give
 # a part of it: a million characters take half a millisecond each time.
 LONG_NOTE = 100_000
@@ -225,14 +225,13 @@ def insert(
     # Many in a statement, at the end of which FTS5 writes what it gathered: half of all time.
     rows = [(note_id, *item.values.values()) for note_id, item in numbered]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
-    _write_tags_and_links(connection, [(note_id, item.note) for note_id, item in numbered])
+    _write_relations(connection, numbered)
     rows = [
-        (note_id, *row, _state(row))
+        (note_id, *row)
         for note_id, item in numbered
-        for row in _passage_rows(without_shared(item.cut or (), shared), item.note.body)
+        for row in _passage_rows(item.cut or (), shared, item.note.body)
     ]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
-    _write_lines(connection, numbered)
     return numbered
 
 
@@ -254,20 +253,17 @@ def update(
             sql = "update or replace judgments set key = ? where source = ? and key = ?"
             connection.execute(sql, [new.note.key, old["source"], old["key"]])
         if new.cut is not None:
-            cut = without_shared(new.cut, shared)
-            _replace_passages(connection, note_id, _passage_rows(cut, new.note.body))
+            _replace_passages(connection, note_id, _passage_rows(new.cut, shared, new.note.body))
     _remove_relations(connection, [note_id for note_id, _ in changed])
-    _write_tags_and_links(connection, [(note_id, new.note) for note_id, new in changed])
-    with_text = [(note_id, new) for note_id, new in changed if new.cut is not None]
-    _remove_from(LINES, connection, [note_id for note_id, _ in with_text])
-    _write_lines(connection, with_text)
+    with_new_text = [note_id for note_id, new in changed if new.cut is not None]
+    _remove_relations(connection, with_new_text, [LINES])
+    _write_relations(connection, changed)
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     """Remove notes, with everything that was made from them."""
     note_ids = list(note_ids)
-    _remove_relations(connection, note_ids)
-    _remove_from(LINES, connection, note_ids)
+    _remove_relations(connection, note_ids, [*_RELATIONS, LINES])
     for note_id in note_ids:
         rows = connection.execute("select id from passages where note_id = ?", [note_id])
         _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
@@ -276,19 +272,15 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
         connection.execute("delete from notes where id = ?", [note_id])
 
 
-def _remove_relations(connection: sqlite3.Connection, note_ids: Sequence[int]) -> None:
-    for table in ("note_tags", "links", schema.FILES):
-        _remove_from(table, connection, note_ids)
+_RELATIONS = ("note_tags", "links", schema.FILES)
 
 
-def _remove_from(table: str, connection: sqlite3.Connection, note_ids: Sequence[int]) -> None:
-    sql = f"delete from {table} where note_id in (select value from json_each(?))"
-    connection.execute(sql, [json.dumps(note_ids)])
-
-
-def _write_lines(connection: sqlite3.Connection, new: Iterable[tuple[int, NoteRows]]) -> None:
-    lines = [(hashed, note_id) for note_id, item in new for hashed in item.lines]
-    _insert_rows(connection, LINES, ("hash", "note_id"), lines)
+def _remove_relations(
+    connection: sqlite3.Connection, note_ids: Sequence[int], tables: Sequence[str] = _RELATIONS
+) -> None:
+    for table in tables:
+        sql = f"delete from {table} where note_id in (select value from json_each(?))"
+        connection.execute(sql, [json.dumps(note_ids)])
 
 
 def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:
@@ -324,9 +316,10 @@ def count_languages(connection: sqlite3.Connection) -> None:
     set_meta(connection, **{LANGUAGES: json.dumps(shares)})
 
 
-def _write_tags_and_links(
-    connection: sqlite3.Connection, notes: Sequence[tuple[int, Note]]
-) -> None:
+def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, NoteRows]]) -> None:
+    lines = [(hashed, note_id) for note_id, item in new for hashed in item.lines]
+    _insert_rows(connection, LINES, ("hash", "note_id"), lines)
+    notes = [(note_id, item.note) for note_id, item in new]
     names = {tag.name: fold_tag(tag.name) for _, note in notes for tag in note.tags}
     _insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
     tagged = [(note_id, tag.name, tag.pinned) for note_id, note in notes for tag in note.tags]
@@ -500,11 +493,14 @@ def _cut_anew(
     tokens = max_tokens(connection)
     for note_id, title, body in notes:
         whole = cut.get(note_id) or passages(title, body, max_tokens=tokens)
-        _replace_passages(connection, note_id, _passage_rows(without_shared(whole, shared), body))
+        _replace_passages(connection, note_id, _passage_rows(whole, shared, body))
 
 
-def _passage_rows(cut: Sequence[Passage], body: str) -> list[PassageRow]:
+def _passage_rows(
+    whole: Sequence[Passage], shared: Mapping[int, int], body: str
+) -> list[PassageRow]:
     rows: list[PassageRow] = []
+    cut = without_shared(whole, shared)
     line, before = 1, 0
     is_long = len(body) > LONG_NOTE
     for each, end in zip(cut, [*(following.start for following in cut[1:]), len(body)]):
@@ -512,13 +508,9 @@ def _passage_rows(cut: Sequence[Passage], body: str) -> list[PassageRow]:
         heading, length = " › ".join(each.headings), each.end - each.start
         text = body[each.start : end] if is_long else None
         place = each.position, heading, each.start, length
-        rows.append((*place, each.shared_by, line, text, each.content_hash))
+        embedded = 0 if each.position < MAX_EMBEDDED else NEVER_EMBEDDED
+        rows.append((*place, each.shared_by, line, text, each.content_hash, embedded))
     return rows
-
-
-def _state(row: PassageRow) -> int:
-    position = row[0]
-    return 0 if position < MAX_EMBEDDED else NEVER_EMBEDDED
 
 
 def _replace_passages(
@@ -531,9 +523,9 @@ def _replace_passages(
         old.setdefault(content_hash, []).append(tuple(stored))
     new = []
     for row in cut:
-        *place, content_hash = row
+        *place, content_hash, _ = row
         if not (known := old.get(content_hash)):
-            new.append((note_id, *row, _state(row)))
+            new.append((note_id, *row))
             continue
         passage_id, *stored_place = known.pop(0)
         if place != stored_place:

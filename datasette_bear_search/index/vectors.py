@@ -11,7 +11,6 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..sqlite import sqlite3, wrong_argument
@@ -125,7 +124,8 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> Non
         return  # there are no vectors, or they can't be written now
     sql = "select id, content_hash from passages where not embedded"
     pending = connection.execute(sql).fetchall()
-    add(connection, [(passage_id, kept[text]) for passage_id, text in pending if text in kept])
+    if known := [(passage_id, kept[text]) for passage_id, text in pending if text in kept]:
+        add(connection, known)
     sql = """
     select pending.id, min(known.id)
     from passages as pending
@@ -253,7 +253,7 @@ class SignsInMemory:
         query = _words(numpy.packbits(numbers > 0, bitorder="little")[None, :])
         distances = numpy.zeros(len(ids), "u2")
         for word, query_word in zip(words, query):
-            distances += _ones(word ^ query_word[0])
+            distances += numpy.bitwise_count(word ^ query_word[0])
         least = max(HAMMING_CANDIDATES, count, int(HAMMING_SHARE * len(ids)))
         # Counting beats sorting: there are few different distances. Ties with the last pass, too.
         up_to = numpy.bincount(distances).cumsum()
@@ -314,15 +314,6 @@ def _words(bits: NDArray[numpy.uint8]) -> list[NDArray[numpy.uint64]]:
     return [numpy.ascontiguousarray(word) for word in padded.view("u8").T]
 
 
-def _ones(words: NDArray[numpy.uint64]) -> NDArray[numpy.uint8]:
-    import numpy
-
-    if hasattr(numpy, "bitwise_count"):
-        return numpy.bitwise_count(words)
-    table = numpy.array([bin(number).count("1") for number in range(65536)], "u1")  # numpy 1
-    return table[words.view("u2").reshape(-1, 4)].sum(axis=1, dtype="u1")
-
-
 # --- in SQL
 
 
@@ -378,8 +369,8 @@ def note_set(ids: Any) -> bytes:
     text = str(ids)
     if not isinstance(ids, (str, int)) or not _IDS.fullmatch(text):
         return NO_NOTES
-    # numpy takes a tenth of the time, but .1 s to import, and may not be installed.
-    if len(text) > SHORT_LIST and find_spec("numpy"):
+    # numpy takes a tenth of the time, but .1 s to import.
+    if len(text) > SHORT_LIST:
         import numpy
 
         array = numpy.fromstring(text, "i8", sep=",")

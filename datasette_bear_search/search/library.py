@@ -366,11 +366,11 @@ class Library:
         from ..index import database
 
         if semantic is None:
-            semantic = bool(model) or not database.skips_vectors(self.path)
+            semantic = bool(model) or database.stored(self.path, database.SEMANTIC) != database.NO
         if not semantic:
             return None
         default = registry.default_model()
-        name = model or database.stored_model(self.path) or default
+        name = model or database.stored(self.path) or default
         embedder = registry.get_embedder(name)
         # One that only the index names is never downloaded.
         embedder.may_download |= model is not None or name == default

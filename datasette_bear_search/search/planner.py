@@ -289,7 +289,7 @@ def _shape(query: Query) -> str:
 
 
 def _balance(connection: sqlite3.Connection, shape: str, language: str) -> float:
-    fit = database.language_fits(connection).get(language)
+    fit = database.by_language(connection, database.LANGUAGE_FITS).get(language)
     return BALANCES[shape] if fit is None else min(BALANCES[shape], FOREIGN_BALANCE * fit)
 
 
@@ -315,7 +315,7 @@ def _languages(
     others that have a form of a word that no note has as it is typed.
     """
     present = languages.present(connection)
-    shares = database.language_shares(connection)
+    shares = database.by_language(connection, database.LANGUAGES)
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
     likely = languages.likely(query.words, present)
     stop_words = languages.STOP_WORDS[likely or main]

@@ -246,13 +246,6 @@ def test_few_passages_are_all_found():
     assert sorted(found) == list(range(1000, 1040))
 
 
-def test_bits_are_counted_without_the_newest_numpy(monkeypatch):
-    words = numpy.random.default_rng(4).integers(0, 2**63, 100, "u8")
-    counted = vectors._ones(words).tolist()
-    monkeypatch.delattr(numpy, "bitwise_count")
-    assert vectors._ones(words).tolist() == counted == [int(word).bit_count() for word in words]
-
-
 def test_the_vec0_table_is_replaced_when_the_limit_is_lower(
     write, bear_index, sidecar_path, large_from
 ):
@@ -285,13 +278,6 @@ def test_the_vec0_table_is_replaced_when_the_limit_is_lower(
 )
 def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
     assert vectors.note_set(ids) == notes
-
-
-def test_a_large_set_needs_no_numpy(monkeypatch):
-    ids = ",".join(map(str, range(2, 9000, 2)))
-    by_numpy = vectors.note_set(ids)
-    monkeypatch.setattr(vectors, "find_spec", lambda name: None)
-    assert vectors.note_set(ids) == by_numpy == b"\0\1" * 4499
 
 
 def nearest_notes(connection, count="9", notes="null", vector=None) -> str | None:
