@@ -158,15 +158,11 @@ def queried(text: str, language: str | None) -> str:
 
 def present(connection: sqlite3.Connection) -> tuple[str, ...]:
     """Return the languages of the notes, which costs a look-up for each."""
-    found: list[str] = []
-    while language := execute(connection, _NEXT, {"last": found[-1] if found else ""}).fetchone()[
-        0
-    ]:
+    sql = "select min(language) from notes where language > :last"
+    found = [""]
+    while language := execute(connection, sql, {"last": found[-1]}).fetchone()[0]:
         found.append(language)
-    return tuple(found)
-
-
-_NEXT = "select min(language) from notes where language > :last"
+    return tuple(found[1:])
 
 
 def forms(text: str, languages: Iterable[str]) -> list[str]:

@@ -153,8 +153,6 @@ def _keep_updated(pipe: Connection, path: Path, watches: bool) -> None:
 
 
 class _Worker(watch.Watcher):
-    """A watcher that reports to the server."""
-
     def __init__(self, path: Path, task: Task, pipe: Connection) -> None:
         self._pipe = pipe
         self._said: Activity | None = None

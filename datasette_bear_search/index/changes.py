@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +44,6 @@ class Snapshot:
     # Notes that were read and are as they are stored: key → new stamp.
     restamped: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
-    seconds: float = 0.0
     left: int = 0  # notes that weren't kept, as those before them took all of MOST_TEXT
 
     @property
@@ -84,7 +82,6 @@ def read(
     :raises SourceError: if it can't be read, whatever the reason
     """
     config = config or SourceConfig(source.name, "", source.location)
-    started = time.perf_counter()
     try:
         # Before the notes: a change in between then means one run more, never one too few.
         snapshot = Snapshot(config, source, str(source.state() if state is None else state))
@@ -105,7 +102,6 @@ def read(
         ) from error
     if snapshot.left:
         snapshot.state = ""
-    snapshot.seconds = time.perf_counter() - started
     return snapshot
 
 

@@ -157,8 +157,6 @@ _Kind = Literal["heading", "text", "code"]
 
 
 class _Block(NamedTuple):
-    """A code fence, or some paragraphs."""
-
     start: int  # in the body
     raw: str
     blanked: str  # as long as ``raw``, with "\0" for what isn't embedded
@@ -257,7 +255,6 @@ _HEADING = re.compile(r" {0,3}#{1,6}(?=[ \t\r]|$)")
 
 
 def _prefix(titles: tuple[str, ...], max_tokens: int) -> tuple[str, int]:
-    """Return the line above a passage's own words, and its tokens."""
     titles = tuple(filter(None, titles))
     prefix = " › ".join(titles)
     if estimated_tokens(prefix) > max_tokens:

@@ -12,7 +12,6 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -29,7 +28,7 @@ from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
 from .chunking import Passage, passages, without_shared
 from .database import get_meta, set_meta, transaction
-from .rows import NoteRows, StoredSource, has_same_text
+from .rows import StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 
@@ -220,7 +219,7 @@ def index(
     path: Path, snapshots: Sequence[Snapshot], embedder: Embedder | None, hooks: Hooks = SILENT
 ) -> Report:
     """Write whole snapshots into the index file at ``path``; else the same as :func:`update`."""
-    report = Report(read_seconds=sum(snapshot.seconds for snapshot in snapshots))
+    report = Report()
     with _only_run(path), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
             database.reset(connection)
@@ -290,8 +289,6 @@ def _now() -> str:
 
 @dataclass
 class _Run:
-    """What a run writes into an index file."""
-
     connection: sqlite3.Connection
     embedder: Embedder | None
     report: Report
@@ -338,15 +335,13 @@ class _Run:
         started = time.perf_counter()
         diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
         has_withdrawn = self._withdraw(diffs, remove)
-        max_tokens = rows.max_tokens(connection)
         for snapshot, change in diffs:
-            self._write_notes(snapshot.config.name, change, max_tokens)
+            self._write_notes(snapshot.config.name, change)
             report.added += len(change.added)
             report.changed += len(change.changed)
             report.moved += len(change.moved)
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
-                rows.count_languages(connection)
                 rows.relate(connection, self._cut)
                 self._cut.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
@@ -357,7 +352,8 @@ class _Run:
                     connection.execute(f"insert into {table} ({table}) values ('optimize')")
                 connection.execute("delete from meta where key = 'old_text_in_fts'")
             for snapshot, change in diffs:
-                rows.set_stamps(connection, change.restamped)
+                sql = "update notes set stamp = ?2 where id = ?1"
+                connection.executemany(sql, change.restamped)
                 self._write_source(snapshot, state=snapshot.state)
             if database.has_vector_extension(connection):
                 vectors.reuse(connection, self._kept)
@@ -379,14 +375,11 @@ class _Run:
                     self._kept |= vectors.of_notes(connection, change.removed, MOST_KEPT)
                 rows.remove(connection, change.removed)
                 gone += len(change.removed)
-            max_tokens = rows.max_tokens(connection)
             encrypted = 0
             for snapshot, change in diffs:
-                for note_id, note in (*change.changed, *change.moved):
-                    if note.encrypted:
-                        new = rows.note_rows(snapshot.config.name, note, max_tokens)
-                        rows.update(connection, [(note_id, new)])
-                        encrypted += 1
+                locked = [each for each in (*change.changed, *change.moved) if each[1].encrypted]
+                rows.update(connection, snapshot.config.name, locked)
+                encrypted += len(locked)
                 # Without its state: a run that dies before the notes are written reads it again.
                 self._write_source(snapshot, state="")
             # Kept in the file, because the run after one that dies may find nothing else to do.
@@ -401,26 +394,19 @@ class _Run:
         facts = state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
         rows.write_source(self.connection, StoredSource(snapshot.config, *facts), snapshot.source)
 
-    def _write_notes(self, source_name: str, change: Diff, max_tokens: int) -> None:
+    def _write_notes(self, source_name: str, change: Diff) -> None:
         connection = self.connection
         added = ((None, note) for note in change.added)
         # Encrypted ones are written already.
-        changed = [pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted]
-        same = {note_id for note_id, note in changed if has_same_text(connection, note_id, note)}
-        shared = rows.shared_lines(connection)
-        batches = _note_batches(source_name, chain(added, changed), max_tokens, same)
-        # While a batch is being written, a thread makes the next.
-        with ThreadPoolExecutor(max_workers=1) as thread:
-            coming = thread.submit(next, batches, None)
-            while batch := coming.result():
-                coming = thread.submit(next, batches, None)
-                with transaction(connection):
-                    fresh = [new for note_id, new in batch if note_id is None]
-                    inserted = rows.insert(connection, fresh, self.known_ids, shared)
-                    stored = [(note_id, new) for note_id, new in batch if note_id is not None]
-                    rows.update(connection, stored, shared)
-                if sum(map(len, self._cut.values())) < MOST_CUT:
-                    self._cut |= {note_id: new.cut or () for note_id, new in inserted}
+        changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
+        for batch in _commits(chain(added, changed)):
+            fresh = [note for note_id, note in batch if note_id is None]
+            stored = [(note_id, note) for note_id, note in batch if note_id is not None]
+            with transaction(connection):
+                cut = rows.insert(connection, source_name, fresh, self.known_ids)
+                rows.update(connection, source_name, stored)
+            if sum(map(len, self._cut.values())) < MOST_CUT:
+                self._cut |= cut
 
     def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
         """Make the vectors that are missing, or all if the stored ones are another model's."""
@@ -484,10 +470,7 @@ class _Run:
             )
 
     def _pending_ids(self) -> list[int]:
-        """Return the passages to embed, of those with the same text one.
-
-        Pinned notes come first, then the newest: they are what most searches are for.
-        """
+        # Of those with the same text one. What most searches are for comes first.
         sql = """
         select passages.content_hash, passages.id
         from passages
@@ -528,7 +511,6 @@ class _Run:
                 yield texts[start : start + PASSAGES_PER_COMMIT]
 
     def _recalibrate(self, embedder: Embedder, new: int) -> None:
-        """Measure the similarity threshold again if enough passages are new."""
         connection = self.connection
         new += int(get_meta(connection, "uncalibrated") or 0)
         [count] = connection.execute("select count(*) from passages").fetchone()
@@ -606,21 +588,16 @@ def _sentence(text: str) -> list[str]:
     return words if len(words) >= FEWEST_WORDS else []
 
 
-def _note_batches(
-    source_name: str,
-    notes: Iterable[tuple[int | None, Note]],
-    max_tokens: int,
-    same: Collection[int | None],
-) -> Iterator[list[tuple[int | None, NoteRows]]]:
-    """Yield notes as rows, with the ids of those that are stored."""
+def _commits(notes: Iterable[tuple[int | None, Note]]) -> Iterator[list[tuple[int | None, Note]]]:
     batch, characters = [], 0
     for note_id, note in notes:
-        batch.append((note_id, rows.note_rows(source_name, note, max_tokens, note_id in same)))
+        batch.append((note_id, note))
         characters += len(note.body) + len(note.attachments)
         if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
             yield batch
             batch, characters = [], 0
-    yield batch
+    if batch:
+        yield batch
 
 
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:

@@ -123,7 +123,6 @@ NEVER_EMBEDDED = 2
 
 
 class NoteRows(NamedTuple):
-    source: str
     note: Note
     values: Mapping[str, str | int | None]  # of COLUMNS
     # What is made of title and body; None if both are as they were stored.
@@ -131,12 +130,10 @@ class NoteRows(NamedTuple):
     lines: Collection[int] = ()  # hashes
 
 
-def note_rows(
-    source_name: str, note: Note, max_tokens: int, has_same_text: bool = False
-) -> NoteRows:
-    """Return a note as rows, without a look into the index file: another thread may write to it.
+def note_rows(source_name: str, note: Note, max_tokens: int | None) -> NoteRows:
+    """Return a note as rows.
 
-    :param has_same_text: whether title and body are as they were stored
+    :param max_tokens: what a passage may have; None if title and body are as they were stored
     """
     tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
     hashes = note.fingerprint(), text_hash(note.title, note.body)
@@ -144,17 +141,11 @@ def note_rows(
     has_link = bool(note.links) or "://" in note.body
     fields = (*_field_values(note), names, has_link, tags, source_name, *hashes)
     values = dict(zip(COLUMNS, fields))
-    if has_same_text:
-        return NoteRows(source_name, note, values)
+    if max_tokens is None:
+        return NoteRows(note, values)
     values["language"] = detect(f"{note.title}\n{note.body}")
     cut = passages(note.title, note.body, max_tokens=max_tokens)
-    return NoteRows(source_name, note, values, cut, line_hashes(note.title, cut[:MAX_TEMPLATE]))
-
-
-def has_same_text(connection: sqlite3.Connection, note_id: int, note: Note) -> bool:
-    """Return whether title and body of a note are as they are stored."""
-    sql = "select title = ? and body = ? from notes where id = ?"
-    return connection.execute(sql, [note.title, note.body, note_id]).fetchone() == (1,)
+    return NoteRows(note, values, cut, line_hashes(note.title, cut[:MAX_TEMPLATE]))
 
 
 class StoredNote(NamedTuple):
@@ -199,50 +190,51 @@ def known_pages(
     return [(name, text) for name, text in texts if name.startswith(page)]
 
 
-def set_stamps(connection: sqlite3.Connection, stamped: Iterable[tuple[int, str]]) -> None:
-    sql = "update notes set stamp = ? where id = ?"
-    connection.executemany(sql, [(stamp, note_id) for note_id, stamp in stamped])
-
-
 def insert(
     connection: sqlite3.Connection,
-    new: Sequence[NoteRows],
+    source_name: str,
+    notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
-    shared: Mapping[int, int] = {},
-) -> list[tuple[int, NoteRows]]:
-    """Store notes that aren't in the index file yet; return them with their ids.
+) -> dict[int, Sequence[Passage]]:
+    """Store notes that aren't in the index file yet; return their ids, and passages as cut.
 
     :param known_ids: those that notes have had before, by source and key
-    :param shared: how many notes share a line, by its hash
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # No note gets the id of one that is gone: programs may still have it.
     new_ids = count(max(last, int(get_meta(connection, LAST_ID) or 0)) + 1)
-    numbered = [
-        (known_ids.get((item.source, item.note.key)) or next(new_ids), item) for item in new
+    tokens, shared = max_tokens(connection), shared_lines(connection)
+    new = [
+        (
+            known_ids.get((source_name, note.key)) or next(new_ids),
+            note_rows(source_name, note, tokens),
+        )
+        for note in notes
     ]
     set_meta(connection, **{LAST_ID: next(new_ids) - 1})
-    # Many in a statement, at the end of which FTS5 writes what it gathered: half of all time.
-    rows = [(note_id, *item.values.values()) for note_id, item in numbered]
+    rows = [(note_id, *item.values.values()) for note_id, item in new]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
-    _write_relations(connection, numbered)
+    _write_relations(connection, new)
     rows = [
         (note_id, *row)
-        for note_id, item in numbered
+        for note_id, item in new
         for row in _passage_rows(item.cut or (), shared, item.note.body)
     ]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
-    return numbered
+    return {note_id: item.cut or () for note_id, item in new}
 
 
 def update(
-    connection: sqlite3.Connection,
-    changed: Sequence[tuple[int, NoteRows]],
-    shared: Mapping[int, int] = {},
+    connection: sqlite3.Connection, source_name: str, notes: Iterable[tuple[int, Note]]
 ) -> None:
     """Store notes over their old versions. Passages with the same text keep their vectors."""
-    for note_id, new in changed:
+    tokens, shared = max_tokens(connection), shared_lines(connection)
+    changed = []
+    for note_id, note in notes:
         old = dict(zip(COLUMNS, connection.execute(_STORED, [note_id]).fetchone()))
+        is_same = (note.title, note.body) == (old["title"], old["body"])
+        new = note_rows(source_name, note, None if is_same else tokens)
+        changed.append((note_id, new))
         # Only what differs: else FTS5 would index the whole text again.
         values = {name: value for name, value in new.values.items() if value != old[name]}
         if values:
@@ -251,9 +243,9 @@ def update(
             connection.execute(sql, [*values.values(), note_id])
         if "key" in values:
             sql = "update or replace judgments set key = ? where source = ? and key = ?"
-            connection.execute(sql, [new.note.key, old["source"], old["key"]])
+            connection.execute(sql, [note.key, old["source"], old["key"]])
         if new.cut is not None:
-            _replace_passages(connection, note_id, _passage_rows(new.cut, shared, new.note.body))
+            _replace_passages(connection, note_id, _passage_rows(new.cut, shared, note.body))
     _remove_relations(connection, [note_id for note_id, _ in changed])
     with_new_text = [note_id for note_id, new in changed if new.cut is not None]
     _remove_relations(connection, with_new_text, [LINES])
@@ -284,7 +276,7 @@ def _remove_relations(
 
 
 def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:
-    """Compare the notes, once all are stored: links, copies, and what many of them share.
+    """Compare the notes, once all are stored: links, languages, copies, and shared lines.
 
     :param cut: passages by note, of which those need not be made again
     """
@@ -301,12 +293,6 @@ def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] 
         """
     )
     connection.execute("delete from tags where id not in (select tag_id from note_tags)")
-    _deduplicate(connection)
-    _share_lines(connection, cut)
-
-
-def count_languages(connection: sqlite3.Connection) -> None:
-    """Write down the share of each language among the notes whose language is known."""
     sql = """
     select language, count(*) * 1.0 / sum(count(*)) over ()
     from notes where language is not null
@@ -314,6 +300,8 @@ def count_languages(connection: sqlite3.Connection) -> None:
     """
     shares = {language: round(share, 4) for language, share in connection.execute(sql)}
     set_meta(connection, **{LANGUAGES: json.dumps(shares)})
+    _deduplicate(connection)
+    _share_lines(connection, cut)
 
 
 def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, NoteRows]]) -> None:
@@ -349,7 +337,7 @@ def _insert_rows(
     rows: Sequence[tuple[str | int | None, ...]],
     verb: str = "insert",
 ) -> None:
-    """Insert many rows in a statement: each one waits milliseconds for another thread at work."""
+    """Insert many rows in a statement, at the end of which FTS5 writes: half of all time."""
     row = f"({', '.join('?' * len(columns))})"
     size = _MAX_VALUES // len(columns)
     for start in range(0, len(rows), size):
@@ -428,7 +416,6 @@ def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
 
 
 def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]]) -> None:
-    """Write down what many notes share, and cut those anew of which that is a new fact."""
     sql = f"""
     select hash, count(*) from {LINES}
     where note_id not in (select id from notes where copy_of is not null)

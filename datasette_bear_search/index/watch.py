@@ -63,8 +63,6 @@ def changes_since_indexing(path: str | Path) -> int:
 
 
 class _ChangeCounter:
-    """Counts the changes in the sources of one index file, one count at a time."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
@@ -221,7 +219,6 @@ class Watcher:
         self._changed.put("")
 
     def _wait(self) -> None:
-        """Wait for a change, or until a source is due."""
         now = time.monotonic()
         self._plan(self._configs, now + SECONDS_BETWEEN_CHECKS)
         with suppress(queue.Empty):

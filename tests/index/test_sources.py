@@ -420,7 +420,7 @@ def test_a_page_becomes_markdown():
 
 def test_text_that_no_database_takes_is_made_storable(index, journal, sidecar_path):
     index(journal("one", '{"key": "k", "title": "T\\u0000", "body": "half a \\ud83d pair"}'))
-    assert rows(sidecar_path, "select title, body from notes") == [("T", "half a ? pair")]
+    assert rows(sidecar_path, "select title, body from notes") == [("T", "half a � pair")]
 
 
 def test_a_run_that_died_before_the_notes_were_written_is_done_again(

@@ -84,7 +84,9 @@ def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
     monkeypatch.setattr(
         rows,
         "insert",
-        lambda connection, new, *others: sizes.append(len(new)) or insert(connection, new, *others),
+        lambda connection, source, notes, ids: (
+            sizes.append(len(notes)) or insert(connection, source, notes, ids)
+        ),
     )
     indexer.update(tmp_path / "notes.db", [config], None)
     assert sizes == [1] * NUMBER
