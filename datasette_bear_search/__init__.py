@@ -147,8 +147,16 @@ def render_cell(
 
 
 @hookimpl
-def extra_css_urls(datasette: Datasette, database: str | None) -> list[str]:
-    return _datasette_ui().css_urls(datasette, database)
+def extra_css_urls(
+    datasette: Datasette, request: Any, database: str | None, view_name: str | None
+) -> Any:
+    actor = request.actor if request else None
+    return lambda: _datasette_ui().css_urls(datasette, actor, database, view_name)
+
+
+@hookimpl
+def register_facet_classes() -> list[type]:
+    return [_datasette_ui().FlagFacet]
 
 
 @hookimpl

@@ -32,6 +32,7 @@ WRITER_CACHE = 65536
 STALE = "passage_index_stale"
 # Keys in meta: whether vectors are made, and how many passages a second were embedded of late.
 SEMANTIC, NO = "semantic", "no"
+SAVED_SEARCHES = "saved_searches"
 PACE = "passages_per_second"
 # The share of each language among the notes, largest first, a JSON object.
 LANGUAGES = "languages"
@@ -305,7 +306,7 @@ def hide_passage_index(connection: sqlite3.Connection) -> None:
 
 
 def reset(connection: sqlite3.Connection) -> None:
-    """Empty the index file, of whatever version; judgments and the list of sources stay."""
+    """Empty the index file, of whatever version; judgments, saved searches and sources stay."""
     # Costs 60-200 ms to import, and only this needs it.
     import sqlite_utils
 
@@ -322,8 +323,13 @@ def reset(connection: sqlite3.Connection) -> None:
             for table in tables
             for row in table.rows_where(where.get(table.name), order_by="rowid")
         ]
+        saved = None
+        with suppress(sqlite3.Error):  # of a damaged file
+            saved = get_meta(connection, SAVED_SEARCHES)
         schema.drop(connection)
         schema.create(connection)
+        if saved:
+            set_meta(connection, **{SAVED_SEARCHES: saved})
         for table, row in kept:
             # Of what another version stored, the columns that there are now.
             values = {name: row[name] for name in table.columns_dict if name in row}

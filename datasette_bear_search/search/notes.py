@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from .. import languages
 from ..index import rows
-from ..index.database import json_value
+from ..index.database import SAVED_SEARCHES, get_meta, json_value, set_meta
 from ..markdown import wiki_links
 from ..notes import files_of
 from ..query.query import Query
@@ -28,8 +28,9 @@ MAX_TITLES = 2000
 # Places in a link, from its end, at which the title may end and a heading begin.
 MAX_READINGS = 4
 
-# Notes in each list of the start page.
+# Notes in each list of the start page, and searches that are saved for it.
 START_PAGE_NOTES = 6
+MAX_SAVED = 20
 
 
 # --- one note
@@ -291,12 +292,24 @@ class IndexedSource:
 
 @dataclass(frozen=True)
 class StartPage:
-    """Notes that are new, pinned, or of this day in another year; and where notes come from."""
+    """Notes that are pinned, or of this day in another year; and where notes come from."""
 
-    recent: tuple[StartPageNote, ...]
     pinned: tuple[StartPageNote, ...]
     on_this_day: tuple[StartPageNote, ...]
     sources: tuple[IndexedSource, ...]
+    saved: tuple[str, ...]  # query strings, newest first
+
+
+def saved_searches(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the query strings that somebody saved, newest first."""
+    return tuple(json_value(get_meta(connection, SAVED_SEARCHES) or "[]", list))
+
+
+def save_search(connection: sqlite3.Connection, search: str, *, keep: bool) -> None:
+    """Keep a query string among those saved, or take it out."""
+    others = [other for other in saved_searches(connection) if other != search]
+    saved = [search, *others][:MAX_SAVED] if keep else others
+    set_meta(connection, **{SAVED_SEARCHES: json.dumps(saved)})
 
 
 def read_start_page(connection: sqlite3.Connection, now: datetime | None = None) -> StartPage:
@@ -315,17 +328,17 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
         sql = f"""
         select id, title, {date}
         from notes
-        where not archived and not trashed and {condition}
+        where not archived and not trashed and copy_of is null and {condition}
         order by {date} desc, id
         limit {START_PAGE_NOTES}
         """
         return tuple(StartPageNote(*row) for row in connection.execute(sql, parameters))
 
     return StartPage(
-        recent=notes("modified", "true"),
         pinned=notes("modified", _IS_PINNED),
         on_this_day=notes("created", _IS_OF_THIS_DAY),
         sources=tuple(IndexedSource(*row) for row in connection.execute(_SOURCES)),
+        saved=saved_searches(connection),
     )
 
 

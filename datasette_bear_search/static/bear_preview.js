@@ -17,7 +17,7 @@
   function select(card, isByPerson) {
     for (const other of results.querySelectorAll(".bear-card[aria-current]")) if (other !== card) other.removeAttribute("aria-current");
     if (isByPerson && location.hash !== `#${card.id}`) history.replaceState(history.state, "", `#${card.id}`);
-    if (!isWide.matches) return;
+    if (!isWide.matches || results.querySelector(".bear-home")) return;
     card?.setAttribute("aria-current", "true");
     clearTimeout(timer);
     underWay?.abort();

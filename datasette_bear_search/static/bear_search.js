@@ -340,10 +340,10 @@
     for (const details of panel.querySelectorAll("details")) details.open = wanted;
   });
 
-  /* A judgment is stored without leaving the page. */
+  /* A judgment or a search is stored without leaving the page. */
   document.addEventListener("submit", async (event) => {
     const { target, submitter } = event;
-    if (!target.matches(".bear-judge")) return;
+    if (!target.matches(".bear-judge, .bear-save")) return;
     event.preventDefault();
     const body = new URLSearchParams([...new FormData(target, submitter)]);
     const response = await fetch(target.action, { method: "POST", body, redirect: "manual" }).catch(() => ({}));

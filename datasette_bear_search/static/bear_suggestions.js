@@ -40,6 +40,27 @@
     localStorage.setItem("bear-searches", JSON.stringify(texts));
   });
 
+  /* They stand on the start page, too. */
+  function listRecent() {
+    const section = document.getElementById("bear-lately");
+    if (!section) return;
+    const links = recent().map((text) => {
+      const link = Object.assign(document.createElement("a"), { href: `?${new URLSearchParams({ q: text })}`, textContent: text, dir: "auto" });
+      const item = document.createElement("li");
+      item.append(link);
+      return item;
+    });
+    section.hidden = !links.length;
+    section.querySelector("ul").replaceChildren(...links);
+    section.querySelector("button").onclick = () => {
+      localStorage.removeItem("bear-searches");
+      listRecent();
+      box.focus();
+    };
+  }
+  document.addEventListener("bear-shown", listRecent);
+  listRecent();
+
   let offered = null; // the server's answer, and the text that it is for
   let active = -1;
   let underWay = null;

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import yaml
 from datasette.app import Datasette
 from datasette.database import Database
+from datasette.facets import ColumnFacet
 from markupsafe import Markup
 
 from ..index import schema
@@ -59,6 +60,7 @@ def routes() -> list[tuple[str, Any]]:
         (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
         (rf"^{api.STATUS_PATH}\.json$", api.status),
         (rf"^{site.UPDATE_PATH}$", first_run.update),
+        (rf"^{search_page.SAVE_PATH}$", search_page.save),
         (rf"^{attachments.FILE_PATH}/(?P<id>[^/]+)$", attachments.file),
         (rf"^{SEARCH_PATH}/(?P<page>note|similar)(\.(?P<format>json|md))?$", note_page.named),
         (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
@@ -76,8 +78,14 @@ async def start(datasette: Datasette) -> None:
 # For people only: JSON and CSV have the values as they are.
 
 
-def css_urls(datasette: Datasette, database: str | None) -> list[str]:
-    if not site.is_known_sidecar(datasette, database):
+async def css_urls(
+    datasette: Datasette, actor: dict | None, database: str | None, view: str | None = None
+) -> list[str]:
+    """Return the style of the index file's pages, and of the home page if that has no others."""
+    names = [name for name in datasette.databases if not name.startswith("_")]
+    if view == "index" and len(names) == 1:
+        database = names[0]
+    if database is None or not await _searchable(datasette, actor, database):
         return []
     return [site.static_url(datasette, "datasette_pages.css")]
 
@@ -169,6 +177,23 @@ _CELLS: dict[tuple[str | None, str], Callable[[Datasette, Any, Any], Markup | No
 }
 
 
+class FlagFacet(ColumnFacet):
+    """A facet by a column of 0 and 1, with words for them."""
+
+    type = "flag"
+
+    async def suggest(self) -> list[dict[str, Any]]:
+        return []
+
+    async def facet_results(self) -> tuple[list[dict[str, Any]], list[str]]:
+        results, timed_out = await super().facet_results()
+        for facet in results:
+            facet["type"] = "column"  # which has no name of its own on the page
+            for value in facet["results"]:
+                value["label"] = facet["name"] if value["value"] else f"not {facet['name']}"
+        return results, timed_out
+
+
 # --- menus, for those who may see the notes
 
 MenuItems = list[dict[str, str]]
@@ -189,7 +214,7 @@ async def box(datasette: Datasette, actor: dict | None, database_name: str | Non
     if not await _searchable(datasette, actor, database_name):
         return ""
     return Markup(
-        '<form class="core" action="{}" method="get" role="search"><p>'
+        '<form class="core bear-way-in" action="{}" method="get" role="search"><p>'
         '<input type="search" name="q" aria-label="Search notes" placeholder="Search notes"> '
         '<input type="submit" value="Search"></p></form>'
     ).format(datasette.urls.path(SEARCH_PATH))

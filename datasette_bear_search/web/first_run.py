@@ -83,10 +83,10 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
     if not found.issuperset(chosen):
         raise PageError(NOT_FOUND, 400)
     await asyncio.to_thread(updater.update, chosen)
-    return Response.redirect(_page_before(datasette, request), status=303)
+    return Response.redirect(page_before(datasette, request), status=303)
 
 
-def _page_before(datasette: Datasette, request) -> str:
+def page_before(datasette: Datasette, request) -> str:
     """Return the page whose button was pressed, if it is one of ours."""
     before, search = urlsplit(request.headers.get("referer", "")), datasette.urls.path(SEARCH_PATH)
     if not before.path.startswith(search) or before.path == datasette.urls.path(site.UPDATE_PATH):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import parse_qs
 
 from datasette import Response
 from datasette.app import Datasette
@@ -32,7 +34,13 @@ from ..search.engine import (
     semantic_obstacle,
 )
 from ..search.facets import Facets
-from ..search.notes import StartPage, read_start_page
+from ..search.notes import (
+    START_PAGE_NOTES,
+    StartPage,
+    read_start_page,
+    save_search,
+    saved_searches,
+)
 from ..search.planner import BALANCES
 from ..search.results import PAGE_SIZE, Hit, MatchedPassage, Results
 from ..search.snippets import json_body, more_passages
@@ -64,6 +72,10 @@ FIRST_RESULTS_HEADER = PART_HEADERS[0]
 BY_WORDS = "words"
 # With the value 1 each result has buttons that judge it, where judging is on.
 JUDGE = "judge"
+
+SAVE_PATH = f"{SEARCH_PATH}/save"
+NOT_SAVED = "Searches can be saved with datasette bear-serve only, by the page's own button."
+CANT_SAVE = "The search was not saved: the index can't be written right now. Try again later."
 
 # What a window shows while somebody types.
 FIRST_RESULTS = 6
@@ -134,6 +146,7 @@ class Surroundings:
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, HitFiles] = field(default_factory=dict)
+    saved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -278,6 +291,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
             has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=more,
             files=hit_files(database.ds, connection, results.hits),
+            saved=saved_searches(connection) if may_save(database) else (),
         )
 
     return await _in_time(database, read) or Surroundings()
@@ -355,9 +369,19 @@ async def _results_page(
         context["timeline"] = links.timeline(
             counted.months, lambda period: urls.modified_in(period, results.query)
         )
+    if may_save(database):
+        this = urls.search(drop=(*OF_ONE_LIST, JUDGE)).partition("?")[2]
+        context["save"] = {
+            "action": datasette.urls.path(SAVE_PATH),
+            "search": this,
+            "is_saved": this in around.saved,
+        }
     if home is not None:
+        recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
         context |= {
             "home": home,
+            "found": [card(urls, results.plan, hit) for hit in recent],
+            "saved": list(_saved(datasette, home.saved)),
             "state": response.state,
             "newest_url": urls.search(sort="newest"),
             "note_url": urls.note,
@@ -403,6 +427,7 @@ async def _results(
         "page_title": f"{query.text} · {TITLE}" if query.text else TITLE,
         "notices": response.notices,
         "results": results,
+        "has_notes": response.state.has_notes,
         "chips": [*links.text_chips(urls, query), *beside, *_option_chips(urls)],
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
         "found": cards(found),
@@ -481,6 +506,43 @@ def _balance(results: Results | None) -> str:
     shaped = BALANCES[results.plan.shape]
     nearest = min(BALANCE_NAMES, key=lambda value: abs(float(value) - shaped))
     return f"automatic ({BALANCE_NAMES[nearest]})"
+
+
+# --- searches that are saved, in bear-serve only: for the start page
+
+
+def may_save(database: Database) -> bool:
+    return site.updaters.get(database.ds) is not None and database.is_mutable
+
+
+def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, Anchor]]:
+    for search in searches:
+        urls = Urls(datasette, MultiParams(parse_qs(search)))
+        filters = (chip.label for chip in links.filter_chips(urls))
+        label = " · ".join(filter(None, (urls.value("q"), *filters))) or "All notes"
+        if not site.redacts(datasette) or not redaction.has_secret(label):
+            yield search, Anchor(label, urls.search(drop=()))
+
+
+@site.view(partial(site.html_response, "error.html"))
+async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Save a search, or take it out again, then go back to the page."""
+    if request.method != "POST" or site.is_cross_origin(request) or not may_save(database):
+        raise PageError(NOT_SAVED, 403)
+    form = parse_qs((await request.post_body()).decode(errors="replace"))
+    search = (form.get("search") or [""])[0]
+    keep = form.get("grade") == ["1"]
+
+    def write(connection: sqlite3.Connection) -> None:
+        connection.execute("pragma secure_delete = on")
+        with connection:
+            save_search(connection, search, keep=keep)
+
+    try:
+        await database.execute_write_fn(write)
+    except sqlite3.DatabaseError:
+        raise PageError(CANT_SAVE, 503) from None
+    return Response.redirect(first_run.page_before(datasette, request), status=303)
 
 
 # --- a search without results

@@ -213,6 +213,7 @@ async def test_notes_are_sorted_and_can_be_narrowed(datasette):
     data = (await get(datasette, "/notes/notes.json?_extra=facet_results")).json()
     facets = data["facet_results"].get("results", data["facet_results"])
     assert set(facets) == {"tags", "source", "pinned", "archived"}
+    assert [value["label"] for value in facets["pinned"]["results"]] == ["not pinned"]
     assert {(found["value"], found["count"]) for found in facets["tags"]["results"]} == {
         ("cabin", 1), ("cabin/repairs", 1), ("recipes", 1), ("a&b", 1),
     }  # fmt: skip
@@ -335,7 +336,7 @@ async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
     assert await datasette_ui.table_links(datasette, None, "notes", "notes") == []
     assert datasette_ui.metadata(datasette) == {}
     assert datasette_ui.render(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
-    assert datasette_ui.css_urls(datasette, "notes") == []
+    assert await datasette_ui.css_urls(datasette, None, "notes") == []
 
 
 async def test_another_plugin_s_cells_come_first_if_it_wants_to(datasette):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 from html import unescape
+from types import SimpleNamespace
 
 import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
+from datasette_bear_search.index.background import Activity
 from datasette_bear_search.search.notes import read_start_page
+from datasette_bear_search.web import site
 from tests.support.bear_libraries import day, edit
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -38,15 +41,17 @@ async def page(datasette, query="") -> str:
 def section(html, heading) -> list[str]:
     """The titles below a heading."""
     found = re.search(rf"<h2[^>]*>{heading}</h2>(.*?)</section>", html, re.DOTALL)
-    return re.findall(r'dir="auto">([^<]+)</a>', found.group(1)) if found else []
+    return re.findall(r'dir="auto">([^<#]+)</a>', found.group(1)) if found else []
 
 
 async def test_before_a_search_the_page_shows_what_is_new_and_pinned(datasette):
     html = await page(datasette)
     assert section(html, "Recently changed") == ["Bank codes", "Garden diary", "Garden plan"]
     assert section(html, "Pinned") == ["Garden diary"]
-    assert "bear-card" not in html
     assert "aria-current" not in html
+    assert "Beets and beans." in html
+    assert "On this day" not in html  # what has nothing isn't there
+    assert "Saved searches" not in html
     assert re.search(r'class="bear-choice" href="[^"]*tag=garden"', html)
 
 
@@ -94,14 +99,78 @@ async def test_changes_since_indexing_are_told_with_the_command(datasette, libra
 @pytest.mark.parametrize("query", ["tag=garden", "sort=newest", "q=beans", "pinned=1"])
 async def test_whoever_asks_for_something_gets_a_list(datasette, query):
     html = await page(datasette, query)
-    assert "Recently changed" not in html
+    assert "bear-home" not in html
     assert "bear-card" in html
 
 
-async def test_an_index_without_notes_is_no_error(write, bear_index, sidecar_path):
-    write()
+@pytest.mark.parametrize("query", ["", "q=garden"])
+async def test_an_empty_library_says_so_and_what_to_do(write, bear_index, sidecar_path, query):
+    library = write()
     bear_index()
-    assert ">Index</h2>" in await page(Datasette([str(sidecar_path)]))
+    html = await page(Datasette([str(sidecar_path)]), query)
+    assert "No notes yet" in html
+    assert "datasette bear-index PATH" in html
+    assert "datasette bear-demo" in html
+    assert "No results for" not in html
+    assert query or f"nothing was found in <code>{library}</code>" in html
+
+
+# Saved searches, in bear-serve only
+
+MICE = "q=mice+%3Cb%3E&tag=garden"
+
+
+def bear_serve(path) -> Datasette:
+    datasette = Datasette([str(path)])
+    site.updaters[datasette] = SimpleNamespace(
+        activity=Activity(), watches=False, has_notes=1, update=lambda locations: None
+    )
+    return datasette
+
+
+async def save(datasette, search, grade="1", site="same-origin") -> int:
+    token = datasette.sign("token", "csrftoken")
+    form = {"csrftoken": token, "search": search, "grade": grade}
+    response = await datasette.client.post(
+        "/-/bear-search/save",
+        data=form,
+        cookies={"ds_csrftoken": token},
+        headers={"sec-fetch-site": site, "referer": "http://localhost/-/bear-search?q=mice"},
+    )
+    if response.status_code == 303:
+        assert response.headers["location"] == "/-/bear-search?q=mice"
+    return response.status_code
+
+
+async def test_a_saved_search_is_on_the_start_page_until_it_is_removed(index_notes):
+    datasette = bear_serve(index_notes(NOTES))
+    unsaved = await page(datasette, MICE)
+    assert f'name="search" value="{MICE.replace("&", "&amp;")}"' in unsaved
+    assert 'aria-pressed="false"' in unsaved
+    for search in ("q=beets", MICE, "q=beets", "sort=newest"):
+        assert await save(datasette, search) == 303
+    assert 'aria-pressed="true"' in await page(datasette, f"{MICE}&_next=20&judge=1")
+    html = await page(datasette)
+    assert section(html, "Saved searches") == ["All notes", "beets"]
+    assert "mice &lt;b&gt; · #garden</a>" in html
+    assert await save(datasette, MICE, "none") == 303
+    assert section(await page(datasette), "Saved searches") == ["All notes", "beets"]
+
+
+async def test_saved_searches_survive_a_rebuild(index_notes, bear_index):
+    path = index_notes(NOTES)
+    await save(bear_serve(path), "q=beets")
+    bear_index("--rebuild")
+    assert section(await page(bear_serve(path)), "Saved searches") == ["beets"]
+
+
+async def test_nobody_else_saves_a_search(index_notes):
+    path = index_notes(NOTES)
+    assert await save(Datasette([str(path)]), "q=beets") == 403
+    assert await save(bear_serve(path), "q=beets", site="cross-site") == 403
+    assert (await bear_serve(path).client.get("/-/bear-search/save")).status_code == 403
+    assert "Save search" not in await page(Datasette([str(path)]), "q=beets")
+    assert "Saved searches" not in await page(bear_serve(path))
 
 
 # Nothing found

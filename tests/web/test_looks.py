@@ -116,15 +116,27 @@ def test_the_keyboard_reaches_results_past_closed_menus(open_page, address):
     assert page.locator(".bear-time svg a").first.get_attribute("tabindex") == "-1"
 
 
-def test_in_the_dark_the_page_is_dark_and_the_header_is_datasettes(open_page, address):
+@pytest.mark.parametrize(
+    ("scheme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(27, 30, 34)")]
+)
+def test_our_pages_and_datasettes_have_the_same_colors(open_page, address, scheme, paper):
     color = "element => getComputedStyle(element).backgroundColor"
-    shown = {}
-    for scheme in ("light", "dark"):
-        page = open_page(f"{address}/-/bear-search?q=cabin", color_scheme=scheme)
-        shown[scheme] = [page.locator(part).first.evaluate(color) for part in ("body", "header")]
-    assert shown["light"][0] == "rgb(255, 255, 255)"
-    assert shown["dark"][0] == "rgb(27, 30, 34)"
-    assert shown["light"][1] == shown["dark"][1]
+    headers = set()
+    for place in ("/-/bear-search?q=cabin", "/", "/notes", "/notes/notes/13"):
+        page = open_page(f"{address}{place}", color_scheme=scheme)
+        assert page.locator("body").evaluate(color) == paper, place
+        headers.add(page.locator("header").first.evaluate(color))
+    assert len(headers) == 1
+
+
+def test_the_row_of_a_note_is_read_from_its_title_down(open_page, address):
+    page = open_page(f"{address}/notes/notes/13")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    boxes = [page.locator(f"td.col-{name}").bounding_box() for name in ("title", "body", "key")]
+    assert {box["x"] for box in boxes} == {boxes[0]["x"]}
+    assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
+    label = page.locator("th.col-body").bounding_box()
+    assert (label["y"], label["height"]) == (boxes[1]["y"], boxes[1]["height"])
 
 
 def test_on_paper_there_are_results_only(open_page, address):
