@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
+from ..markdown import plain_text
 from ..notes import can_be_opened, local_day, scheme_of
 from ..search.planner import Plan
-from ..search.results import Hit, MatchedPassage, cut, page_html, unmarked
+from ..search.results import Hit, ListedNote, MatchedPassage, cut, page_html, unmarked
 from ..search.snippets import SHOWN, innermost, is_close, passage_text, shortened
 from ..search.sql import END_SENTENCE, MARK, SENTENCE
 from .links import Anchor, Urls
@@ -48,17 +50,11 @@ class ShownPassage:
 
 @dataclass(frozen=True)
 class Card:
-    """A hit as it is shown."""
+    """A note as lists show it."""
 
-    hit: Hit
-    title: Markup
+    hit: ListedNote
+    title: Markup | str
     url: str  # of the note's page
-    heading: str | None  # above the text
-    before: Markup  # the text: what may be left out,
-    text: Markup  # what answers,
-    after: Markup  # and what may be left out behind it
-    more: tuple[ShownPassage, ...]
-    badges: tuple[Badge, ...]
     tags: tuple[Anchor, ...]
     more_tags: str  # those that aren't shown
     age: str | None
@@ -66,33 +62,53 @@ class Card:
     open: Anchor | None
     icon: str  # of its source
     similar_url: str
+    heading: str | None = None  # above the text
+    before: Markup | str = ""  # the text: what may be left out,
+    text: Markup | str = ""  # what answers,
+    after: Markup | str = ""  # and what may be left out behind it
+    more: tuple[ShownPassage, ...] = ()
+    badges: tuple[Badge, ...] = ()
+    why: str = ""
+
+
+def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **fields: Any) -> Card:
+    """Return a note as lists show it, with what is shown of it in this one."""
+    tags = innermost(note.tags)
+    fields = {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)} | fields
+    return Card(
+        hit=note,
+        tags=tuple(
+            Anchor(_marked(marked.get(tag, tag)), urls.search(add=[("tag", tag)]))
+            for tag in tags[:MAX_TAGS]
+        ),
+        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_TAGS:]),
+        age=age(note.modified),
+        day=local_day(note.modified),
+        open=open_link(note.url, note.app),
+        icon=ICONS.get(note.app, ICON),
+        similar_url=urls.similar(note.id),
+        **fields,
+    )
 
 
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return a hit as it is shown, with further passages of its note."""
-    marked_tags = dict(zip(hit.tags, hit.marked_tags))
-    tags = innermost(hit.tags)
     before, text, after = map(_marked, cut(hit.snippet, lead(hit.snippet)))
-    return Card(
-        hit=hit,
+    return listed(
+        urls,
+        hit,
+        dict(zip(hit.tags, hit.marked_tags)),
         title=_marked(hit.marked_title or hit.title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
         heading=None if hit.file_text or not hit.passage else hit.passage.heading,
         before=before,
         text=text,
         after=after,
-        more=tuple(_passage(urls, hit, each) for each in more),
-        badges=tuple(badges(hit, planned)),
-        tags=tuple(
-            Anchor(_marked(marked_tags.get(tag, tag)), urls.search(add=[("tag", tag)]))
-            for tag in tags[:MAX_TAGS]
+        more=tuple(
+            ShownPassage(shown(each, hit.title), each.heading, urls.note(hit.id, each.id))
+            for each in more
         ),
-        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_TAGS:]),
-        age=age(hit.modified),
-        day=local_day(hit.modified),
-        open=open_link(hit.url, hit.app),
-        icon=ICONS.get(hit.app, ICON),
-        similar_url=urls.similar(hit.id),
+        badges=tuple(badges(hit, planned)),
     )
 
 
@@ -156,11 +172,6 @@ def open_link(url: str | None, app: str = "") -> Anchor | None:
         return None
     app = app or APPS.get(scheme_of(url) or "", "")
     return Anchor(f"Open in {app}" if app else "Open the original", url)
-
-
-def _passage(urls: Urls, hit: Hit, passage: MatchedPassage) -> ShownPassage:
-    text = shown(passage, hit.title)
-    return ShownPassage(text, passage.heading, urls.note(hit.id, passage.id))
 
 
 def shown(passage: MatchedPassage, title: str) -> Markup:

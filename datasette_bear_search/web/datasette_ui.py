@@ -16,14 +16,12 @@ from urllib.parse import urlencode
 import yaml
 from datasette.app import Datasette
 from datasette.database import Database
-from datasette.facets import ColumnFacet
+from datasette.facets import ColumnFacet, Facet
 from markupsafe import Markup
 
 from ..index import schema
 from ..notes import local_day
-from ..query import fts5
-from ..search import redaction
-from ..sqlite import like_literal
+from ..search.engine import read_request
 from . import site
 from .cards import open_link
 from .links import note_url, tag_url
@@ -38,12 +36,8 @@ MAX_CELL = 250
 
 # The jump menu has room for a hundred items, of which most people look at the first five.
 MAX_JUMP_NOTES = 10
-# The menu opens while one types. The first limit is for SQLite's work, the second includes the wait
-# for an index that is being written.
-JUMP_MILLISECONDS = 200
+# The menu opens while one types, also while the index is being written.
 MENU_SECONDS = 0.5
-# Shorter beginnings of words are in too many titles to look all of them up.
-MIN_BEGINNING = 3
 
 
 def routes() -> list[tuple[str, Any]]:
@@ -181,9 +175,7 @@ class FlagFacet(ColumnFacet):
     """A facet by a column of 0 and 1, with words for them."""
 
     type = "flag"
-
-    async def suggest(self) -> list[dict[str, Any]]:
-        return []
+    suggest = Facet.suggest  # nothing
 
     async def facet_results(self) -> tuple[list[dict[str, Any]], list[str]]:
         results, timed_out = await super().facet_results()
@@ -305,22 +297,8 @@ async def query_rules(datasette: Datasette, actor: dict | None) -> PermissionSQL
 
 # --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
 #
-# SQL that fails would take down the whole menu. So the sidecar is queried here, where a failure
-# means no notes, and Datasette gets a list of values, which can't fail.
-
-TITLED = """
-with titled as (
-  select id from notes where title like :part escape '^'
-  union
-  select rowid from notes_fts where notes_fts match in_languages(:words)
-)
-select notes.id, notes.title, notes.modified
-from titled
-join notes on notes.id = titled.id
-where notes.copy_of is null
-order by title = :typed collate nocase desc, title like :beginning escape '^' desc, modified desc
-limit :notes
-"""
+# SQL that fails would take down the whole menu. So the search runs here, where a failure means no
+# notes, and Datasette gets a list of values, which can't fail.
 
 ITEMS = """
 select
@@ -354,38 +332,25 @@ async def jump_items(datasette: Datasette, actor: dict | None, request) -> list[
 
 async def _note_items(datasette: Datasette, database: Database, typed: str) -> list[dict[str, Any]]:
     """Return the notes that are meant; none if the sidecar can't tell in time."""
-    parameters = {
-        "typed": typed,
-        "part": f"%{like_literal(typed)}%",
-        "beginning": f"{like_literal(typed)}%",
-        "words": _words(typed),
-        "notes": MAX_JUMP_NOTES,
-    }
-    query = database.execute(
-        TITLED, parameters, custom_time_limit=JUMP_MILLISECONDS, log_sql_errors=False
-    )
+    from .search_page import respond
+
     try:
-        found = await asyncio.wait_for(query, MENU_SECONDS)
+        search = read_request(
+            {"q": [f"in:title {typed}"], "mode": ["keyword"], "found": ["1"]}, size=MAX_JUMP_NOTES
+        )
+        answer = respond(database, search, wait=0, by_words_first=True)
+        found = (await asyncio.wait_for(answer, MENU_SECONDS)).results.hits
     except Exception:  # whatever it is: the menu is Datasette's, not ours to break
         return []
-    shown = redaction.masked if site.redacts(datasette) else str
     return [
         {
             "type": "note",
-            "label": shown(row["title"] or "Untitled"),
-            "description": local_day(row["modified"]),
-            "url": note_url(datasette, row["id"]),
+            "label": hit.title or "Untitled",
+            "description": local_day(hit.modified),
+            "url": note_url(datasette, hit.id),
         }
-        for row in found.rows
+        for hit in found
     ]
-
-
-def _words(typed: str) -> str:
-    """Return the FTS5 expression for titles with words that begin as those typed, in any order."""
-    tokens = fts5.tokens(typed)
-    if not tokens or min(map(len, tokens)) < MIN_BEGINNING:
-        return fts5.quoted("")  # which nothing matches
-    return f"{{title}} : ({' AND '.join(map(fts5.starting_with, tokens))})"
 
 
 # --- metadata: what tables hold, their order, what to narrow by, what to hide; stored queries

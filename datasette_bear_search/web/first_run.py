@@ -14,10 +14,10 @@ from datasette.database import Database
 from .. import sources
 from ..sources import SourceConfig, SourceError
 from . import site
+from .cards import APPS
 from .site import SEARCH_PATH, PageError
 
 TEMPLATE = "bear_first_run.html"
-APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq"}
 
 OFF = "This Datasette never writes. To update the index, run: datasette bear-index"
 NOT_FOUND = "Only notes that were found on this computer can be chosen here."
@@ -45,12 +45,9 @@ async def first_run(datasette: Datasette, request, database: Database) -> Respon
     activity = updater.activity
     if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
         return None
-    context = {"offers": [] if activity.doing else await asyncio.to_thread(_offers)}
+    installed = [] if activity.doing else await asyncio.to_thread(sources.installed)
+    context = {"offers": [await asyncio.to_thread(_offer, each) for each in installed]}
     return await site.html_response(TEMPLATE, datasette, request, context)
-
-
-def _offers() -> list[Offer]:
-    return [_offer(config) for config in sources.installed()]
 
 
 def _offer(config: SourceConfig) -> Offer:

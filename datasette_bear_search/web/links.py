@@ -178,7 +178,6 @@ class FacetValue:
 @dataclass(frozen=True)
 class FacetGroup:
     name: str
-    title: str
     choices: tuple[FacetValue, ...]
 
 
@@ -191,10 +190,10 @@ def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, 
     )
     origins = (_choice(urls, "source", name, name, notes) for name, notes in sources.items())
     groups = (
-        FacetGroup("tag", "Tags", _tags(urls, facets.tags)),
-        FacetGroup("modified", "Modified", _periods(urls, query, facets)),
-        FacetGroup("kind", "Type", tuple(kinds)),
-        FacetGroup("source", "From", tuple(origins)),
+        FacetGroup("tag", _tags(urls, facets.tags)),
+        FacetGroup("modified", _periods(urls, query, facets)),
+        FacetGroup("kind", tuple(kinds)),
+        FacetGroup("source", tuple(origins)),
     )
     return tuple(group for group in groups if group.choices)
 
@@ -249,8 +248,6 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]
 
 # Bars that can still be told apart, and hit with a finger, on a narrow screen.
 MAX_MONTHS = 72
-# Beyond that, years without notes are left out: somebody's clock was wrong.
-MAX_YEARS = 60
 
 # Results that make a histogram; fewer are read one by one.
 MIN_RESULTS = 8
@@ -295,8 +292,6 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
         for month, notes in months.items():
             counts[month[:4]] += notes
         periods = [f"{year:04}" for year in range(int(min(counts)), int(max(counts)) + 1)]
-        if len(periods) > MAX_YEARS:
-            periods = sorted(counts)
     if len(periods) < 2:
         return None
     most = max(counts.values())

@@ -26,15 +26,14 @@ from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import clients, render, site
 from .attachments import NoteFiles, note_files
-from .cards import open_link, shown
-from .links import PASSAGE_ANCHOR, Anchor, Urls, note_url, tag_url
-from .site import NOTE_PATH, PART_HEADERS, SEARCH_PATH, SIMILAR_PATH, PageError
+from .cards import Card, listed, open_link, shown
+from .links import PASSAGE_ANCHOR, Urls, note_url, tag_url
+from .site import NOTE_PATH, PART_HEADERS, SIMILAR_PATH, PageError
 
 SIMILAR_TEMPLATE = "bear_similar.html"
 
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
-TOO_SLOW = "Reading this note took too long and was stopped (limit: sql_time_limit_ms)."
-SIMILAR_TOO_SLOW = "Comparing the notes took too long and was stopped (limit: sql_time_limit_ms)."
+TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 
 # Similar notes are shown beside a note if they are found in this time; else there is a link.
 SIMILAR_TIME_LIMIT_MS = 50
@@ -167,13 +166,16 @@ async def _note_page(
         words=words,
     )
     urls = Urls(datasette, request.args)
-    results_url = _results_url(datasette, request, whole)
+    results_url = None  # the search that led here, at this note among its results
+    if set(request.args) - {"passage"}:
+        results_url = f"{urls.search(drop=('passage',))}#note-{whole.id}"
     context = {
         "note": whole,
         "page_url": urls.note(whole.id, passage.id if passage else None),
         "title": Markup(render.marked(plain_text(whole.title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
-        "outline": _nested(rendered.outline),
+        "outline": rendered.outline,
+        "level": min((heading.level for heading in rendered.outline), default=1),
         "passage_anchor": PASSAGE_ANCHOR if rendered.has_passage else None,
         "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
@@ -232,29 +234,6 @@ def _references(
     )
 
 
-def _results_url(datasette: Datasette, request, whole: NoteDetail) -> str | None:
-    """Return the search that led here, at this note among its results."""
-    arguments = {name: request.args.getlist(name) for name in request.args}
-    arguments.pop("passage", None)
-    if not arguments:
-        return None
-    search = urlencode(arguments, doseq=True)
-    return f"{datasette.urls.path(SEARCH_PATH)}?{search}#note-{whole.id}"
-
-
-def _nested(headings: tuple[render.Heading, ...]) -> list[dict[str, Any]]:
-    """Return an outline as a tree: each heading with those below it."""
-    roots: list[dict[str, Any]] = []
-    path: list[dict[str, Any]] = []
-    for heading in headings:
-        while path and path[-1]["heading"].level >= heading.level:
-            path.pop()
-        entry: dict[str, Any] = {"heading": heading, "below": []}
-        (path[-1]["below"] if path else roots).append(entry)
-        path.append(entry)
-    return roots
-
-
 # --- "More like this"
 
 
@@ -274,7 +253,7 @@ async def similar_notes(
             raise PageError(NO_SUCH_NOTE, 404)
         return redaction.masked_similar(connection, compared) if is_masked else compared
 
-    found = await site.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
+    found = await site.read_index(database, read, too_slow=TOO_SLOW)
     if is_json:
         return site.json_response(datasette, found.to_json())
     json_url = datasette.urls.path(f"{SIMILAR_PATH}/{found.id}.json")
@@ -285,23 +264,14 @@ async def similar_notes(
         "unlinked": unlinked,
         "note_url": note_url(datasette, found.id),
         "json_url": json_url,
-        "cards": [_similar_card(datasette, note) for note in found.notes],
+        "cards": [_similar_card(Urls(datasette, MultiParams({})), note) for note in found.notes],
         "sql_url": await site.sql_url(datasette, request, database, found.statement),
     }
     return await site.html_response(SIMILAR_TEMPLATE, datasette, request, context)
 
 
-def _similar_card(datasette: Datasette, note: SimilarNote) -> dict[str, Any]:
-    return {
-        "hit": note,
-        "title": plain_text(note.title) or "Untitled",
-        "url": note_url(datasette, note.id),
-        "heading": note.passage.heading if note.passage else None,
-        "text": shown(note.passage, note.title) if note.passage else "",
-        "why": " · ".join(note.reasons),
-        "tags": [Anchor(tag, tag_url(datasette, tag)) for tag in innermost(note.tags)],
-        "age": site.age(note.modified),
-        "day": local_day(note.modified),
-        "open": open_link(note.url, note.app),
-        "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{note.id}"),
-    }
+def _similar_card(urls: Urls, note: SimilarNote) -> Card:
+    text, heading = "", None
+    if note.passage:
+        text, heading = shown(note.passage, note.title), note.passage.heading
+    return listed(urls, note, heading=heading, text=text, why=" · ".join(note.reasons))

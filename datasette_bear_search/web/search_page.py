@@ -371,11 +371,8 @@ async def _results_page(
         )
     if may_save(database):
         this = urls.search(drop=(*OF_ONE_LIST, JUDGE)).partition("?")[2]
-        context["save"] = {
-            "action": datasette.urls.path(SAVE_PATH),
-            "search": this,
-            "is_saved": this in around.saved,
-        }
+        context |= {"save_url": datasette.urls.path(SAVE_PATH), "search": this}
+        context["is_saved"] = this in around.saved
     if home is not None:
         recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
         context |= {
@@ -453,7 +450,6 @@ async def _results(
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
     if _is_empty(results):
-        context["tried"] = _tried(results, beside)
         context["suggestions"] = _suggestions(urls, results, beside)
     return context
 
@@ -462,12 +458,11 @@ async def _results(
 
 
 def _form(urls: Urls, results: Results | None) -> dict[str, Any]:
-    hidden = [(name, value) for name in UNSEEN for value in urls.values(name)]
     return {
         "q": urls.value("q"),
         "errors": {},
         "syntax": SYNTAX.items(),
-        "hidden": hidden,
+        "hidden": [(name, value) for name in UNSEEN for value in urls.values(name)],
         "selects": _selects(urls, results),
         "value": urls.value,
         "values": urls.values,
@@ -531,12 +526,11 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
         raise PageError(NOT_SAVED, 403)
     form = parse_qs((await request.post_body()).decode(errors="replace"))
     search = (form.get("search") or [""])[0]
-    keep = form.get("grade") == ["1"]
 
     def write(connection: sqlite3.Connection) -> None:
         connection.execute("pragma secure_delete = on")
         with connection:
-            save_search(connection, search, keep=keep)
+            save_search(connection, search, keep=form.get("grade") == ["1"])
 
     try:
         await database.execute_write_fn(write)
@@ -546,27 +540,6 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
 
 
 # --- a search without results
-
-
-def _tried(results: Results, chips: Sequence[Anchor]) -> list[str]:
-    query = results.query
-    lines = []
-    if query.substrings:
-        wanted = ", ".join(f"“{text}”" for text in query.substrings)
-        if "keyword" in results.retrievers:
-            lines.append(f"notes with {wanted}, also inside longer words")
-        elif "like" in results.retrievers:
-            lines.append(f"notes that contain exactly {wanted}")
-        if results.plan.corrections:
-            typed = ", ".join(f"“{word}”" for word, _ in results.plan.corrections)
-            lines.append(f"other spellings of {typed}")
-        if "semantic" in results.retrievers:
-            lines.append("notes with a similar meaning")
-    if query.excluded:
-        lines.append("without " + ", ".join(f"“{text}”" for text in query.excluded))
-    if chips:
-        lines.append("filtered by " + ", ".join(chip.label for chip in chips))
-    return lines
 
 
 def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:

@@ -165,11 +165,11 @@ async def test_links_lead_to_the_notes_in_both_directions(serve, path):
     assert 'id="h-plan-for-may"' in roof
 
 
-async def test_the_outline_is_nested(serve, path):
+async def test_the_outline_shows_levels(serve, path):
     html = await main(serve(ROOF), path("Cabin roof"))
     nav = html[html.index("<details") : html.index("</details>")]
     outer, inner = nav.index("#h-plan-for-may"), nav.index("#h-sheets")
-    assert nav[outer:inner].count("<ul>") == 1
+    assert nav[outer:inner].count("bear-level-1") == 1
     assert "Outline" not in await main(serve(STOVE), path("Stove"))
 
 
