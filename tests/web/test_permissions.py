@@ -108,6 +108,8 @@ OURS = (
     Row("/-/bear-search/file/999", 404, "not in the index"),
     Row("/-/bear-search/update", shows="2 notes"),
     Row("/-/bear-search/update", 404, "never writes", "POST", "", FORM),
+    Row("/-/bear-search/save", 404, "bear-serve only"),
+    Row("/-/bear-search/save", 404, "bear-serve only", "POST", "", FORM),
     Row("/-/bear-search/judge", 405, "buttons"),
     Row("/-/bear-search/judge", 303, "", "POST", JUDGMENT, FORM),
     Row("/-/bear-search/mcp", 405, "POST"),

@@ -107,7 +107,7 @@ def test_nothing_moves_after_results_appeared(open_page, address):
     page = open_page(f"{address}{SEARCH}")
     page.evaluate(SHIFTS)
     page.locator("#bear-q").press_sequentially("scrape website", delay=30)
-    page.wait_for_function("document.querySelector('.bear-card')")
+    page.wait_for_function("document.title.startsWith('scrape website')")
     page.evaluate("window.shifts = 0")
     page.wait_for_timeout(900)
     assert page.evaluate("window.shifts") < 0.001
