@@ -97,7 +97,7 @@ _ORIGIN = """
 select
   notes.id,
   notes.source,
-  sources.kind in ('slack', 'mail')
+  sources.kind in ('slack', 'mail') or notes.url like 'https://mail.google.com/%'
   or sources.kind = 'evernote' and notes.body glob '*<http*>'
   or exists (
     select 1

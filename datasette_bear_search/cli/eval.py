@@ -33,7 +33,7 @@ from . import Progress, clear_errors
     show_default=True,
     help="Search mode; repeatable",
 )
-@click.option("--model", help="Embedding model: a sentence-transformers name or folder")
+@click.option("--model", help="Embedding model: a name, folder, ollama:NAME or openai:NAME@URL")
 @click.option(
     "--cache",
     type=click.Path(file_okay=False, path_type=Path),

@@ -81,7 +81,7 @@ class Options:
 @click.option("--remove", multiple=True, metavar="NAME", help="Remove a source from the index")
 @click.option("--watch", is_flag=True, help="Keep running and index changes as they happen")
 @click.option("--poll", is_flag=True, help="With --watch: check every few seconds (network drives)")
-@click.option("--model", help="Embedding model: a sentence-transformers name or folder")
+@click.option("--model", help="Embedding model: a name, folder, ollama:NAME or openai:NAME@URL")
 @click.option(
     "--dimensions",
     type=click.IntRange(min=1),

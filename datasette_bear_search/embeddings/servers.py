@@ -142,6 +142,8 @@ class ServerEmbedder(_Prompted):
                     f"No server answers at {self._address} ({first_line(error)}). Start it, or "
                     "choose another model with --model."
                 )
+                if not self.ready:  # a search shouldn't wait for what isn't there
+                    break
             except (KeyError, TypeError, ValueError):
                 problem = f"{address} doesn't answer with vectors of numbers. Is it the right one?"
                 break

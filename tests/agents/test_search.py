@@ -198,17 +198,27 @@ async def test_recent_notes_are_preferred_when_asked(call, sidecar_path):
     assert "Second" in data["notes"][0]["snippet"]
 
 
-async def test_what_others_wrote_is_marked(call, sidecar_path):
-    clipped = {"query": "roof", "filters": {"tag": "cabin"}}
-    assert "outside" not in (await call("search_notes", **clipped))["notes"][0]
-    edit(sidecar_path, "update tags set folded = 'clippings/web' where folded = 'cabin/repairs'")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["tags set folded = 'clippings/web' where folded = 'cabin/repairs'"],
+        ["tags set folded = 'clipped' where folded = 'cabin/repairs'"],
+        ["sources set kind = 'slack'"],
+        ["sources set kind = 'mail'"],
+        ["notes set url = 'https://mail.google.com/mail/#all/1'"],
+        ["sources set kind = 'evernote'", "notes set body = body || '\n\n<https://example.com/>'"],
+    ],
+)
+async def test_what_others_wrote_is_marked(call, sidecar_path, changes):
+    edit(sidecar_path, "update sources set kind = 'evernote'")
+    [note] = (await call("search_notes", query="flashing", limit=1))["notes"]
+    assert "outside" not in note
+    for change in changes:
+        edit(sidecar_path, f"update {change}")
     [note] = (await call("search_notes", query="flashing", limit=1))["notes"]
     assert note["outside"] is True
     text = await call("get_notes", ids=[note["id"]], text=True)
     assert text.startswith(f"# Cabin roof (id {note['id']}, from outside: others wrote it)")
-    edit(sidecar_path, "update tags set folded = 'cabin' where folded = 'clippings/web'")
-    edit(sidecar_path, "update sources set kind = 'slack'")
-    assert (await call("similar_notes", id=note["id"]))["notes"][0]["outside"] is True
 
 
 async def test_agents_read_what_a_source_is_about(call, sidecar_path, tmp_path):

@@ -139,9 +139,10 @@ def test_another_model_under_the_same_name_is_noticed(server):
         made.embed_query("roof")
 
 
-def test_a_server_that_is_away_is_an_error_that_says_so(server):
+def test_a_server_that_is_away_is_an_error_that_says_so(server, monkeypatch):
     server.shutdown()
     server.server_close()
+    monkeypatch.setattr(servers, "PAUSES", (60,))  # nobody waits for what isn't there
     with pytest.raises(ModelUnavailable, match=f"No server answers at {server.address}"):
         embedder(server).load()
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections import namedtuple
 from html import unescape
+from types import ModuleType, SimpleNamespace
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
@@ -13,7 +16,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
-from datasette_bear_search import Library
+from datasette_bear_search import Library, register_agent_tools
 from tests.support.agents import bear_mcp, serving
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -110,15 +113,29 @@ def in_python(library, q, parameters) -> list[int]:
     return [hit.id for hit in library.search(q, limit=LIMIT, **parameters)]
 
 
-async def by_an_agent(client, q, parameters) -> list[int]:
+def as_arguments(q, parameters) -> dict:
     filters = {name: value for name, value in parameters.items() if name != "mode"}
-    arguments = {"query": q, "mode": parameters.get("mode"), "filters": filters, "limit": LIMIT}
-    result = await client.call_tool("search_notes", arguments)
+    return {"query": q, "mode": parameters.get("mode"), "filters": filters, "limit": LIMIT}
+
+
+async def by_datasettes_agent(datasette, q, parameters) -> list[int]:
+    # llm's tools answer with the same text (see test_server).
+    tools = {tool.name: tool.fn for tool in register_agent_tools(datasette)}
+    arguments = as_arguments(q, parameters)
+    text = await tools["search_notes"](datasette=datasette, actor=None, **arguments)
+    return [int(note_id) for note_id in re.findall(r"^## .*\(id (\d+)", text, re.MULTILINE)]
+
+
+async def by_an_agent(client, q, parameters) -> list[int]:
+    result = await client.call_tool("search_notes", as_arguments(q, parameters))
     assert not result.is_error, result.content[0].text
     return [note["id"] for note in result.structured_content["notes"]]
 
 
-async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(demo):
+async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(demo, monkeypatch):
+    agent = SimpleNamespace(AgentTool=namedtuple("AgentTool", "name description schema fn"))
+    monkeypatch.setitem(sys.modules, "datasette_agent", ModuleType("datasette_agent"))
+    monkeypatch.setitem(sys.modules, "datasette_agent.tools", agent)
     datasette = Datasette([str(demo)])
     found = {}
     async with Client(bear_mcp(demo)) as over_stdio:
@@ -138,6 +155,9 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
                     close = [row["id"] for row in response["rows"] if row["is_found"]]
                     assert await by_an_agent(over_stdio, q, parameters) == close, (q, "stdio")
                     assert await by_an_agent(over_http, q, parameters) == close, (q, "HTTP")
+                    if len(found) % 4 == 0:
+                        found_there = await by_datasettes_agent(datasette, q, parameters)
+                        assert found_there == close, (q, "datasette-agent")
                     found[q] = expected
     # Else this would compare nothing with nothing.
     assert sum(map(bool, found.values())) >= len(SEARCHES) - 2
