@@ -10,11 +10,14 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import cache
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from datasette import hookimpl
+from datasette.app import Datasette
 from datasette.cli import cli
 from datasette.plugins import pm
 from filelock import FileLock
@@ -74,6 +77,26 @@ def compiled_templates(tmp_path_factory):
     pm.register(plugin)
     yield
     pm.unregister(plugin)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def light_datasettes():
+    """What takes a Datasette longer than its answers is done once.
+
+    The metadata of installed packages is read once, not for each Datasette. Of each, 1.0 makes an
+    application for every request of its own client; a server does so once.
+    """
+    make = Datasette.app
+
+    def app(datasette: Datasette) -> Callable:
+        if "made" not in vars(datasette):
+            datasette.made = make(datasette)
+        return datasette.made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Datasette, "app", app)
+        patch.setattr(Distribution, "metadata", property(cache(Distribution.metadata.fget)))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -164,6 +187,7 @@ def index_notes(
         registry.get_embedder(TINY).load()  # as it is after a run
         with closing(sqlite3.connect(sidecar_path)) as db, db:
             state = BearLibrary(library).state()
+            db.execute("pragma synchronous = off")
             db.execute("update sources set location = ?, state = ?", [str(library), state])
         return sidecar_path
 

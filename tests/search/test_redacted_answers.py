@@ -275,10 +275,11 @@ async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_
     asked = searches()
     private = {word for word in asked.values() if word not in said_anyway}
     assert len(private) >= 50
-    said = {name: answer for text in asked for name, answer in (await answers(text)).items()}
+    asked_now = list(asked)[:: 4 if IS_1_0 else 1]  # what masks knows nothing of Datasette
+    said = {name: answer for text in asked_now for name, answer in (await answers(text)).items()}
     wrong = {name: [word for word in private if word in answer] for name, answer in said.items()}
     assert {name: told for name, told in wrong.items() if told} == {}
-    assert len(said) >= 700
+    assert len(said) >= (150 if IS_1_0 else 700)
     for text in ("garden xylographicaly", "garden brontosaurs", "tr0*"):
         for form in ("--json", "--explain"):
             answer = in_terminal(index, text, "--redact", form).lower().replace(text, "")

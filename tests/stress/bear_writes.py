@@ -17,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from datasette_bear_search.demo import BearNote
+from tests.stress.commands import Ended
 from tests.stress.simulated_bear import REPOSITORY, SimulatedBear
 from tests.support.bear_libraries import bear_library, folder_state
 
@@ -40,13 +41,11 @@ class Measured:
 
     journal: str
     command: str
-    alone: list[float] = field(
-        default_factory=list
-    )  # seconds that a write took, no command being at work
-    beside: list[float] = field(
-        default_factory=list
-    )  # the same while it read the library of the other Bear
-    read: list[float] = field(default_factory=list)  # the same while it read this one's
+    # Seconds that a write took: no command being at work, while it read the other Bear's library,
+    # and while it read this one's.
+    alone: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+    read: list[float] = field(default_factory=list)
     runs: int = 0
     failures: list[str] = field(default_factory=list)
 
@@ -91,6 +90,15 @@ class Library:
         return command + ["--no-semantic"] * (words in ("bear-index", "bear-index --watch"))
 
 
+def run_alone(command: list[str]) -> Ended:
+    """Run a command in a process that nothing was imported in."""
+    ended = subprocess.run(command, **_quietly())
+    return Ended(ended.returncode, 0.0, ended.stdout)
+
+
+Run = Callable[[list[str]], Ended]
+
+
 def measure(
     folder: Path,
     journal: str,
@@ -100,6 +108,7 @@ def measure(
     seconds: float,
     rounds: int,
     pause: float = 0.005,
+    run: Run = run_alone,
 ) -> Measured:
     """Let two Bears write, while the command reads neither library, one or the other in turn."""
     measured = Measured(journal, command)
@@ -118,8 +127,8 @@ def measure(
                 else:
                     if number == 0:
                         first = [*library.command("bear-index"), str(library.path)]
-                        _check(measured, subprocess.run(first, **_quietly()), first)
-                    _work(measured, library.command(command), started + seconds)
+                        _check(measured, run(first), first)
+                    _work(measured, library.command(command), started + seconds, run)
                 spans.append((started, time.monotonic(), library))
         writings = [bear.stop() for bear in writing_bears]
     for library, writing in zip(libraries, writings):
@@ -139,12 +148,12 @@ def measure(
     return measured
 
 
-def _work(measured: Measured, command: list[str], until: float) -> None:
+def _work(measured: Measured, command: list[str], until: float, run: Run) -> None:
     if "--watch" in command:
         _watch(measured, command, max(1.0, until - time.monotonic()))
         return
     while True:  # once at least
-        _check(measured, subprocess.run(command, **_quietly()), command)
+        _check(measured, run(command), command)
         if time.monotonic() > until:
             return
 
@@ -158,7 +167,12 @@ def big_library(notes: int) -> list[BearNote]:
 
 
 def traces(
-    folder: Path, journal: str, *, bear_is_open: bool, commands: Sequence[str] = COMMANDS
+    folder: Path,
+    journal: str,
+    *,
+    bear_is_open: bool,
+    commands: Sequence[str] = COMMANDS,
+    run: Run = run_alone,
 ) -> list[str]:
     """What the commands leave in the folder of a Bear that writes nothing just now, for people."""
     library = Library(folder, 50)
@@ -166,9 +180,9 @@ def traces(
         before = inodes(library.path.parent), folder_state(library.path.parent)
         measured = Measured(journal, "")
         first = [*library.command("bear-index"), str(library.path)]
-        _check(measured, subprocess.run(first, **_quietly()), first)
+        _check(measured, run(first), first)
         for command in commands:
-            _work(measured, library.command(command), time.monotonic() + 0.1)
+            _work(measured, library.command(command), time.monotonic() + 0.1, run)
         after = inodes(library.path.parent), folder_state(library.path.parent)
     if before == after:
         return measured.failures
@@ -207,16 +221,14 @@ def _watch(measured: Measured, command: list, seconds: float) -> None:
         measured.runs += 1
 
 
-def _check(measured: Measured, ended: subprocess.CompletedProcess, command: list) -> None:
+def _check(measured: Measured, ended: Ended, command: list) -> None:
     measured.runs += 1
     # The doctor says that there are no vectors, which is a problem, but none that he has with Bear.
-    is_well = ended.returncode == 0 or (
-        "bear-doctor" in command and "Traceback" not in ended.stdout and "busy" not in ended.stdout
+    is_well = ended.status == 0 or (
+        "bear-doctor" in command and ended.is_clear and "busy" not in ended.output
     )
     if not is_well:
-        measured.failures.append(
-            f"{command[3]} ended with {ended.returncode}: {ended.stdout[-300:]}"
-        )
+        measured.failures.append(f"{command[3]} ended with {ended.status}: {ended.output[-300:]}")
 
 
 def _quietly() -> dict:
