@@ -365,6 +365,44 @@ def archives(folder: Path) -> Callable[[Choices], None]:
     return run
 
 
+# What the files of exports are made of, by the ending of their names.
+PIECES = {
+    ".enex": """<en-export>|</en-export>|<note>|</note>|<title>|</title>|<content><![CDATA[|
+        ]]></content>|<en-note>|</en-note>|<en-todo checked="true"/>|<tag>a/b</tag>|<created>|
+        20240501T093000Z|</created>|<resource><data encoding="base64">|aGFs|</data></resource>|
+        <mime>image/png</mime>|<!DOCTYPE a [<!ENTITY b "c">]>|&b;|&lt;|<a href="evernote:///view/1/">""",
+    ".mbox": """From a 00:00|Subject: =?utf-8?q?a=C3?=|From: a <a@b.example>|
+        Date: Wed, 01 May 2024 09:30:00 +2500|Message-ID: <a>|In-Reply-To: <a>|X-Gmail-Labels: a,b|
+        Content-Type: multipart/mixed; boundary=b|--b|--b--|Content-Type: text/html; charset=utf-9|
+        Content-Transfer-Encoding: base64|Content-Type: message/rfc822|<p>a|>From b|""",
+    ".json": """[|]|{|}|,|:|"a"|"text":|"ts":|"user":|1e999|-1|null|"\\ud83d"|"2024-05-01"|\n""",
+    ".csv": """text,ts,user|a,1,b|"a|"|,|;|\t|2024-05-01|\xef\xbb\xbf|""",
+}
+
+
+def exports(folder: Path) -> Callable[[Choices], None]:
+    """One file of Evernote, mail, JSON or CSV, of what they are made of in any order."""
+
+    def run(choices: Choices) -> None:
+        ending = choices.one_of(list(PIECES))
+        pieces = [piece.strip(" \n").encode() for piece in PIECES[ending].split("|")]
+        path = folder / f"export{ending}"
+        with path.open("wb") as stream:
+            for _ in range(choices.number(40)):
+                stream.write(choices.bytes(3) if choices.chance(6) else choices.one_of(pieces))
+                stream.write(b"\n" if choices.chance(2) else b"")
+        fields = {"key": "ts", "title": "text", "body": ["text", "ts"], "tags": "user"}
+        kinds = {".enex": EvernoteExport, ".mbox": Mailbox}
+        source = kinds[ending](path) if ending in kinds else JSONFile(path, fields=fields)
+        try:
+            for note in source.read(include_trashed=True):
+                _check(note)
+        except SourceError as error:
+            _check_message(error)
+
+    return run
+
+
 def folders(folder: Path) -> Callable[[Choices], None]:
     """Folders of notes with any names, in any encoding."""
     root = folder / "vault"
@@ -373,8 +411,9 @@ def folders(folder: Path) -> Callable[[Choices], None]:
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir()
         for _ in range(choices.number(5)):
+            ending = choices.one_of([b".md", b".md", b".org"])
             place = choices.bytes(2)[:60].replace(b"\0", b"").strip(b"/.") or b"note"
-            file = os.path.join(os.fsencode(root), place.replace(b"/", b"_") + b".md")
+            file = os.path.join(os.fsencode(root), place.replace(b"/", b"_") + ending)
             if choices.chance(3):
                 os.makedirs(os.path.join(os.fsencode(root), b"pages"), exist_ok=True)
                 file = os.path.join(os.fsencode(root), b"pages", os.path.basename(file))
@@ -433,6 +472,7 @@ TARGETS = {
     "markdown": Target(markdown, is_pure=True),
     "passages": Target(cutter, is_pure=True),
     "archives": Target(archives),
+    "exports": Target(exports),
     "folders": Target(folders),
     "headers": Target(headers, is_pure=True),
 }
