@@ -85,6 +85,7 @@ setup(
             "demo/bear.sql",
             "demo/notes/*.md",
             "web/metadata.yaml",
+            "web/openapi.yaml",
             "agents/tools.yaml",
             "agents/skill.md",
             "py.typed",

@@ -59,7 +59,7 @@ async def startup(datasette: Datasette) -> None:
 def register_routes() -> list[tuple[str, Any]]:
     from .agents import http
 
-    return [*_datasette_ui().routes(), (rf"^{http.MCP_PATH}$", http.mcp)]
+    return [*_datasette_ui().routes(), (rf"^{http.MCP_ROUTE}$", http.mcp)]
 
 
 @HookimplMarker("llm")
@@ -175,9 +175,20 @@ def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource
 
 @hookimpl
 def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) -> Any:
-    if action != "view-query":
-        return []  # not None, or Datasette takes the next plugin's rules for ours
-    return lambda: _datasette_ui().query_rules(datasette, actor)
+    if action == "view-query":
+        return lambda: _datasette_ui().query_rules(datasette, actor)
+    if action == "bear-search":
+        return lambda: _datasette_ui().site.search_rules(datasette, actor)
+    return []  # not None, or Datasette takes the next plugin's rules for ours
+
+
+@hookimpl
+def register_actions() -> list[Any]:
+    from datasette.permissions import Action
+    from datasette.resources import DatabaseResource
+
+    about = "Search notes and read them, without SQL and tables"
+    return [Action(name="bear-search", description=about, resource_class=DatabaseResource)]
 
 
 @hookimpl

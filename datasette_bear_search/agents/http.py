@@ -7,12 +7,13 @@ is checked: who asks, at which address (DNS rebinding) and from which site.
 from __future__ import annotations
 
 import asyncio
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..search import redaction
 from ..web import clients, site
-from ..web.site import LOCAL_HOSTS, PLUGIN, SEARCH_PATH
+from ..web.site import LOCAL_HOSTS, PLUGIN
 from . import Library
 from .server import SdkMissing, build_server
 from .tools import TOOLS, read_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from datasette import Request, Response
     from datasette.app import Datasette
 
-MCP_PATH = f"{SEARCH_PATH}/mcp"
+MCP_ROUTE = f"{site.ROUTE}/mcp"
 
 DENIED = (
     "You do not have permission to search these notes. An agent can sign in with an API token of "
@@ -35,38 +36,65 @@ WRONG_ORIGIN = (
     "Pages of {origin!r} may not ask for these notes. If they may, add the host to the setting "
     f"mcp_hosts of {PLUGIN}."
 )
+# What the protocol's clients send and read, in a browser too.
+CORS = {
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Mcp-Protocol-Version, "
+    "Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-Id",
+    "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate",
+    "Vary": "Origin",
+}
 
 
 async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -> Response | None:
     """Answer an agent's request; return None if the SDK has sent the response."""
-    database = await site.sidecar_database(datasette)
+    host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
+    headers: dict[str, str] = {}
+    # Pages of this machine's other servers may ask, but only what the owner named may read it.
+    if origin and site.origin_name(origin) in site.setting_list(datasette, "mcp_hosts"):
+        headers = {"Access-Control-Allow-Origin": origin, **CORS}
+
+    def refusal(message: str, status: int, **more: str) -> Response:
+        response = site.json_error(datasette, message, status)
+        response.headers.update({**headers, **more})
+        return response
+
+    async def send_with_headers(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            ours = [(name.encode(), value.encode()) for name, value in headers.items()]
+            message = {**message, "headers": [*message["headers"], *ours]}
+        await send(message)
+
+    database = await site.sidecar_database(datasette, request)
     if database is None:
-        return site.json_error(datasette, site.NO_SIDECAR, 404)
+        return refusal(site.NO_SIDECAR, 404)
     hosts = _hosts(datasette, request.scope)
-    host, origin = request.headers.get("host", ""), request.headers.get("origin")
     if site.host_name(host) not in hosts:
-        return site.json_error(datasette, WRONG_HOST.format(host=host), 421)
+        return refusal(WRONG_HOST.format(host=host), 421)
     # Only browsers send an origin; "null" is that of a page whose own is hidden.
     if origin and site.origin_name(origin) not in hosts:
-        return site.json_error(datasette, WRONG_ORIGIN.format(origin=origin), 403)
+        return refusal(WRONG_ORIGIN.format(origin=origin), 403)
+    if request.method == "OPTIONS":  # a browser asks before it sends what it was told to
+        response = site.options_response(datasette, "POST")
+        response.headers.update(headers)
+        return response
     try:
         is_allowed = await site.may_search(datasette, request.actor, database)
     except site.PageError as error:
-        return site.json_error(datasette, str(error), error.status)
+        return refusal(str(error), error.status)
     if not is_allowed:
-        return site.json_error(datasette, DENIED, 403)
+        sign_in = {} if request.actor else {"WWW-Authenticate": 'Bearer realm="Datasette"'}
+        return refusal(DENIED, 401 if sign_in else 403, **sign_in)
     if clients.are_too_many(datasette):
         return site.busy(datasette)
     if request.method != "POST":
         # A GET would open a stream on which nothing is ever sent.
         message = "Agents send POST requests here (MCP, streamable HTTP without sessions)."
-        response = site.json_error(datasette, message, 405)
-        response.headers["Allow"] = "POST"
-        return response
+        return refusal(message, 405, Allow="POST")
     try:
         server = build_server(await asyncio.to_thread(_library, datasette, database))
     except (SdkMissing, redaction.RedactionMissing) as error:
-        return site.json_error(datasette, str(error), 404)
+        return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     # One per request: it lives in a task group, and Datasette has none that outlives a request.
@@ -81,7 +109,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
 
     async def send_response() -> None:
         async with manager.run():
-            await manager.handle_request(request.scope, receive_body, send)
+            await manager.handle_request(request.scope, receive_body, send_with_headers)
 
     await clients.while_connected(receive, send_response, has_body)
     return None
@@ -108,7 +136,7 @@ def agent_tools(datasette: Datasette) -> list[Any]:
 def _library(datasette: Datasette, database: Any) -> Library:
     return Library(
         str(database.path),
-        _setting(datasette, "hidden_tags"),
+        site.setting_list(datasette, "hidden_tags"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
         # What agents read usually leaves this machine.
         redact=site.redacts(datasette, by_default=True),
@@ -117,17 +145,12 @@ def _library(datasette: Datasette, database: Any) -> Library:
 
 def is_mcp_request(datasette: Datasette, scope: dict[str, Any]) -> bool:
     """Return whether a request is for agents: they send no CSRF token; their origin is checked."""
-    return scope.get("path") in (MCP_PATH, datasette.urls.path(MCP_PATH))
+    below = scope.get("path", "").removeprefix(datasette.urls.path("/").rstrip("/"))
+    return bool(re.fullmatch(MCP_ROUTE, below))
 
 
 def _hosts(datasette: Datasette, scope: dict[str, Any]) -> set[str]:
     """Return this server's names: this machine's, the address it listens at, the setting's."""
     # A name that an attacker points at this machine is none of them.
     own, _ = scope.get("server") or (None, None)
-    return {*LOCAL_HOSTS, *filter(None, [own]), *_setting(datasette, "mcp_hosts")}
-
-
-def _setting(datasette: Datasette, name: str) -> tuple[str, ...]:
-    """Return a setting of the plugin that is one text or a list of them."""
-    value = site.config(datasette).get(name) or ()
-    return (value,) if isinstance(value, str) else tuple(value)
+    return {*LOCAL_HOSTS, *filter(None, [own]), *site.setting_list(datasette, "mcp_hosts")}

@@ -99,15 +99,13 @@ def list_tags(library: Library, under: str) -> ToolResult:
     names: dict[str, str] = {}
     notes: dict[str, set[int]] = {}
     with library.open() as connection:
-        sql, parameters = library.visible_ids()
-        sql = f"""
+        sql = """
             select tags.name, note_tags.note_id
             from tags
             join note_tags on note_tags.tag_id = tags.id
-            where note_tags.note_id in ({sql})
             order by tags.folded, tags.id
             """
-        rows = connection.execute(sql, parameters).fetchall()
+        rows = connection.execute(sql).fetchall()
     for name, note_id in rows:
         for path in (name, *(name[: slash.start()] for slash in re.finditer("/", name))):
             names.setdefault(fold_tag(path), path)
@@ -140,20 +138,18 @@ def list_tags(library: Library, under: str) -> ToolResult:
 def library_status(library: Library) -> ToolResult:
     """Return how many notes there are, from when, and how they can be searched."""
     with library.open() as connection:
-        sql, parameters = library.visible_ids()
         state = database.read_state(connection)
         obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
-        totals = f"""
+        totals = """
             select
               count(*) as notes, sum(archived) as archived, sum(encrypted) as encrypted,
               sum(pinned) as pinned, substr(min(created), 1, 10) as oldest,
               substr(max(modified), 1, 10) as newest
             from notes
-            where id in ({sql})
             """
-        [facts] = fetch_rows(connection, Statement(totals, parameters))
-        by_source = f"select source, count(*) from notes where id in ({sql}) group by source"
-        sources = dict(connection.execute(by_source, parameters).fetchall())
+        [facts] = fetch_rows(connection, Statement(totals, {}))
+        by_source = "select source, count(*) from notes group by source"
+        sources = dict(connection.execute(by_source).fetchall())
     about = library.about()
     facts |= {
         "sources": sources,
@@ -186,18 +182,16 @@ def _find(
             problems.append(
                 f"There is no note with the id {name}. search_notes gives the ids of notes."
             )
-    sql, parameters = library.visible_ids()
     sql = f"""
         select id
         from notes
         where title = :title collate nocase
-          and id in ({sql})
         order by modified desc, id
         limit {MAX_NOTES}
         """
     for title in titles:
         with library.open() as connection:
-            rows = connection.execute(sql, {**parameters, "title": title}).fetchall()
+            rows = connection.execute(sql, {"title": title}).fetchall()
             same = [library.note(note_id) for (note_id,) in rows]
             if not same:
                 problems.append(_no_such_title(library, connection, title))
@@ -224,8 +218,7 @@ def _no_such_title(library: Library, connection: sqlite3.Connection, title: str)
     from rapidfuzz import fuzz, process, utils
 
     title = shortened(title, TITLE_CHARACTERS)
-    sql, parameters = library.visible_ids()
-    titles = connection.execute(f"select id, title from notes where id in ({sql})", parameters)
+    titles = connection.execute("select id, title from notes")
     similar = process.extract(
         title,
         dict(titles.fetchall()),

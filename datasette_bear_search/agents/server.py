@@ -157,14 +157,12 @@ def _listed(tool: Tool) -> Any:
 
 
 def _latest(library: Library) -> list[tuple[int, str]]:
-    sql, parameters = library.visible_ids()
     sql = f"""
         select id, title
         from notes
-        where id in ({sql})
         order by pinned desc, modified desc
         limit {LISTED}
         """
     with suppress(ToolError), library.open() as connection:  # the tools say what is wrong
-        return connection.execute(sql, parameters).fetchall()
+        return connection.execute(sql).fetchall()
     return []

@@ -275,7 +275,9 @@ class SignsInMemory:
         import numpy
 
         if self._note_ids is None:
-            rows = connection.execute("select id, note_id from passages order by id").fetchall()
+            # Of all passages, even if this connection hides some.
+            sql = "select id, note_id from main.passages order by id"
+            rows = connection.execute(sql).fetchall()
             ids, note_ids = numpy.array(rows, "i8").reshape(-1, 2).T
             position = numpy.searchsorted(ids, self.passage_ids).clip(max=max(len(ids) - 1, 0))
             is_there = ids[position] == self.passage_ids

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -352,6 +352,11 @@ class Filters:
     def names_source(self) -> bool:
         """Return whether a source is demanded or excluded: then its copies of notes count."""
         return "source" in self.values or any(filters.names_source() for filters in self.without)
+
+
+def without_tags(tags: Iterable[str]) -> Filters:
+    """Return what hides notes with a tag, or one below it, and other sources' copies of them."""
+    return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in tags))
 
 
 _JSON_NAMES = {"tag": "tags", "source": "sources"}  # programs know them by these

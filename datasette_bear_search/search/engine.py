@@ -15,7 +15,7 @@ from ..embeddings.rerankers import Reranker, reranker_factories
 from ..index import database
 from ..index.database import State
 from ..notes import counted, time_left
-from ..query.filters import InvalidParameter, read_filters
+from ..query.filters import InvalidParameter, read_filters, without_tags
 from ..query.query import MODES, Query, completed, parse
 from ..sqlite import snapshot, sqlite3, time_limit
 from . import planner, redaction, rerank
@@ -29,6 +29,10 @@ MAX_SIZE = 100
 
 # The names in the address of the search page, with the values of each.
 Parameters = Mapping[str, Sequence[str]]
+
+# Their values, the default first; and the range of numbers.
+CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
+NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
 
 # Seconds that a program, or a person who chose a mode, waits for models, unless it says otherwise.
 WAIT = 30
@@ -46,6 +50,11 @@ class SearchRequest:
     size: int = PAGE_SIZE
     offset: int = 0
     correct: bool = True  # whether words that no note has may be corrected
+
+    def hiding(self, tags: Sequence[str]) -> SearchRequest:
+        """Return the request for notes without these tags, of which nobody is to learn."""
+        beside = self.query.filters_beside & without_tags(tags)
+        return replace(self, query=replace(self.query, filters_beside=beside))
 
 
 @dataclass(frozen=True)
@@ -138,8 +147,7 @@ class Pipeline:
         self._state = database.read_state(connection)
         self._has_vector_extension = database.has_vector_extension(connection)
         self.planned = self._plan(connection, correct=self._request.correct)
-        if self._redact:
-            self._forget_words_of_secrets(connection)
+        self._forget_words(connection)
         self._end_step("plan")
 
     def _plan(self, connection: sqlite3.Connection, *, correct: bool) -> Plan:
@@ -148,14 +156,17 @@ class Pipeline:
             connection, request.query, balance=request.ranking.balance, correct=correct
         )
 
-    def _forget_words_of_secrets(self, connection: sqlite3.Connection) -> None:
-        # What a word is corrected to and a prefix stands for is told on pages and in JSON.
-        meant = self.planned.foreign_words
-        if meant and redaction.words_of_secrets(connection, meant):
+    def _forget_words(self, connection: sqlite3.Connection) -> None:
+        # What a word is corrected to and a prefix stands for is told on pages and in JSON: nobody
+        # learns from it what stands in secrets and in hidden notes alone.
+        def untold(words: Sequence[str]) -> set[str]:
+            found = redaction.words_of_secrets(connection, words) if self._redact else set()
+            return {*found, *planner.hidden_words(connection, self._request.query, words)}
+
+        if untold(self.planned.foreign_words):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query
-        if query.completions:
-            secret = redaction.words_of_secrets(connection, query.completions)
+        if query.completions and (secret := untold(query.completions)):
             kept = (word for word in query.completions if word not in secret)
             self.planned = replace(self.planned, query=completed(query, kept))
 
@@ -273,9 +284,7 @@ def read_request(
 
 def read_query(parameters: Parameters) -> Query:
     """Read the query and its filters, or raise InvalidParameter."""
-    mode = _first(parameters, "mode") or "auto"
-    if mode not in MODES:
-        raise InvalidParameter(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    mode = _read_choice(parameters, "mode")
     return parse(_first(parameters, "q"), mode, read_filters(parameters))
 
 
@@ -286,30 +295,24 @@ def read_note_id(text: str) -> int:
 
 def read_ranking(parameters: Parameters) -> Ranking:
     """Read how results are ordered, or raise InvalidParameter."""
-    fusion = _first(parameters, "fusion") or "blend"
-    if fusion not in FUSIONS:
-        raise InvalidParameter(f"fusion must be one of {', '.join(FUSIONS)}, not {fusion!r}")
-    sort = _first(parameters, "sort") or "relevance"
-    if sort not in SORTS:
-        raise InvalidParameter(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
     reranker = _first(parameters, "rerank") or None
     if reranker and reranker not in (choices := reranker_factories()):
         known = ", ".join(sorted(choices))
         raise InvalidParameter(f"rerank must be one of {known}, not {reranker!r}")
     return Ranking(
         rerank=reranker,
-        balance=_read_fraction(parameters, "balance", 0.0, 1.0),
-        fusion=fusion,
-        sort=sort,
-        recency=_read_fraction(parameters, "recency", 0.01, 100_000.0),
-        min_similarity=_read_fraction(parameters, "min_similarity", 0.0, 1.0),
+        balance=_read_fraction(parameters, "balance"),
+        fusion=_read_choice(parameters, "fusion"),
+        sort=_read_choice(parameters, "sort"),
+        recency=_read_fraction(parameters, "recency"),
+        min_similarity=_read_fraction(parameters, "min_similarity"),
         found_only=_first(parameters, "found") == "1",
     )
 
 
 def read_number(name: str, text: str | None, default: int, lowest: int, highest: int) -> int:
     """Read a parameter that is a whole number in a range, or raise InvalidParameter."""
-    text = text or str(default)
+    text = str(highest) if name == "_size" and text == "max" else text or str(default)
     if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
         is_given = name == "_next"
         expected = (
@@ -319,13 +322,19 @@ def read_number(name: str, text: str | None, default: int, lowest: int, highest:
     return int(text)
 
 
+def _read_choice(parameters: Parameters, name: str) -> str:
+    chosen = _first(parameters, name) or CHOICES[name][0]
+    if chosen not in CHOICES[name]:
+        raise InvalidParameter(f"{name} must be one of {', '.join(CHOICES[name])}, not {chosen!r}")
+    return chosen
+
+
 def _first(parameters: Parameters, name: str) -> str:
     return next(iter(parameters.get(name, ())), "")
 
 
-def _read_fraction(
-    parameters: Parameters, name: str, lowest: float, highest: float
-) -> float | None:
+def _read_fraction(parameters: Parameters, name: str) -> float | None:
+    lowest, highest = NUMBERS[name]
     text = _first(parameters, name)
     if not text:
         return None

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..index.indexer import Hooks, Report
     from ..index.rows import StoredSource
     from ..index.watch import Watcher
-    from ..query.filters import Filters
     from ..sources import SourceConfig
     from ..sqlite import sqlite3
     from .engine import SearchResponse
@@ -101,12 +100,15 @@ class Library:
             require()
         with ExitStack() as cleanup:
             try:
-                if self._kept and self._thread == threading.get_ident():
+                # Which notes are hidden is read when the file is opened.
+                is_kept = not self.hidden_tags and self._thread == threading.get_ident()
+                if self._kept and is_kept:
                     if self._connection is None:
                         self._connection = self._kept.enter_context(open_sidecar(self.path))
                     connection = self._connection
                 else:
-                    connection = cleanup.enter_context(open_sidecar(self.path))
+                    opened = open_sidecar(self.path, hidden_tags=self.hidden_tags)
+                    connection = cleanup.enter_context(opened)
                 yield connection
             except (SidecarError, TimeLimitExceeded):
                 raise
@@ -150,16 +152,11 @@ class Library:
         texts |= {"q": [query], "tag": [*_texts(tags), *texts.get("tag", [])]}
         texts["source"] = [*_texts(sources), *texts.get("source", [])]
         request = engine.read_request(texts, size=limit, offset=offset, correct=correct)
-        beside = request.query.filters_beside & self.visible
-        request = replace(request, query=replace(request.query, filters_beside=beside))
+        request = request.hiding(self.hidden_tags)
         options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
             response = engine.search(connection, request, **options)
-            meant = response.results.plan.foreign_words
-            if not all(self._is_visible(connection, word) for word in meant):
-                # Only hidden notes have this word: a correction would tell that they do.
-                response = engine.search(connection, replace(request, correct=False), **options)
         said = [*response.results.plan.remarks, *response.notices, self.changed_notice()]
         return replace(response, notices=tuple(filter(None, said)))
 
@@ -191,35 +188,15 @@ class Library:
         :param unlinked: leave out notes that it links to, or that link to it
         :raises NoteNotFound: if there is no such note
         """
-        from ..index import database
         from . import redaction, similar
 
         with self.open() as connection:
             note_id = self._id(connection, note)
-            visible = self._visible(connection) if self.hidden_tags else None
-            # So many more that hidden notes can't crowd out visible ones.
-            hidden = database.count_notes(connection) - len(visible) if visible else 0
-            size = limit + hidden
-            found = similar.find_similar(connection, note_id, size=size, unlinked=unlinked)
+            found = similar.find_similar(connection, note_id, size=limit, unlinked=unlinked)
             assert found is not None
-            shown = [each for each in found.notes if visible is None or each.id in visible]
-            found = replace(found, notes=tuple(shown[:limit]))
             return redaction.masked_similar(connection, found) if self.redact else found
 
     # --- what may be seen
-
-    @property
-    def visible(self) -> Filters:
-        """The filters that every visible note passes."""
-        from ..query.filters import Filters
-
-        return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in self.hidden_tags))
-
-    def visible_ids(self) -> tuple[str, dict[str, Any]]:
-        """Return SQL for the ids of the visible notes, and its parameters."""
-        conditions, parameters = self.visible.conditions()
-        where = f" where {' and '.join(conditions)}" if conditions else ""
-        return f"select id from notes{where}", parameters
 
     def changed_notice(self) -> str | None:
         """Return what to say if notes changed since they were indexed."""
@@ -232,30 +209,13 @@ class Library:
             return "Notes changed since the index was made. To update it, run: datasette bear-index"
         return engine.changed_notice(changed)
 
-    def _visible(self, connection: sqlite3.Connection) -> set[int]:
-        return {note_id for (note_id,) in connection.execute(*self.visible_ids())}
-
-    def _is_visible(self, connection: sqlite3.Connection, word: str) -> bool:
-        if not self.hidden_tags:
-            return True
-        from ..index.schema import WORDS
-
-        sql, parameters = self.visible_ids()
-        [found] = connection.execute(
-            f"select exists (select 1 from {WORDS} where {WORDS} match :word and rowid in ({sql}))",
-            {**parameters, "word": f'"{word}"'},
-        ).fetchone()
-        return bool(found)
-
     def _id(self, connection: sqlite3.Connection, note: NoteName) -> int:
         from .notes import find_note_id
 
         name = str(getattr(note, "id", note))
         path = os.path.abspath(os.path.expanduser(name))
         note_id = find_note_id(connection, path if os.path.isfile(path) else name)
-        sql, parameters = self.visible_ids()
-        sql = f"{sql}{' and' if parameters else ' where'} id = :wanted"
-        if connection.execute(sql, {**parameters, "wanted": note_id}).fetchone():
+        if connection.execute("select 1 from notes where id = ?", [note_id]).fetchone():
             return note_id
         raise NoteNotFound(
             f"There is no note with the id {name}. Each search result shows its id. "

@@ -474,6 +474,15 @@ def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> 
     return bool(connection.execute(sql, values).fetchone()[0])
 
 
+def hidden_words(
+    connection: sqlite3.Connection, query: Query, words: Iterable[str]
+) -> frozenset[str]:
+    """Return which of these words of the notes stand in hidden notes only."""
+    hidden = words if query.filters_beside.hidden else ()
+    wanted = {word: Filters(required=fts5.quoted(word)) for word in hidden}
+    return frozenset(word for word in wanted if not _has_any(connection, query, wanted[word]))
+
+
 def _is_within(value: str, wanted: str) -> bool:
     begins = wanted.endswith("*") and value.startswith(wanted[:-1])
     return begins or value.lower() == wanted.lower() or value.startswith(f"{wanted}/")

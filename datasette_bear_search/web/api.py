@@ -6,11 +6,12 @@ Besides a judgment, only ``bear-serve`` writes: see first_run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import yaml
 from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
@@ -20,17 +21,24 @@ from ..embeddings.base import ModelUnavailable
 from ..evaluation import judgments
 from ..index import database as index_database
 from ..index import rows, watch
+from ..index.config import did_you_mean
 from ..index.database import State
 from ..query import suggest as suggestions
+from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..search import redaction
-from ..search.engine import changed_notice, pending_notice, read_number, semantic_obstacle
+from ..search.engine import (
+    CHOICES,
+    NUMBERS,
+    changed_notice,
+    pending_notice,
+    read_number,
+    semantic_obstacle,
+)
 from ..sqlite import sqlite3
 from . import clients, site
 from .links import note_url
 from .site import SEARCH_PATH, PageError
 
-SUGGEST_PATH = f"{SEARCH_PATH}/suggest"
-STATUS_PATH = f"{SEARCH_PATH}/status"
 JUDGE_PATH = f"{SEARCH_PATH}/judge"
 
 BUTTONS = ((judgments.THIS_WAS_IT, "Right note"), (judgments.NOT_IT, "Wrong note"))
@@ -50,7 +58,83 @@ NOT_STORED = (
 )
 
 
-@site.view()
+# --- what the JSON API takes and answers: openapi.yaml, and what the code knows
+
+SHAPES = ("objects", "array", "arrayfirst", "arrays", "object")
+ROWS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
+
+
+@cache
+def description() -> dict[str, Any]:
+    """Return the OpenAPI description of the API, without a server."""
+    described = yaml.safe_load(Path(__file__).with_name("openapi.yaml").read_text("utf-8"))
+    own = described["x-parameters"]
+    for name, values in {**CHOICES, "_shape": SHAPES}.items():
+        own[name]["schema"] = {"enum": [*values]}
+    for name, (lowest, highest) in NUMBERS.items():
+        own[name]["schema"] = {"type": "number", "minimum": lowest, "maximum": highest}
+    search = described["paths"][f"{SEARCH_PATH}.json"]["get"]["parameters"]
+    search += [_filter(name, row) for row in FILTERS.values() for name in row.parameters]
+    return {name: each for name, each in described.items() if not name.startswith("x-")}
+
+
+def _filter(name: str, row: Filter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"enum": ["0", "1"]} if row.kind == "state" else {"type": "string"}
+    if row.kind in ("text", "choice"):
+        schema = {"type": "array", "items": {"enum": [*row.choices]} if row.choices else schema}
+    meaning = row.help or row.title
+    return {"name": name, "in": "query", "description": meaning, "schema": schema}
+
+
+@cache
+def parameters(path: str) -> tuple[str, ...]:
+    taken = description()["paths"][SEARCH_PATH + path]["get"]["parameters"]
+    return tuple(each["name"] for each in taken)
+
+
+def check_parameters(path: str, given: Any) -> None:
+    """Raise InvalidParameter for what isn't taken there; Datasette's own begin with "_"."""
+    known = parameters(path)
+    for name in given:
+        if name not in known and not name.startswith("_"):
+            raise InvalidParameter(f"There is no parameter {name!r}. {did_you_mean(name, known)}")
+    if path in ROWS:
+        keys = [*description()["components"]["schemas"][ROWS[path]]["properties"]]
+        for name, values in {"_shape": SHAPES, "_col": keys, "_nocol": keys}.items():
+            if wrong := [value for value in given.getlist(name) if value and value not in values]:
+                message = f"{name} must be one of {', '.join(values)}, not {wrong[0]!r}"
+                raise InvalidParameter(message)
+
+
+@site.view(path="/openapi.json")
+async def openapi(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Respond with the description of the API by which programs make clients for it."""
+    server = datasette.absolute_url(request, site.url(datasette, "/")).rstrip("/")
+    return site.json_response(datasette, description() | {"servers": [{"url": server}]})
+
+
+def rows_response(datasette: Datasette, request, body: dict[str, Any]) -> Response:
+    """Return rows, with their pages, as Datasette does: ``_shape``, ``_col``, ``_nocol``, Link."""
+    only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
+    rows = []
+    for row in body["rows"]:
+        row["page_url"] = datasette.absolute_url(request, note_url(datasette, row["id"]))
+        kept = (only or {*row}) - without | {"id"}
+        rows.append({name: value for name, value in row.items() if name in kept})
+    shapes: dict[str, Any] = {
+        "array": rows,
+        "arrayfirst": [row["id"] for row in rows],
+        "arrays": {**body, "rows": [[*row.values()] for row in rows]},
+        "object": {str(row["id"]): row for row in rows},
+    }
+    shaped = shapes.get(request.args.get("_shape") or "", {**body, "rows": rows})
+    response = site.json_response(datasette, shaped)
+    if body.get("next_url"):
+        response.headers["link"] = f'<{body["next_url"]}>; rel="next"'
+    return response
+
+
+@site.view(path="/suggest.json")
 async def suggest(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with what completes the text ``q`` at the character ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
@@ -77,7 +161,7 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
     return site.json_response(datasette, body)
 
 
-@site.view()
+@site.view(path="/status.json")
 async def status(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with what is ready, how fresh the index is, and what its sources are."""
 
@@ -95,6 +179,8 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
     shown = redaction.masked if site.redacts(datasette) else str
     model = await asyncio.to_thread(_model_status, state)
     changed = await asyncio.to_thread(watch.changes_since_indexing, database.path)
+    fresh = await site.freshness(datasette)
+    updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
     notices = filter(None, (obstacle, pending_notice(state), changed_notice(changed)))
     body = {
         "ok": True,
@@ -107,22 +193,10 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
             "changed": changed,
         },
         "sources": [{**each, "name": shown(each["name"])} for each in sources],
-        "updating": _updating(datasette, shown),
+        "updating": updating if fresh and fresh.update_url else None,
         "notices": [shown(notice) for notice in notices],
     }
     return site.json_response(datasette, body)
-
-
-def _updating(datasette: Datasette, shown: Callable[[str], str]) -> dict[str, Any] | None:
-    """Return what the process that keeps the index up to date is doing; None if there is none."""
-    updater = site.updaters.get(datasette)
-    if updater is None:
-        return None
-    problems = updater.activity.problems.items()
-    return {
-        "doing": updater.activity.doing or None,
-        "problems": {shown(source): shown(problem) for source, problem in problems},
-    }
 
 
 def _model_status(state: State) -> dict[str, str | None]:
@@ -154,15 +228,15 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
         return None  # an index that an earlier version made has no room for judgments
 
 
-@site.view(partial(site.html_response, "error.html"))
+@site.view(partial(site.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
 async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Store or take back a judgment, then go back to the results."""
-    if not site.judging_is_on(database):
+    if not site.judging_is_on(database) or site.hidden.get():
         raise PageError(OFF, 404)
     if request.method != "POST":
         message = "Only the buttons of the search page do something here."
         return Response.text(message, status=405, headers={"allow": "POST"})
-    if site.is_cross_origin(request):
+    if site.is_cross_origin(request.headers):
         raise PageError("This was sent from another website, so nothing was stored.", 403)
     form = _pairs((await request.post_body()).decode(errors="replace"))
     search = _pairs(form.get("search", ""))
@@ -196,7 +270,7 @@ async def judge(datasette: Datasette, request, database: Database, is_json: bool
         raise PageError("This note is no longer in the index.", 404)
     # Put together here, whatever the form says: it can't lead to another site.
     pairs = parse_qsl(form["search"], keep_blank_values=True)
-    results = f"{datasette.urls.path(SEARCH_PATH)}?{urlencode(pairs)}"
+    results = f"{site.url(datasette, SEARCH_PATH)}?{urlencode(pairs)}"
     return Response.redirect(f"{results}#note-{note_id}", status=303)
 
 

@@ -85,7 +85,7 @@ class NoteFiles:
             if end in SENT:
                 # An id may be another file's one day, of which this one's picture isn't.
                 version = digest((place, stamp), 4)
-                url = datasette.urls.path(f"{FILE_PATH}/{file_id}?v={version}")
+                url = site.url(datasette, f"{FILE_PATH}/{file_id}?v={version}")
                 link = FileLink(url, end in PICTURES)
                 self._links[target] = link
                 self._links.setdefault(_name(place), link)

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from datasette.app import Datasette
@@ -78,7 +78,8 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
         with work.reading(connection):
             return function(connection)
 
-    return await database.execute_fn(read)
+    context = copy_context()  # which Datasette 0.65 leaves behind
+    return await database.execute_fn(lambda connection: context.run(read, connection))
 
 
 def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:

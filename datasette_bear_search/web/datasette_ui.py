@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 import yaml
 from datasette.app import Datasette
@@ -25,7 +25,7 @@ from ..search.engine import read_request
 from . import site
 from .cards import open_link
 from .links import note_url, tag_url
-from .site import NOTE_PATH, PLUGIN, SEARCH_PATH, SIMILAR_PATH
+from .site import PLUGIN, SEARCH_PATH, Actor
 
 if TYPE_CHECKING:
     from datasette.jump import JumpSQL
@@ -44,27 +44,32 @@ def routes() -> list[tuple[str, Any]]:
     """Return the addresses of the pages, and what answers there."""
     from . import api, attachments, first_run, note_page, search_page
 
+    # Each index has its own, of which those of the first need no name.
+    ours = [
+        (r"(\.(?P<format>json))?", search_page.search),
+        (r"/judge", api.judge),
+        (r"/suggest\.json", api.suggest),
+        (r"/status\.json", api.status),
+        (r"/openapi\.json", api.openapi),
+        (r"/update", first_run.update),
+        (r"/save", search_page.save),
+        (r"/file/(?P<id>[^/]+)", attachments.file),
+        (r"/(?P<page>note|similar)(\.(?P<format>json|md))?", note_page.named),
+        (r"/similar/(?P<id>[^/]+?)(\.(?P<format>json))?", note_page.similar_notes),
+        (r"/note/(?P<id>[^/]+?)(\.(?P<format>json|md))?", note_page.note),
+    ]
+    file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)"
     return [
-        (rf"^{SEARCH_PATH}(\.(?P<format>json))?$", search_page.search),
-        (
-            rf"^{site.STATIC_PATH}/(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)$",
-            site.static_file,
-        ),
-        (rf"^{api.JUDGE_PATH}$", api.judge),
-        (rf"^{api.SUGGEST_PATH}\.json$", api.suggest),
-        (rf"^{api.STATUS_PATH}\.json$", api.status),
-        (rf"^{site.UPDATE_PATH}$", first_run.update),
-        (rf"^{search_page.SAVE_PATH}$", search_page.save),
-        (rf"^{attachments.FILE_PATH}/(?P<id>[^/]+)$", attachments.file),
-        (rf"^{SEARCH_PATH}/(?P<page>note|similar)(\.(?P<format>json|md))?$", note_page.named),
-        (rf"^{SIMILAR_PATH}/(?P<id>[^/]+?)(\.(?P<format>json))?$", note_page.similar_notes),
-        (rf"^{NOTE_PATH}/(?P<id>[^/]+?)(\.(?P<format>json|md))?$", note_page.note),
+        (rf"^{site.STATIC_PATH}/{file}$", site.static_file),
+        *((rf"^{site.ROUTE}{path}$", answer) for path, answer in ours),
     ]
 
 
 async def start(datasette: Datasette) -> None:
     await site.start(datasette)
-    await store_metadata(datasette)
+    found = await site.sidecar_databases(datasette)
+    for database in found if hasattr(datasette, "set_resource_metadata") else ():
+        await store_metadata(datasette, database)
 
 
 # --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
@@ -92,39 +97,40 @@ def render(
     :param table: None for the result of a query, whose rows are about notes if they have ``note_id`
     """
     make = _CELLS.get((table, column))
-    if make is None or not value or not site.is_known_sidecar(datasette, database):
+    sidecar = make and value and site.known_sidecar(datasette, database)
+    if not make or not sidecar:
         return None
     # A sqlite3.Row, or what Datasette puts in its place; they raise different errors.
     columns = row.keys()
     # The statement of a search has the notes' ids as id.
     id_column = "id" if table or "lexical_rank" in columns else "note_id"
     note = row[id_column] if id_column in columns else None
-    return make(datasette, value, note)
+    return make(sidecar, value, note)
 
 
-def _note_link(datasette: Datasette, text: Any, note: Any) -> Markup | None:
+def _note_link(sidecar: Database, text: Any, note: Any) -> Markup | None:
     if not isinstance(note, int):
         return None
-    return Markup('<a href="{}" dir="auto">{}</a>').format(note_url(datasette, note), text)
+    url = note_url(sidecar.ds, note, sidecar)
+    return Markup('<a href="{}" dir="auto">{}</a>').format(url, text)
 
 
-def _note_row(datasette: Datasette, value: Any, note: Any) -> Markup | None:
-    sidecar = site.known_sidecar(datasette)
-    if sidecar is None or not isinstance(value, int):
+def _note_row(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    if not isinstance(value, int):
         return None
-    url = datasette.urls.row(sidecar.name, "notes", str(value))
+    url = sidecar.ds.urls.row(sidecar.name, "notes", str(value))
     return Markup('<a href="{}">{}</a>').format(url, value)
 
 
-def _body(datasette: Datasette, value: Any, note: Any) -> Markup | None:
-    beginning = _beginning(datasette, value, note)
+def _body(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    beginning = _beginning(sidecar, value, note)
     if beginning is None or len(value) <= MAX_CELL:
         return beginning
-    rest = _note_link(datasette, f"all {len(value):,} characters", note)
+    rest = _note_link(sidecar, f"all {len(value):,} characters", note)
     return Markup("{} {}").format(beginning, rest) if rest else beginning
 
 
-def _beginning(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+def _beginning(sidecar: Database, value: Any, note: Any) -> Markup | None:
     if not isinstance(value, str):
         return None
     # On one line: Datasette's cells show each line break.
@@ -133,23 +139,24 @@ def _beginning(datasette: Datasette, value: Any, note: Any) -> Markup | None:
     return Markup('<span dir="auto">{}{}</span>').format(text, more)
 
 
-def _tags(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+def _tags(sidecar: Database, value: Any, note: Any) -> Markup | None:
     try:
         tags = json.loads(value)
     except (TypeError, ValueError):
         return None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         return None
-    return Markup(" ").join(_tag(datasette, tag, note) or "" for tag in tags) or Markup("&nbsp;")
+    return Markup(" ").join(_tag(sidecar, tag, note) or "" for tag in tags) or Markup("&nbsp;")
 
 
-def _tag(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+def _tag(sidecar: Database, value: Any, note: Any) -> Markup | None:
     if not isinstance(value, str):
         return None
-    return Markup('<a href="{}" dir="auto">#{}</a>').format(tag_url(datasette, value), value)
+    url = tag_url(sidecar.ds, value, sidecar)
+    return Markup('<a href="{}" dir="auto">#{}</a>').format(url, value)
 
 
-def _url(datasette: Datasette, value: Any, note: Any) -> Markup | None:
+def _url(sidecar: Database, value: Any, note: Any) -> Markup | None:
     # Datasette itself makes links of web addresses.
     if not isinstance(value, str) or value.startswith(("http://", "https://")):
         return None
@@ -157,7 +164,7 @@ def _url(datasette: Datasette, value: Any, note: Any) -> Markup | None:
     return Markup('<a href="{}">{}</a>').format(link.url, link.label) if link else None
 
 
-_CELLS: dict[tuple[str | None, str], Callable[[Datasette, Any, Any], Markup | None]] = {
+_CELLS: dict[tuple[str | None, str], Callable[[Database, Any, Any], Markup | None]] = {
     ("notes", "title"): _note_link,
     ("notes", "body"): _body,
     ("notes", "attachments"): _beginning,
@@ -192,107 +199,116 @@ MenuItems = list[dict[str, str]]
 
 
 async def menu_links(
-    datasette: Datasette, actor: dict | None, database_name: str | None = None
+    datasette: Datasette, actor: Actor, database_name: str | None = None
 ) -> MenuItems:
-    """Return the entry in the menu of every page, or in that of the sidecar's page."""
-    if not await _searchable(datasette, actor, database_name):
-        return []
-    description = "Search by keyword and meaning"
-    return [_menu_item(datasette, SEARCH_PATH, "Search notes") | {"description": description}]
+    """Return the entries in the menu of every page, or that in the one of a sidecar's page."""
+    description = {"description": "Search by keyword and meaning"}
+    found = await _searchable(datasette, actor, database_name)
+    return [_menu_item(each, "", name) | description for name, each in zip(_names(found), found)]
 
 
-async def box(datasette: Datasette, actor: dict | None, database_name: str | None = None) -> str:
+def _names(sidecars: Sequence[Database]) -> list[str]:
+    several = len(sidecars) > 1
+    return [f"Search notes in {each.name}" if several else "Search notes" for each in sidecars]
+
+
+async def box(datasette: Datasette, actor: Actor, database_name: str | None = None) -> str:
     """Return the box that leads to the search from a page of Datasette's own."""
-    if not await _searchable(datasette, actor, database_name):
-        return ""
-    return Markup(
-        '<form class="core bear-way-in" action="{}" method="get" role="search"><p>'
-        '<input type="search" name="q" aria-label="Search notes" placeholder="Search notes"> '
-        '<input type="submit" value="Search"></p></form>'
-    ).format(datasette.urls.path(SEARCH_PATH))
+    found = await _searchable(datasette, actor, database_name)
+    return Markup().join(
+        Markup(
+            '<form class="core bear-way-in" action="{}" method="get" role="search"><p>'
+            '<input type="search" name="q" aria-label="{name}" placeholder="{name}"> '
+            '<input type="submit" value="Search"></p></form>'
+        ).format(site.url(datasette, SEARCH_PATH, each), name=name)
+        for name, each in zip(_names(found), found)
+    )
 
 
-async def table_links(
-    datasette: Datasette, actor: dict | None, database: str, table: str
-) -> MenuItems:
-    """Return the entry in the menu of a table with notes, or with what belongs to them."""
+async def table_links(datasette: Datasette, actor: Actor, database: str, table: str) -> MenuItems:
     if table not in ("notes", "tags", "note_tags", "passages", "links"):
         return []
     return await menu_links(datasette, actor, database)
 
 
+ROW_LINKS = {
+    "notes": {"/note/{id}": "Read this note", "/similar/{id}": "More like this"},
+    "passages": {"/note/{note_id}": "Read its note"},
+    "tags": {"?tag={name}": "Notes with this tag"},
+}
+
+
 async def row_links(
-    datasette: Datasette, actor: dict | None, database: str, table: str, row: Any
+    datasette: Datasette, actor: Actor, database: str, table: str, row: Any
 ) -> MenuItems:
     """Return what can be done with a note, passage or tag; only Datasette 1.0 has a menu for it."""
-    if not await _searchable(datasette, actor, database):
-        return []
-    if table == "notes":
-        return [
-            _menu_item(datasette, f"{NOTE_PATH}/{row['id']}", "Read this note"),
-            _menu_item(datasette, f"{SIMILAR_PATH}/{row['id']}", "More like this"),
-        ]
-    if table == "passages":
-        return [_menu_item(datasette, f"{NOTE_PATH}/{row['note_id']}", "Read its note")]
-    if table == "tags":
-        path = f"{SEARCH_PATH}?{urlencode({'tag': row['name']})}"
-        return [_menu_item(datasette, path, "Notes with this tag")]
-    return []
+    links = ROW_LINKS.get(table, {}).items()
+    found = await _searchable(datasette, actor, database) if links else ()
+    values = {name: quote_plus(str(value)) for name, value in dict(row).items()}
+    items = [(path.format_map(values), label) for path, label in links]
+    return [_menu_item(each, path, label) for each in found for path, label in items]
 
 
-def _menu_item(datasette: Datasette, path: str, label: str) -> dict[str, str]:
-    return {"href": datasette.urls.path(path), "label": label}
+def _menu_item(sidecar: Database, path: str, label: str) -> dict[str, str]:
+    return {"href": site.url(sidecar.ds, SEARCH_PATH + path, sidecar), "label": label}
 
 
 async def _searchable(
-    datasette: Datasette, actor: dict | None, database_name: str | None = None
-) -> Database | None:
-    """Return the sidecar if the actor may search it, and if it is the database of that name."""
-    database = await site.sidecar_database(datasette)
-    if database is None or database_name not in (None, database.name):
-        return None
+    datasette: Datasette, actor: Actor, name: str | None = None
+) -> list[Database]:
+    """Return the sidecars that the actor may search, or of them that of this name."""
+
+    async def allowed() -> list[Database]:
+        found = await site.sidecar_databases(datasette)
+        return [
+            each
+            for each in found
+            if name in (None, each.name) and await site.may_search(datasette, actor, each)
+        ]
+
     try:
-        is_allowed = await asyncio.wait_for(
-            site.may_search(datasette, actor, database), MENU_SECONDS
-        )
+        return await asyncio.wait_for(allowed(), MENU_SECONDS)
     except (site.PageError, asyncio.TimeoutError):
-        return None  # the menus are Datasette's, not ours to break or to hold up
-    return database if is_allowed else None
+        return []  # the menus are Datasette's, not ours to break or to hold up
 
 
 # --- stored queries, which show notes only to those who may see them
 
 
 async def query_permission(
-    datasette: Datasette, actor: dict | None, query: tuple[str, str]
+    datasette: Datasette, actor: Actor, query: tuple[str, str]
 ) -> bool | None:
     """Return False if a stored query is ours and shows what the actor may not see."""
-    database_name, name = query
-    if not site.is_known_sidecar(datasette, database_name) or name not in STORED_QUERIES:
+    sidecar, name = site.known_sidecar(datasette, query[0]), query[1]
+    if sidecar is None or name not in STORED_QUERIES:
         return None
-    if name in (_said_of(datasette, database_name).get("queries") or {}):
+    if name in (_said_of(datasette, sidecar.name).get("queries") or {}):
         return None  # the owner's own
-    database = datasette.get_database(database_name)
-    return None if await site.may_search(datasette, actor, database) else False
+    return None if await _sees_all(datasette, actor, sidecar) else False
 
 
-async def query_rules(datasette: Datasette, actor: dict | None) -> PermissionSQL | None:
+async def query_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
     """Return the same as a rule for Datasette 1.0."""
     from datasette.permissions import PermissionSQL
 
-    database = site.known_sidecar(datasette)
-    if database is None or await site.may_search(datasette, actor, database):
-        return None
+    found = site.known_sidecars(datasette)
+    closed = [each.name for each in found if not await _sees_all(datasette, actor, each)]
     sql = """
     select
       database_name as parent, name as child, 0 as allow,
-      'the table notes may not be seen' as reason
+      'the notes may not be searched' as reason
     from queries
-    where database_name = :bear_search_database
+    where database_name in (select value from json_each(:bear_search_databases))
       and source = :bear_search_source
     """
-    parameters = {"bear_search_database": database.name, "bear_search_source": PLUGIN}
+    parameters = {"bear_search_databases": json.dumps(closed), "bear_search_source": PLUGIN}
     return PermissionSQL(sql=sql, params=parameters)
+
+
+async def _sees_all(datasette: Datasette, actor: Actor, sidecar: Database) -> bool:
+    # SQL functions don't know who asks.
+    hides = await site.hidden_tags(datasette, actor, sidecar)
+    return not hides and await site.may_search(datasette, actor, sidecar)
 
 
 # --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
@@ -309,25 +325,27 @@ from json_each(:items)
 """
 
 
-async def jump_items(datasette: Datasette, actor: dict | None, request) -> list[JumpSQL]:
+async def jump_items(datasette: Datasette, actor: Actor, request) -> list[JumpSQL]:
     """Return the search, and the notes whose titles have what is typed, for who may see them."""
     from datasette.jump import JumpSQL
 
-    database = await _searchable(datasette, actor)
-    if database is None:
-        return []
     typed = (request.args.get("q") or "").replace("\0", "").strip()
-    search = {
-        "type": "search",
-        "label": f"Search notes for {typed}" if typed else "Search notes",
-        "description": "Search by keyword and meaning",
-        "url": datasette.urls.path(SEARCH_PATH) + (f"?{urlencode({'q': typed})}" if typed else ""),
-    }
-    items = [search, *(await _note_items(datasette, database, typed) if typed else [])]
+    query = f"?{urlencode({'q': typed})}" if typed else ""
+    found, items = await _searchable(datasette, actor), []
+    for name, sidecar in zip(_names(found), found):
+        search = {
+            "type": "search",
+            "label": f"{name} for {typed}" if typed else name,
+            "description": "Search by keyword and meaning",
+            "url": site.url(datasette, SEARCH_PATH + query, sidecar),
+        }
+        items.append(search)
+        if typed and not await site.hidden_tags(datasette, actor, sidecar):
+            items += await _note_items(datasette, sidecar, typed)
     for item in items:
         # Datasette leaves out items without what is typed in here. Ours were chosen above.
         item["typed"] = typed or item["label"]
-    return [JumpSQL(sql=ITEMS, params={"items": json.dumps(items)})]
+    return [JumpSQL(sql=ITEMS, params={"items": json.dumps(items)})] if items else []
 
 
 async def _note_items(datasette: Datasette, database: Database, typed: str) -> list[dict[str, Any]]:
@@ -347,7 +365,7 @@ async def _note_items(datasette: Datasette, database: Database, typed: str) -> l
             "type": "note",
             "label": hit.title or "Untitled",
             "description": local_day(hit.modified),
-            "url": note_url(datasette, hit.id),
+            "url": note_url(datasette, hit.id, database),
         }
         for hit in found
     ]
@@ -374,18 +392,15 @@ _ORDER = ("sort", "sort_desc")
 
 def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
     """Return the metadata of tables and the stored queries, for Datasette before 1.0."""
-    database = site.known_sidecar(datasette)
-    if database is None or key in _NOT_OURS:
+    if key in _NOT_OURS:
         return {}
-    said = _said_of(datasette, database.name)
-    own_queries = said.get("queries") or {}
-    ours = {
-        "tables": _tables(said.get("tables") or {}),
-        "queries": {
-            name: dict(query) for name, query in STORED_QUERIES.items() if name not in own_queries
-        },
-    }
-    return {"databases": {database.name: ours}}
+    databases = {}
+    for sidecar in site.known_sidecars(datasette):
+        said = _said_of(datasette, sidecar.name)
+        own = said.get("queries") or {}
+        queries = {name: dict(each) for name, each in STORED_QUERIES.items() if name not in own}
+        databases[sidecar.name] = {"tables": _tables(said.get("tables") or {}), "queries": queries}
+    return {"databases": databases} if databases else {}
 
 
 def _said_of(datasette: Datasette, database_name: str) -> dict[str, Any]:
@@ -394,11 +409,8 @@ def _said_of(datasette: Datasette, database_name: str) -> dict[str, Any]:
     return (datasette._metadata_local.get("databases") or {}).get(database_name) or {}
 
 
-async def store_metadata(datasette: Datasette) -> None:
+async def store_metadata(datasette: Datasette, database: Database) -> None:
     """Store the same in Datasette 1.0, which has no hooks for it."""
-    database = await site.sidecar_database(datasette)
-    if database is None or not hasattr(datasette, "set_resource_metadata"):
-        return
     _configure(datasette, database.name)
     for table, known in TABLES.items():
         resource = (database.name, table)

@@ -59,7 +59,7 @@ def _offer(config: SourceConfig) -> Offer:
         return Offer(app, config.location, problem=str(error))
 
 
-@site.view(partial(site.html_response, "error.html"))
+@site.view(partial(site.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
 async def update(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Bring the index up to date, with the sources that are ticked, too; or say how fresh it is."""
     updater = site.updaters.get(datasette)
@@ -72,7 +72,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
         return site.part_response("bear_update.html", datasette, request, context)
     if updater is None:
         raise PageError(OFF, 404)
-    if site.is_cross_origin(request):
+    if site.is_cross_origin(request.headers):
         raise PageError("This was sent from another website, so nothing was done.", 403)
     chosen = parse_qs((await request.post_body()).decode(errors="replace")).get("location", [])
     # Nobody makes this server read another folder, whatever the form says.
@@ -85,7 +85,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
 
 def page_before(datasette: Datasette, request) -> str:
     """Return the page whose button was pressed, if it is one of ours."""
-    before, search = urlsplit(request.headers.get("referer", "")), datasette.urls.path(SEARCH_PATH)
-    if not before.path.startswith(search) or before.path == datasette.urls.path(site.UPDATE_PATH):
+    before, search = urlsplit(request.headers.get("referer", "")), site.url(datasette, SEARCH_PATH)
+    if not before.path.startswith(search) or before.path == site.url(datasette, site.UPDATE_PATH):
         return search
     return f"{before.path}?{before.query}" if before.query else before.path

@@ -10,11 +10,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from datasette.app import Datasette
+from datasette.database import Database
 
 from ..query.dates import period, utc
 from ..query.filters import FILTERS, Filter
 from ..query.query import Query
 from ..search.facets import Facets, TagCount
+from . import site
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
 
 PASSAGE_ANCHOR = "passage"  # on the page of a note, where the passage that was found begins
@@ -33,12 +35,12 @@ class Anchor:
     url: str
 
 
-def note_url(datasette: Datasette, note_id: int) -> str:
-    return datasette.urls.path(f"{NOTE_PATH}/{note_id}")
+def note_url(datasette: Datasette, note_id: int, sidecar: Database | None = None) -> str:
+    return site.url(datasette, f"{NOTE_PATH}/{note_id}", sidecar)
 
 
-def tag_url(datasette: Datasette, tag: str) -> str:
-    return datasette.urls.path(f"{SEARCH_PATH}?{urlencode({'tag': tag})}")
+def tag_url(datasette: Datasette, tag: str, sidecar: Database | None = None) -> str:
+    return site.url(datasette, f"{SEARCH_PATH}?{urlencode({'tag': tag})}", sidecar)
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,10 @@ class Urls:
         return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
     def similar(self, note_id: int) -> str:
-        return self.datasette.urls.path(f"{SIMILAR_PATH}/{note_id}")
+        return site.url(self.datasette, f"{SIMILAR_PATH}/{note_id}")
 
     def _with(self, path: str, pairs: list[Pair]) -> str:
-        return self.datasette.urls.path(path) + (f"?{urlencode(pairs)}" if pairs else "")
+        return site.url(self.datasette, path) + (f"?{urlencode(pairs)}" if pairs else "")
 
 
 def text_chips(urls: Urls, query: Query) -> list[Anchor]:

@@ -24,7 +24,7 @@ from ..search.results import PAGE_SIZE, url_at_heading
 from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
-from . import clients, render, site
+from . import api, clients, render, site
 from .attachments import NoteFiles, note_files
 from .cards import Card, listed, open_link, shown
 from .links import PASSAGE_ANCHOR, Urls, note_url, tag_url
@@ -72,11 +72,11 @@ async def named(datasette: Datasette, request, database: Database, is_json: bool
         raise PageError(NO_SUCH_NOTE, 404)
     form = request.url_vars["format"]
     page = SIMILAR_PATH if request.url_vars["page"] == "similar" else NOTE_PATH
-    address = datasette.urls.path(f"{page}/{note_id}{f'.{form}' if form else ''}")
+    address = site.url(datasette, f"{page}/{note_id}{f'.{form}' if form else ''}")
     return Response.redirect(f"{address}?{urlencode(arguments)}" if arguments else address)
 
 
-@site.view(_note_html)
+@site.view(_note_html, path="/note/{id}.json")
 async def note(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
@@ -119,7 +119,7 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
         except sqlite3.DatabaseError:
             return ()  # the page of similar notes takes its time, and says what is wrong
 
-    return await clients.execute(database, read)
+    return await site.read_index(database, read)
 
 
 async def _other_result(request, database: Database, note_id: int, step: int) -> Response:
@@ -187,13 +187,13 @@ async def _note_page(
         "open": open_link(url, whole.app),
         "note_url": partial(note_url, datasette),
         "similar": alike,
-        "similar_url": datasette.urls.path(f"{SIMILAR_PATH}/{whole.id}"),
+        "similar_url": site.url(datasette, f"{SIMILAR_PATH}/{whole.id}"),
         "results_url": results_url,
         "q": urls.value("q"),
         "steps": {name: urls.note(whole.id, step=name) for name in STEPS} if results_url else {},
-        "markdown_url": datasette.urls.path(f"{NOTE_PATH}/{whole.id}.md"),
+        "markdown_url": site.url(datasette, f"{NOTE_PATH}/{whole.id}.md"),
         "row_url": datasette.urls.row(database.name, "notes", str(whole.id)),
-        "json_url": datasette.urls.path(f"{NOTE_PATH}/{whole.id}.json"),
+        "json_url": site.url(datasette, f"{NOTE_PATH}/{whole.id}.json"),
     }
     if request.headers.get(PREVIEW_HEADER.lower()):
         context["is_preview"] = True
@@ -237,7 +237,7 @@ def _references(
 # --- "More like this"
 
 
-@site.view(partial(site.html_response, SIMILAR_TEMPLATE))
+@site.view(partial(site.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
 async def similar_notes(
     datasette: Datasette, request, database: Database, is_json: bool
 ) -> Response:
@@ -255,8 +255,8 @@ async def similar_notes(
 
     found = await site.read_index(database, read, too_slow=TOO_SLOW)
     if is_json:
-        return site.json_response(datasette, found.to_json())
-    json_url = datasette.urls.path(f"{SIMILAR_PATH}/{found.id}.json")
+        return api.rows_response(datasette, request, found.to_json())
+    json_url = site.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")
     if request.query_string:
         json_url += f"?{request.query_string}"
     context = {

@@ -167,9 +167,11 @@ async def _error_page(
     return await site.html_response(TEMPLATE, datasette, request, context, status)
 
 
-@site.view(_error_page)
+@site.view(_error_page, path=".json")
 async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the search page, or with ``.json`` with the results for programs."""
+    if request.method == "HEAD":  # nobody reads what would be found
+        return site.json_response(datasette, {}) if is_json else Response.html("")
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     if not is_json and (page := await first_run.first_run(datasette, request, database)):
         return page
@@ -238,7 +240,7 @@ async def respond(
     :param wait: seconds to wait for models
     :param by_words_first: whether only a mode that is chosen waits for the embedding model
     """
-    datasette = database.ds
+    datasette, search_request = database.ds, search_request.hiding(site.hidden.get())
     updater = site.updaters.get(datasette)
     pipeline = Pipeline(
         search_request,
@@ -253,8 +255,8 @@ async def respond(
         await asyncio.to_thread(pipeline.embed, wait=wait_to_embed)
         # Ask whether notes changed while SQLite searches, which leaves Python to others.
         count_changes = watch.changes_since_indexing
-        if updater and updater.watches:
-            count_changes = lambda path: 0  # noqa: E731 - which it indexes in a moment
+        if (updater and updater.watches) or site.hidden.get():
+            count_changes = lambda path: 0  # noqa: E731 - indexed in a moment, or hidden
         changes = asyncio.create_task(asyncio.to_thread(count_changes, database.path))
         await clients.execute(database, pipeline.retrieve)
         if site.redacts(datasette):
@@ -339,6 +341,7 @@ async def _results_page(
     errors: dict[str, str],
 ) -> Response:
     datasette, results = database.ds, response.results
+    unknown = [name for name in request.args if name not in api.parameters(".json")]
     given = Urls(datasette, request.args)  # with what is wrong, so that it can be mended
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),
@@ -348,7 +351,7 @@ async def _results_page(
     context = {
         **_form(given, results),
         **await _results(urls, request, database, response, around),
-        "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=()),
+        "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
         "sql_url": await site.sql_url(datasette, request, database, results.statement),
         "is_reranked": any(hit.rerank_score is not None for hit in results.hits),
         "errors": errors,
@@ -371,7 +374,7 @@ async def _results_page(
         )
     if may_save(database):
         this = urls.search(drop=(*OF_ONE_LIST, JUDGE)).partition("?")[2]
-        context |= {"save_url": datasette.urls.path(SAVE_PATH), "search": this}
+        context |= {"save_url": site.url(datasette, SAVE_PATH), "search": this}
         context["is_saved"] = this in around.saved
     if home is not None:
         recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
@@ -439,7 +442,7 @@ async def _results(
     grades = await api.grades(database, query_text) if urls.value(JUDGE) == "1" else None
     if grades is not None:
         context["judge"] = {
-            "action": database.ds.urls.path(api.JUDGE_PATH),
+            "action": site.url(database.ds, api.JUDGE_PATH),
             "search": request.query_string,
             "grades": grades,
             "buttons": api.BUTTONS,
@@ -519,10 +522,10 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
             yield search, Anchor(label, urls.search(drop=()))
 
 
-@site.view(partial(site.html_response, "error.html"))
+@site.view(partial(site.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
 async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Save a search, or take it out again, then go back to the page."""
-    if request.method != "POST" or site.is_cross_origin(request) or not may_save(database):
+    if request.method != "POST" or site.is_cross_origin(request.headers) or not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = parse_qs((await request.post_body()).decode(errors="replace"))
     search = (form.get("search") or [""])[0]
@@ -571,4 +574,4 @@ async def _json(request, database: Database, response: SearchResponse) -> Respon
     body = json_body(
         results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
     )
-    return site.json_response(datasette, body)
+    return api.rows_response(datasette, request, body)

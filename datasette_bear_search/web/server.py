@@ -13,7 +13,7 @@ from datasette import Response, handle_exception
 from datasette.app import Datasette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .site import LOCAL_HOSTS, host_name, origin_name
+from .site import LOCAL_HOSTS, host_name, is_cross_origin
 
 Scope = dict[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -127,29 +127,18 @@ def only_these_hosts(app: App, hosts: Collection[str]) -> App:
 
 
 def _refusal(scope: Scope, names: Collection[str]) -> Response | None:
-    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-    host = headers.get(b"host", "")
+    headers = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+    host = headers.get("host", "")
     name = host_name(host)
     if name not in names:
         message = WRONG_HOST.format(host=host, name=name or "NAME")
         return Response.text(message, status=403)
-    if _is_from_another_site(headers, host, names):
+    if is_cross_origin(headers, names):
         return Response.html(CROSS_SITE, status=403)
     if not scope["path"].startswith("/"):
         return Response.text("The path of a request begins with a slash.\n", status=400)
-    if b"transfer-encoding" in headers:
+    if "transfer-encoding" in headers:
         return Response.text("Say how long the request is.\n", status=411)
-    if int(headers.get(b"content-length", 0)) > MAX_BODY:  # h11 lets only digits pass
+    if int(headers.get("content-length", 0)) > MAX_BODY:  # h11 lets only digits pass
         return Response.text(f"A request has at most {MAX_BODY:,} bytes.\n", status=413)
     return None
-
-
-def _is_from_another_site(headers: dict[bytes, str], host: str, names: Collection[str]) -> bool:
-    if b"sec-fetch-site" in headers:
-        return headers[b"sec-fetch-site"] not in ("same-origin", "none")
-    # Browsers before 2023, and those that reach this by a name without TLS, send only this.
-    origin = headers.get(b"origin")
-    if origin is None:
-        return False
-    is_own_name = origin_name(origin) in set(names) - set(LOCAL_HOSTS)
-    return origin.partition("//")[2] != host and not is_own_name

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
 from datasette.app import Datasette
 from datasette.database import Database
-from datasette.utils import StartupError, add_cors_headers
+from datasette.utils import StartupError, add_cors_headers, tilde_decode
 from jinja2 import Environment
 
 from ..embeddings import registry
@@ -35,13 +37,18 @@ from ..sqlite import sqlite3, time_limit
 from . import clients
 
 if TYPE_CHECKING:
+    from datasette.permissions import PermissionSQL
+
     from ..index.background import Updater
 
 T = TypeVar("T")
 Respond = Callable[..., Awaitable[Response]]
+Actor = dict[str, Any] | None
 
 PLUGIN = "datasette-bear-search"
+SEARCH = "bear-search"  # the action
 SEARCH_PATH = "/-/bear-search"
+ROUTE = rf"(/(?P<database>[^/]+))?{SEARCH_PATH}"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 NOTE_PATH = f"{SEARCH_PATH}/note"
 UPDATE_PATH = f"{SEARCH_PATH}/update"
@@ -59,14 +66,19 @@ UNREADABLE = (
 )
 
 
-# --- the index file
+# --- the index files
 
 # Whether a database is a sidecar is read once: every page asks, and the answer never changes.
 _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
 
 
-async def sidecar_database(datasette: Datasette) -> Database | None:
-    """Return the attached database that is a sidecar."""
+# Of the request that is answered: the sidecar, and tags whose notes it may not see.
+_sidecar: ContextVar[Database | None] = ContextVar("sidecar", default=None)
+hidden: ContextVar[tuple[str, ...]] = ContextVar("hidden", default=())
+
+
+async def sidecar_databases(datasette: Datasette) -> list[Database]:
+    """Return the attached databases that are sidecars."""
     for database in list(datasette.databases.values()):
         if database.path and index_database.is_half_committed(Path(database.path)):
             with suppress(sqlite3.Error):  # whoever reads it finds out
@@ -76,47 +88,70 @@ async def sidecar_database(datasette: Datasette) -> Database | None:
                 _is_sidecar[database] = await database.execute_fn(
                     index_database.is_sidecar_connection
                 )
-        if _is_sidecar.get(database):
-            return database
-    return None
+    return known_sidecars(datasette)
 
 
-def known_sidecar(datasette: Datasette) -> Database | None:
-    """Return the database known to be a sidecar, without a query: it's called for each cell."""
-    return next((db for db in datasette.databases.values() if _is_sidecar.get(db)), None)
+async def sidecar_database(datasette: Datasette, request=None) -> Database | None:
+    """Return the sidecar that a request's path names; the first one if it names none."""
+    route = request and request.url_vars.get("database")
+    route = route and tilde_decode(route)
+    found = await sidecar_databases(datasette)
+    return next((each for each in found if route in (None, each.route)), None)
 
 
-def is_known_sidecar(datasette: Datasette, name: str | None) -> bool:
-    """Return whether the database of that name is known to be a sidecar."""
-    sidecar = known_sidecar(datasette)
-    return sidecar is not None and sidecar.name == name
+def known_sidecars(datasette: Datasette) -> list[Database]:
+    """Return the databases known to be sidecars, without a query: it's called for each cell."""
+    return [each for each in datasette.databases.values() if _is_sidecar.get(each)]
 
 
-async def may_search(datasette: Datasette, actor: dict | None, database: Database) -> bool:
-    """Return whether an actor may see the notes, as Datasette decides it for its own pages.
+def known_sidecar(datasette: Datasette, name: str | None = None) -> Database | None:
+    """Return the sidecar of that name; without one, that whose page is asked for, or the first."""
+    if name is None and (asked := _sidecar.get()):
+        return asked
+    return next((each for each in known_sidecars(datasette) if name in (None, each.name)), None)
 
-    That is for the page of the database and for that of the table ``notes``.
+
+def url(datasette: Datasette, path: str, sidecar: Database | None = None) -> str:
+    """Return the address of a page of ours, where only that of the first sidecar has no name."""
+    sidecar = sidecar or _sidecar.get()
+    if sidecar is None or sidecar in known_sidecars(datasette)[:1]:
+        return datasette.urls.path(path)
+    return f"{datasette.urls.database(sidecar.name)}{path}"
+
+
+# --- permissions
+
+
+async def may_search(datasette: Datasette, actor: Actor, database: Database) -> bool:
+    """Return whether an actor may search the notes and read them through us.
+
+    That is an action of its own; by default, whoever may view them may do it.
 
     :raises PageError: if the index can't be read, where Datasette looks for the table
     """
     try:
-        return await _may_see_notes(datasette, actor, database)
+        allowed = await _is_allowed(datasette, SEARCH, actor, database.name)
+        if allowed or (allowed is False and (whole := unrestricted(actor)) == actor):
+            return allowed
+        # Before Datasette 1.0 there is no default. In 1.0 a token may be restricted to viewing: its
+        # owner may search with it, who may search at all.
+        return await may_view(datasette, actor, database) and (
+            allowed is None or await _is_allowed(datasette, SEARCH, whole, database.name)
+        )
     except sqlite3.DatabaseError as error:
         raise PageError(unreadable(error), 503) from None
 
 
-async def _may_see_notes(datasette: Datasette, actor: dict | None, database: Database) -> bool:
-    if hasattr(datasette, "allowed"):  # Datasette 1.0
-        from datasette.resources import DatabaseResource, TableResource
+def unrestricted(actor: Actor) -> Actor:
+    """Return who has given a token, without what restricts it."""
+    return actor and {name: value for name, value in actor.items() if name != "_r"}
 
-        resources = {
-            "view-database": DatabaseResource(database.name),
-            "view-table": TableResource(database.name, "notes"),
-        }
-        for action, resource in resources.items():
-            if not await datasette.allowed(action=action, resource=resource, actor=actor):
-                return False
-        return True
+
+async def may_view(datasette: Datasette, actor: Actor, database: Database) -> bool:
+    """Return whether an actor may see Datasette's pages of the database and the table ``notes``."""
+    if hasattr(datasette, "allowed"):  # Datasette 1.0
+        pages = {"view-database": (database.name,), "view-table": (database.name, "notes")}
+        return all([await _is_allowed(datasette, each, actor, *at) for each, at in pages.items()])
     # Where the table is open, it may be so in a closed database: both have to be open.
     database_page = [("view-database", database.name), "view-instance"]
     table_page = [("view-table", (database.name, "notes")), *database_page]
@@ -128,17 +163,43 @@ async def _may_see_notes(datasette: Datasette, actor: dict | None, database: Dat
     return True
 
 
-async def may_run_sql(datasette: Datasette, actor: dict | None, database: Database) -> bool:
-    """Return whether an actor may run any SQL on a database."""
-    if hasattr(datasette, "allowed"):  # Datasette 1.0
-        from datasette.resources import DatabaseResource
+async def _is_allowed(
+    datasette: Datasette, action: str, actor: Actor, *resource: str, default: bool | None = None
+) -> Any:
+    if not hasattr(datasette, "allowed"):  # before Datasette 1.0
+        return await datasette.permission_allowed(actor, action, resource[0], default)
+    from datasette.resources import DatabaseResource, TableResource
 
-        resource = DatabaseResource(database.name)
-        return await datasette.allowed(action="execute-sql", resource=resource, actor=actor)
-    default = datasette.setting("default_allow_sql")
-    return await datasette.permission_allowed(
-        actor, "execute-sql", resource=database.name, default=default
-    )
+    kind = TableResource if len(resource) > 1 else DatabaseResource
+    return await datasette.allowed(action=action, resource=kind(*resource), actor=actor)
+
+
+async def search_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
+    """Return who may search where nobody says so, for Datasette 1.0: whoever may view the notes."""
+    from datasette.permissions import PermissionSQL
+
+    actor, found = unrestricted(actor), await sidecar_databases(datasette)
+    closed = [each.name for each in found if not await may_view(datasette, actor, each)]
+    if len(closed) == len(found):
+        return None
+    # Of the whole instance, so that it gives way to whatever else denies it. Of several indexes,
+    # those that the actor may not view stay closed, unless the configuration speaks of them.
+    config = datasette.config or {}
+    levels = {"": config, **(config.get("databases") or {})}
+    said = {at for at, each in levels.items() if SEARCH in ((each or {}).get("permissions") or {})}
+    rules = [(None, 1), *((name, 0) for name in closed if not said & {"", name})]
+    sql = """
+    select json_extract(value, '$[0]') as parent, null as child,
+      json_extract(value, '$[1]') as allow, 'who may view the notes' as reason
+    from json_each(:bear_search_rules)
+    """
+    return PermissionSQL(sql=sql, params={"bear_search_rules": json.dumps(rules)})
+
+
+async def hidden_tags(datasette: Datasette, actor: Actor, database: Database) -> tuple[str, ...]:
+    """Return the setting ``hidden_tags`` for those who may search, but not view the notes."""
+    tags = setting_list(datasette, "hidden_tags")
+    return () if not tags or await may_view(datasette, actor, database) else tags
 
 
 async def read_index(
@@ -152,7 +213,12 @@ async def read_index(
 
     def run(connection: sqlite3.Connection) -> T:
         require_current(connection)
-        with time_limit(connection, database.ds.setting("sql_time_limit_ms")):
+        with ExitStack() as stack:
+            if tags := hidden.get():  # Datasette's own connection is used again for others
+                opened = functions.open_sidecar(Path(str(database.path)), hidden_tags=tags)
+                connection = stack.enter_context(opened)
+                stack.enter_context(clients.reading(connection))
+            stack.enter_context(time_limit(connection, database.ds.setting("sql_time_limit_ms")))
             return read(connection)
 
     try:
@@ -172,7 +238,8 @@ async def sql_url(
     datasette: Datasette, request, database: Database, statement: Statement | None
 ) -> str | None:
     """Return where Datasette shows a statement; None for those who may not run SQL."""
-    if not statement or not await may_run_sql(datasette, request.actor, database):
+    may_run = partial(_is_allowed, datasette, "execute-sql", request.actor, database.name)
+    if not statement or not await may_run(default=True):
         return None
     parameters = {"sql": statement.sql, **statement.parameters}
     # What an address needn't escape makes a fifth of the statement.
@@ -212,22 +279,24 @@ async def start(datasette: Datasette) -> None:
         model = await database.execute_fn(
             lambda connection: index_database.get_meta(connection, "model")
         )
-        if model and setting:
-            registry.get_embedder(model).warm_up()
-        elif model:
+        if model:
+            embedder = registry.get_embedder(model)
+
+            def load() -> None:
+                if setting or embedder.loads_fast():
+                    embedder.warm_up()
+
             # In a thread: to find out where a model is may take tenths of a second, too.
-            threading.Thread(target=_warm_up_if_fast, args=[model], daemon=True).start()
-
-
-def _warm_up_if_fast(model: str) -> None:
-    embedder = registry.get_embedder(model)
-    if embedder.loads_fast():
-        embedder.warm_up()
+            threading.Thread(target=load, daemon=True).start()
 
 
 def config(datasette: Datasette) -> dict[str, Any]:
-    """Return the plugin's settings."""
     return datasette.plugin_config(PLUGIN) or {}
+
+
+def setting_list(datasette: Datasette, name: str) -> tuple[str, ...]:
+    value = config(datasette).get(name) or ()
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
@@ -296,10 +365,10 @@ async def freshness(datasette: Datasette) -> Freshness | None:
     updater = updaters.get(datasette)
     if updater is None:
         return Freshness(indexed, ago(indexed), notes, None, "", {})
-    url, doing = datasette.urls.path(UPDATE_PATH), updater.activity.doing
+    update_url, doing = url(datasette, UPDATE_PATH), updater.activity.doing
     shown = redaction.masked if redacts(datasette) else str
     problems = {shown(name): shown(said) for name, said in updater.activity.problems.items()}
-    return Freshness(indexed, ago(indexed), notes, url, doing, problems)
+    return Freshness(indexed, ago(indexed), notes, update_url, doing, problems)
 
 
 # --- requests and responses
@@ -313,39 +382,51 @@ class PageError(Exception):
         self.status = status
 
 
-def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
+def view(
+    error_page: Respond | None = None,
+    *,
+    methods: Sequence[str] = ("GET", "HEAD"),
+    path: str | None = None,
+) -> Callable[[Respond], Respond]:
     """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
-    It opens the index for those who may see it, and ends with its client. A PageError or
+    It opens the index for those who may search it, and ends with its client. A PageError or
     InvalidParameter becomes JSON, or the response of ``error_page(datasette, request,
     {"error": message, "status": status}, status)``; without it, all is JSON.
+
+    :param path: of its JSON in the API's description, which takes no other parameters than these
     """
 
     def decorate(respond: Respond) -> Respond:
-        # Datasette reads the names of these parameters.
-        async def handle(datasette: Datasette, request) -> Response:
+        async def answer(datasette: Datasette, request, is_json: bool) -> Response:
+            database = await sidecar_database(datasette, request)
+            _sidecar.set(database)
+            if database is None:
+                raise PageError(NO_SIDECAR, 404)
+            if not await may_search(datasette, request.actor, database):
+                if not is_json:
+                    raise Forbidden(FORBIDDEN)
+                raise PageError("Permission denied", 403)
+            hidden.set(await hidden_tags(datasette, request.actor, database))
+            if request.method not in methods:
+                raise PageError("Method not allowed", 405)
+            if is_json and path:
+                from .api import check_parameters  # which imports this
+
+                check_parameters(path, request.args)
+            return await respond(datasette, request, database, is_json)
+
+        async def answer_or_error(datasette: Datasette, request) -> Response:
             is_json = error_page is None or request.url_vars.get("format") == "json"
-
-            async def answer() -> Response:
-                database = await sidecar_database(datasette)
-                if database is None:
-                    raise PageError(NO_SIDECAR, 404)
-                if not await may_search(datasette, request.actor, database):
-                    if not is_json:
-                        raise Forbidden(FORBIDDEN)
-                    raise PageError("Permission denied", 403)
-                return await respond(datasette, request, database, is_json)
-
             if clients.are_too_many(datasette):  # a page would wait like the others
                 return busy(datasette, as_json=is_json)
+            to_answer = partial(answer, datasette, request, is_json)
             try:
                 if request.method == "POST":  # what it writes is short, and its body unread
-                    return await answer()
-                return await clients.while_connected(request.receive, answer)
-            except PageError as error:
-                message, status = str(error), error.status
-            except InvalidParameter as error:
-                message, status = str(error), 400
+                    return await to_answer()
+                return await clients.while_connected(request.receive, to_answer)
+            except (PageError, InvalidParameter) as error:
+                message, status = str(error), getattr(error, "status", 400)
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 # An index that isn't from here can have values of any type. The log gets neither
                 # the error's words nor any variable's: they may be those of a note.
@@ -357,12 +438,31 @@ def view(error_page: Respond | None = None) -> Callable[[Respond], Respond]:
             context = {"error": message, "status": status}
             return await error_page(datasette, request, context, status)
 
+        # Datasette reads the names of these parameters.
+        async def handle(datasette: Datasette, request) -> Response:
+            if request.method == "OPTIONS":
+                return options_response(datasette, ", ".join(methods))
+            response = await answer_or_error(datasette, request)
+            response.headers.setdefault("cache-control", "private, no-store")
+            if response.status == 405:
+                response.headers["allow"] = ", ".join(methods)
+            if request.method == "HEAD":
+                response.body = ""
+            return response
+
         return handle
 
     return decorate
 
 
-def json_response(datasette: Datasette, body: dict[str, Any], status: int = 200) -> Response:
+def options_response(datasette: Datasette, methods: str) -> Response:
+    headers = {"allow": f"{methods}, OPTIONS"}
+    if datasette.cors:
+        add_cors_headers(headers)
+    return Response.text("ok", headers=headers)
+
+
+def json_response(datasette: Datasette, body: Any, status: int = 200) -> Response:
     """Return JSON, which other sites may read where Datasette allows it."""
     headers = {"x-content-type-options": "nosniff"}  # what notes say is never taken for a page
     if datasette.cors:
@@ -415,7 +515,7 @@ async def html_response(
     template: str, datasette: Datasette, request, context: dict[str, Any], status: int = 200
 ) -> Response:
     """Return a page; programs find the same as JSON by a header that Datasette makes."""
-    context["search_url"] = datasette.urls.path(SEARCH_PATH)
+    context["search_url"] = url(datasette, SEARCH_PATH)
     context["fresh"] = await freshness(datasette)
     context["bear_static"] = partial(static_url, datasette)
     if "json_url" in context:
@@ -463,15 +563,17 @@ def busy(datasette: Datasette, *, as_json: bool = True) -> Response:
     return response
 
 
-def is_cross_origin(request) -> bool:
-    """Return whether another site's page sent a form, as far as its browser says."""
-    # Datasette 1.0 refuses such requests itself. 0.65 does so only if the browser has cookies for
-    # it, and where nobody logs in it may have none.
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        return site not in ("same-origin", "none")
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> bool:
+    """Return whether another site's page sent a request, and not one of these names."""
+    # Datasette 1.0 refuses such forms itself. 0.65 does so only if the browser has cookies for it,
+    # and where nobody logs in it may have none.
+    if "sec-fetch-site" in headers:
+        return headers["sec-fetch-site"] not in ("same-origin", "none")
+    # Browsers before 2023, and those that reach this by a name without TLS, send only this.
+    origin = headers.get("origin")
+    if origin is None or origin.partition("//")[2] == headers.get("host"):
+        return False
+    return origin_name(origin) not in {*names} - {*LOCAL_HOSTS}
 
 
 def ago(timestamp: str | None, now: datetime | None = None) -> str | None:

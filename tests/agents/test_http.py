@@ -80,7 +80,8 @@ async def test_a_client_without_cookies_needs_no_token(datasette):
 
 
 async def test_who_may_not_view_the_database_may_not_ask(datasette):
-    response = await post(datasette(allow={"id": "anna"}), 403)
+    response = await post(datasette(allow={"id": "anna"}), 401)
+    assert response.headers["www-authenticate"] == 'Bearer realm="Datasette"'
     assert "API token" in response.json()["error"]
     assert "tools" not in response.text
 
@@ -178,3 +179,21 @@ async def test_datasette_agent_has_the_same_tools_for_who_may_search(datasette, 
     assert "Diary" not in found
     assert (await search(datasette=app, actor=None, query="roof")).startswith("Error: You do not")
     assert (await search(datasette=app, actor={"id": "anna"})).startswith("Error: search_notes")
+
+
+async def test_an_app_in_a_browser_may_connect_if_its_host_is_named(datasette):
+    named = datasette(mcp_hosts=["app.example"])
+    asked = {"origin": "https://app.example", "access-control-request-method": "POST"}
+    answer = await named.client.request("OPTIONS", PATH, headers=asked)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://app.example"
+    assert "Mcp-Protocol-Version" in answer.headers["access-control-allow-headers"]
+    listed = await post(named, origin="https://app.example")
+    assert listed.headers["access-control-allow-origin"] == "https://app.example"
+    # Pages of this machine's other servers may ask, as programs do, but read nothing.
+    local = await post(named, origin="http://localhost:3000")
+    assert "access-control-allow-origin" not in local.headers
+    foreign = {"origin": "https://evil.example"}
+    answer = await named.client.request("OPTIONS", PATH, headers=foreign)
+    assert answer.status_code == 403
+    assert "access-control-allow-origin" not in answer.headers

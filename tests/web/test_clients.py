@@ -11,7 +11,6 @@ from urllib.request import urlopen
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.agents.http import MCP_PATH
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
@@ -22,6 +21,7 @@ pytestmark = pytest.mark.datasette
 
 ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
 SEARCH = "/-/bear-search.json?q=roof"
+MCP_PATH = "/-/bear-search/mcp"
 CALL = """{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
  "params": {"name": "search_notes", "arguments": {"query": "roof"}}}"""
 

@@ -1,4 +1,4 @@
-"""Who sees notes: every address of ours × every way to close a Datasette × everybody.
+"""Who may search: every address of ours × every way to close a Datasette × everybody.
 
 Everything here runs on both Datasettes.
 """
@@ -48,7 +48,7 @@ JUDGMENT = f"search=q%3D{SECRET}&source=bear&key=K&grade=1"
 
 
 class Row(NamedTuple):
-    """An address, and what somebody gets there who may see the notes."""
+    """An address, and what somebody gets there who may search the notes."""
 
     path: str
     status: int = 200
@@ -92,6 +92,14 @@ OURS = (
     Row(f"/-/bear-search/suggest.json?q={SECRET[:4]}"),
     Row("/-/bear-search/suggest.json?q=tag:"),
     Row("/-/bear-search/status.json", shows="sources"),
+    Row("/-/bear-search/openapi.json", shows='"openapi"'),
+    Row("/-/bear-search.json?tags=x", 400, "Did you mean tag?"),
+    Row(f"/-/bear-search.json?q={SECRET}", 200, "", "HEAD"),
+    Row(f"/-/bear-search.json?q={SECRET}", 405, "not allowed", "PUT", "", FORM),
+    Row(f"/notes/-/bear-search?q={SECRET}"),
+    Row(f"/notes/-/bear-search.json?q={SECRET}&_shape=array"),
+    Row("/notes/-/bear-search/note/1"),
+    Row("/notes/-/bear-search/mcp", 405, "POST"),
     Row("/-/bear-search/note/1"),
     Row("/-/bear-search/note/1.json"),
     Row("/-/bear-search/note/1.md"),
@@ -149,20 +157,25 @@ if IS_1_0:  # whose tokens may be restricted
         "notes": {"d": {"notes": ["view-database", "view-table"]}, "r": {"notes": queries}},
         "tags": {"d": {"notes": ["view-database"]}, "r": {"notes": {"tags": ["view-table"]}}},
         "the database alone": {"d": {"notes": ["view-database", "view-query"]}},
-        "another database": {"d": {"other": ["view-database", "view-table"]}},
+        "another database": {"d": {"other": ["view-database", "view-table", "bear-search"]}},
+        "searching": {"d": {"notes": ["bear-search"]}, "r": {"notes": queries}},
     }
     ACTORS |= {
         f"token for {name}": OWNER_ACTOR | {"_r": each} for name, each in restrictions.items()
     }
 OWNERS = {OWNER, "token for notes"}
 EVERYBODY = OWNERS | {"anonymous", "stranger"}
+# A token may be made for the search alone.
+SEARCHERS = {"token for searching"}
 
 
 class Configuration(NamedTuple):
     """A way in which somebody closes a Datasette, or a part of it."""
 
-    sees: set[str]  # of the actors
+    sees: set[str]  # of the actors, in Datasette's own pages
     config: dict = {}  # noqa: RUF012 - of a tuple, never changed
+    searchers: set[str] | None = None  # who may search; otherwise those who see them
+    granted: str = ""  # an action that another plugin allows everybody
     denied: str = ""  # an action that another plugin denies to all but the owner
     options: dict = {}  # noqa: RUF012
 
@@ -172,6 +185,11 @@ def _notes(**config) -> dict:
 
 
 _OWNER = {"id": OWNER}
+# As the documentation has it.
+SEARCH_ONLY = _notes(
+    allow_sql=_OWNER,
+    permissions={"bear-search": True, "view-table": _OWNER, "view-database-download": _OWNER},
+)
 CONFIGURATIONS = {
     "open": Configuration(EVERYBODY),
     "instance": Configuration(OWNERS, {"allow": _OWNER}),
@@ -199,10 +217,29 @@ CONFIGURATIONS = {
     "plugin denies view-database": Configuration(OWNERS, denied="view-database"),
     "plugin denies view-table": Configuration(OWNERS, denied="view-table"),
 }
+# Where the search has been opened or closed by itself.
+CONFIGURATIONS |= {
+    "plugin opens the search alone": Configuration(
+        OWNERS, denied="view-table", searchers=EVERYBODY, granted="bear-search"
+    ),
+    "plugin denies bear-search": Configuration(EVERYBODY, denied="bear-search", searchers=OWNERS),
+}
 if IS_1_0:
-    CONFIGURATIONS["default deny"] = Configuration(
-        OWNERS, _notes(allow=_OWNER), options={"default_deny": True}
-    )
+    CONFIGURATIONS |= {
+        "default deny": Configuration(OWNERS, _notes(allow=_OWNER), options={"default_deny": True}),
+        "the documentation's": Configuration(OWNERS, SEARCH_ONLY, searchers=EVERYBODY),
+        "search open in a closed instance": Configuration(
+            OWNERS,
+            {"allow": _OWNER, **_notes(permissions={"bear-search": True, "view-query": True})},
+            searchers=EVERYBODY,
+        ),
+        "search closed": Configuration(
+            EVERYBODY, {"permissions": {"bear-search": _OWNER}}, searchers=OWNERS
+        ),
+        "search of the database closed": Configuration(
+            EVERYBODY, _notes(permissions={"bear-search": _OWNER}), searchers=OWNERS
+        ),
+    }
 
 
 class Denying:
@@ -210,20 +247,22 @@ class Denying:
 
     __name__ = "denying"
 
-    def __init__(self, denied: str) -> None:
-        self.denied = denied
+    def __init__(self, denied: str, granted: str) -> None:
+        self.denied, self.granted = denied, granted
 
     def denies(self, actor, action) -> bool:
         return action == self.denied and (actor or {}).get("id") != OWNER
 
     @hookimpl
     def permission_allowed(self, actor, action):
-        return False if self.denies(actor, action) else None
+        return False if self.denies(actor, action) else action == self.granted or None
 
     @hookimpl
     def permission_resources_sql(self, actor, action):
         from datasette.permissions import PermissionSQL
 
+        if action == self.granted:
+            return PermissionSQL.allow(reason="everybody")
         return PermissionSQL.deny(reason="not the owner") if self.denies(actor, action) else []
 
 
@@ -252,7 +291,7 @@ def served(index, configuration, tmp_path_factory) -> Iterator[Datasette]:
     settings = {"judgments": True, "files": True, "mcp_hosts": ["localhost"]}
     config = configuration.config | {"plugins": {"datasette-bear-search": settings}}
     datasette = configured([path], config, **configuration.options)
-    plugin = Denying(configuration.denied)
+    plugin = Denying(configuration.denied, configuration.granted)
     pm.register(plugin)
     yield datasette
     pm.unregister(plugin)
@@ -281,7 +320,7 @@ async def _key(datasette) -> str:
 async def wrong_answers(
     datasette, rows: Iterable[Row], actor: dict | None, sees: bool
 ) -> dict[str, Any]:
-    """The rows that don't answer as they should somebody who may, or may not, see the notes."""
+    """The rows that don't answer as they should somebody who may, or may not, search the notes."""
     wrong: dict[str, Any] = {}
     for row in rows:
         response = await answer(datasette, row, actor)
@@ -291,7 +330,9 @@ async def wrong_answers(
         ]
         if sees and (response.status_code != row.status or row.shows not in response.text):
             wrong[row.name] = response.status_code, response.text[:300]
-        elif not sees and (response.status_code != 403 or told):
+        # Agents that are nobody are asked to sign in.
+        refused = 401 if row.path.endswith("/mcp") and actor is None else 403
+        if not sees and (response.status_code != refused or told):
             wrong[row.name] = response.status_code, told
     return wrong
 
@@ -322,12 +363,14 @@ async def test_what_shows_notes_is_in_the_table(index):
 
 
 @pytest.mark.parametrize("actor", ACTORS)
-async def test_who_sees_notes_in_datasette_sees_them_here_and_nobody_else(
-    served, configuration, actor
-):
-    sees, actor, stored = actor in configuration.sees, ACTORS[actor], await _judgments(served)
+async def test_who_may_search_sees_notes_here_and_nobody_else(served, configuration, actor):
+    searchers = configuration.searchers
+    searchers = configuration.sees if searchers is None else searchers
+    searchers = searchers | SEARCHERS if OWNER in searchers else searchers
+    in_datasette, sees = actor in configuration.sees, actor in searchers
+    actor, stored = ACTORS[actor], await _judgments(served)
     pages = [await answer(served, row, actor) for row in (DATABASE_PAGE, NOTE_PAGE)]
-    assert sees is all(page.status_code == 200 for page in pages), "Datasette's own pages"
+    assert in_datasette is all(page.status_code == 200 for page in pages), "Datasette's own pages"
     assert await wrong_answers(served, (*OURS, *QUERIES), actor, sees) == {}
     runs_sql = (await answer(served, SQL_PAGE, actor)).status_code == 200
     assert await wrong_answers(served, STATEMENTS, actor, runs_sql) == {}

@@ -78,7 +78,7 @@ async def test_a_row_has_everything_that_a_program_needs(serve, note_id):
     assert set(row) == {
         "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned",
         "archived", "encrypted",
-        "similarity", "score", "reasons", "passage",
+        "similarity", "score", "reasons", "passage", "page_url",
     }  # fmt: skip
     assert row["title"] == "Porch"
     assert row["tags"] == ["cabin", "cabin/repairs"]
