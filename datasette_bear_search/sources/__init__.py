@@ -43,12 +43,9 @@ class Unchanged:
 class Source(Protocol):
     """A place with notes. Reading it never changes it.
 
-    The hook ``register_note_sources`` gives a class of these for each kind of source. It is called
-    as ``Kind(location, name=name, **options)``, with the options of the configuration, and raises
-    SourceError for those that it can't use. Making one opens no file. The first line of its
-    docstring tells people what it reads. A class that has a ``default_name`` names its sources so;
-    others are named after their folder. One that has a function ``default_location`` can be
-    configured without a location.
+    How to write one is said in docs/writing-a-source.md. Making one opens no file. The first line
+    of its class's docstring tells people what it reads. One with a function ``default_location``
+    can be configured without a location.
     """
 
     app: str  # the app that a note's url opens, as in "Open in Bear"; "" if that has no name
@@ -196,19 +193,16 @@ def responsible_for(source: Source) -> str:
 def _fault(item: object) -> str:
     if not isinstance(item, (Note, Unchanged)):
         return f"{shortened(item)} where a Note belongs"
-    if not isinstance(item.key, str) or not item.key or not _is_storable(item.key):
-        return f"a note the key {shortened(item.key)}; it must be a text that UTF-8 can hold"
+    key = item.key
+    if not isinstance(key, str) or not key or key != key.encode(errors="replace").decode():
+        return f"a note the key {shortened(key)}; it must be a text that UTF-8 can hold"
     if isinstance(item, Note):
         for fields, is_valid, wanted in _CHECKS:
             for field in fields.split():
                 if not is_valid(value := getattr(item, field)):
-                    note = f"the note with the key {item.key!r}"
+                    note = f"the note with the key {key!r}"
                     return f"{note} the {field} {shortened(value)}; it must be {wanted}"
     return ""
-
-
-def _is_storable(text: str) -> bool:
-    return text.isascii() or text == text.encode(errors="replace").decode()
 
 
 def _all_are(kind: type, text: str, values: object) -> bool:

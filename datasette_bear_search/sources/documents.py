@@ -99,7 +99,8 @@ def parse_html(html: str) -> Page:
     if len(html) > LARGEST_PAGE:
         return Page("", _words(html), problem="so large that only its words are kept")
     try:
-        if _depth(html) * len(html) <= DEEPEST_PAGE:
+        steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
+        if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE:
             return _parsed(html)
     except Exception:  # thousands of elements in each other
         pass
@@ -126,7 +127,8 @@ def parse_word(data: bytes) -> Page:
             # Which part is the document, another one may say; so it is called in nearly all.
             xml = archive.read(_DOCUMENT) if _DOCUMENT in parts else b""
             if xml and (size > LARGEST_WORD or xml.count(b"<") > MOST_TAGS):
-                text = _word_text(xml.decode(errors="replace"))
+                lines = _WORD_SPACE.sub(r"\n\n\g<0>", xml.decode(errors="replace"))
+                text = words_of(unescape(_TAG.sub("", lines))).replace("\n", "\n\n")
                 return Page("", text, problem="so large that only its words are kept")
     except SourceError:
         raise Unreadable("no document of Word's, or only a part of one") from None
@@ -150,15 +152,7 @@ def parse_word(data: bytes) -> Page:
 
 _XML = (".xml", ".rels")
 _DOCUMENT = "word/document.xml"
-_WORD_TEXT = re.compile(r"<w:t(?: [^<>]*)?>([^<>]*)</w:t>|<(/w:p|w:br|w:tab)\b")
-
-
-def _word_text(xml: str) -> str:
-    parts = (
-        " " if space == "w:tab" else "\n" if space else text
-        for text, space in _WORD_TEXT.findall(xml)
-    )
-    return words_of(unescape("".join(parts))).replace("\n", "\n\n")
+_WORD_SPACE = re.compile(r"</w:p>|<w:(?:br|tab)\b")
 
 
 def _parsed(html: str) -> Page:
@@ -208,11 +202,6 @@ def _parsed(html: str) -> Page:
         title, text = heading, below
     created, modified = first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED)
     return Page(title, text, created, modified, has_image=bool(pictures))
-
-
-def _depth(html: str) -> int:
-    steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
-    return max(accumulate(steps), default=0)
 
 
 def _without_scripts(html: str) -> str:

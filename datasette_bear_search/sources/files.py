@@ -234,14 +234,12 @@ class Folder(Archive):
         suffixes: Collection[str] | None = None,
         *,
         excludes: Callable[[str], bool] = lambda key: False,
-        hidden: Collection[str] = (),
+        hidden: Collection[str] = (),  # folders to look into although a dot begins their names
         linked: Collection[str] = (),
     ) -> None:
         """
-        :param suffixes: only files with one of these, in lower case
-        :param linked: of others, those with one of these suffixes are ``linked``
+        :param suffixes: of ``files``, in lower case; those in ``linked`` are of others
         :param excludes: whether to leave out a key, which is a folder's with "/" at its end
-        :param hidden: folders to look into although their names begin with a dot
         :raises SourceError: if the folder can't be listed
         """
         self.files: dict[str, File] = {}  # sorted folder by folder
@@ -249,11 +247,8 @@ class Folder(Archive):
         self.skipped: list[str] = []
         self.closed: list[str] = []  # folders that can't be listed: "work/"
         self.unread: Counter[str] = Counter()  # documents that aren't among them, by suffix
-        self._root = os.fspath(root)
-        self._suffixes = suffixes
-        self._linked_suffixes = linked
-        self._excludes = excludes
-        self._hidden = hidden
+        self._root, self._suffixes, self._linked_suffixes = os.fspath(root), suffixes, linked
+        self._excludes, self._hidden = excludes, hidden
         waiting = [("", self._root)]  # folders: the prefix of their keys, their path
         while waiting:
             prefix, path = waiting.pop()

@@ -71,12 +71,6 @@ class Records(FileSource):
         timezone: str = "utc",
         app: str = "",
     ) -> None:
-        """
-        :param format: what the bodies are written in, one of FORMATS
-        :param epoch: where dates that are numbers count from, one of EPOCHS
-        :param timezone: what dates without one are in, one of TIMEZONES
-        :param app: what the notes' addresses open, as in "Open in Apple Notes"
-        """
         super().__init__(location, name)
         self.app = str(app)
         options = {"format": format, "epoch": epoch, "timezone": timezone}
@@ -186,10 +180,6 @@ class SQLQuery(Records):
         time_limit: float = TIME_LIMIT,
         **options: Any,
     ) -> None:
-        """
-        :param sql: one SELECT with the columns NEEDED and those of OPTIONAL that there are
-        :param time_limit: seconds that the query may take
-        """
         super().__init__(location, name, **options)
         if not isinstance(sql, str) or not sql.strip():
             raise SourceError(

@@ -50,7 +50,10 @@ class ParsedFile:
 
 
 class NoteFolder(FileSource, Incremental):
-    """A folder of text files. A kind says which are notes, and how a file becomes one."""
+    """A folder of text files. A kind says which are notes, and how a file becomes one.
+
+    Its options, and those of the kinds, are explained in docs/sources.md.
+    """
 
     suffixes: Collection[str] = (".md",)
     # Whether [[a link]] has a note's whole name, or may have the end of its path.
@@ -69,13 +72,6 @@ class NoteFolder(FileSource, Incremental):
         inline_tags: bool = True,
         folder_tags: bool = False,
     ) -> None:
-        """
-        :param exclude: files and folders not to read, as in a .gitignore, such as ``Templates`` or
-            ``drafts/*.md``
-        :param encoding: what files are written in that aren't in Unicode; "" guesses
-        :param inline_tags: whether ``#word`` in a text is a tag
-        :param folder_tags: whether the folder that a file is in is a tag, too
-        """
         super().__init__(location, name)
         self.root = os.path.realpath(self.path)
         wanted = "the name of a text encoding, such as cp1250"

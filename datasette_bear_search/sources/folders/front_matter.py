@@ -87,7 +87,7 @@ def first(properties: Mapping[str, Any], names: Iterable[str]) -> str:
 def date(properties: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """Return the first of these properties that is a date, in ISO 8601."""
     by_name = {_date_name(name): value for name, value in properties.items()}
-    texts = (text for name in names if name in by_name for text in _texts(by_name[name]))
+    texts = (text for name in names for text in _texts(by_name.get(name)))
     return next(filter(None, map(parse_timestamp, texts)), None)
 
 

@@ -39,13 +39,6 @@ class MarkdownFolder(NoteFolder):
         folder_tags: bool = True,
         **options: Any,
     ) -> None:
-        """
-        :param suffixes: of the files to read; what has none of Markdown's or HTML's is plain text
-        :param url: where a note opens, with ``{path}`` (below the folder) or ``{absolute}`` for its
-            file, such as ``https://github.com/me/til/blob/main/{path}`` or
-            ``vscode://file{absolute}``
-        :param app: what opens it, for the words "Open in …"
-        """
         super().__init__(location, name, folder_tags=folder_tags, **options)
         wanted = "a list of ends of file names, such as [.md, .rst]"
         ends = [end.strip(". ").lower() for end in checked_texts("suffixes", suffixes, wanted)]
