@@ -109,7 +109,8 @@ class BearLibrary(FileSource):
                     f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
                 )
             rows = _fetch(db, include_trashed=include_trashed)
-        self.skipped = []
+        unnamed = sum(not _text(row["key"]) for row in rows.notes)
+        self.skipped = [f"{unnamed:,} notes without an identifier"] if unnamed else []
         return _notes(rows, self._file_fields)
 
     def _files_root(self) -> Path:
