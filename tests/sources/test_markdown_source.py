@@ -233,6 +233,7 @@ def test_pictures_files_and_code_are_noticed(tmp_path: Path, text: str, has: str
         ("[x](beans)", "garden/beans.md"),
         ("[x](BEANS.MD?raw=1)", "garden/beans.md"),
         ("[x][1]\n\n[1]: ../roof.md", "roof.md"),
+        ("[how the\n  beans grew](beans.md)", "garden/beans.md"),
         ("[x](../roof%20%28old%29.md)", "roof (old).md"),
         ("[x](../page.html)", "page.html"),
         ("[[roof]]", "roof.md"),

@@ -130,6 +130,9 @@ def test_of_equal_names_elsewhere_the_shortest_path_is_meant(tmp_path: Path) -> 
 def test_links_in_properties_are_links(tmp_path: Path) -> None:
     vault(tmp_path, {"a.md": '---\nup: "[[b]]"\n---\n', "b.md": ""})
     assert link_keys(read(ObsidianVault, tmp_path)["a.md"]) == ["b.md"]
+    no_yaml = '---\nup: "[[b]]"\ncreated: {{date}}\n---\n'
+    vault(tmp_path, {"a.md": no_yaml, "b.md": ""})
+    assert link_keys(read(ObsidianVault, tmp_path)["a.md"]) == ["b.md"]
 
 
 # Tags

@@ -179,7 +179,7 @@ def _simple_lines(block: str) -> tuple[dict[str, Any], bool]:
         if match := _SIMPLE_LINE.fullmatch(line.rstrip()):
             name = match["name"].lower()
             value = _unquoted(match["value"] or "")
-            is_list = value[:1] == "["
+            is_list = value[:1] == "[" != value[1:2]  # [[a link]] is none
             items = [_unquoted(item) for item in value.strip("[]").split(",")]
             properties[name] = items if is_list else value
         elif name and (match := _ITEM.fullmatch(line.rstrip())):
