@@ -6,8 +6,8 @@
   const box = document.getElementById("bear-q");
   if (!box?.form) return;
 
-  // Milliseconds.
-  const BURST = 100;
+  // Milliseconds: longer than between the keys of who types fluently, whose next search would wait for these.
+  const BURST = 150;
 
   const endpoint = new URL(box.form.action);
   endpoint.pathname += "/suggest.json";
