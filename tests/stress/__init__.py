@@ -7,6 +7,7 @@ hold:
     python -m tests.stress.kill            SIGKILL at random moments of indexing
     python -m tests.stress.damage          full disks, damaged, foreign and newer files
     python -m tests.stress.searchers       eight clients search over HTTP while the index is written
+    python -m tests.stress.axe             axe-core on 15 states of the pages, light, dark, narrow
     python -m tests.stress.fuzz all        any input: texts, parameters, databases, archives,
     folders
 

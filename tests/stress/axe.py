@@ -1,4 +1,4 @@
-"""What axe-core finds on the pages: 14 states, each light and dark, wide and on a phone.
+"""What axe-core finds on the pages: 15 states, each light and dark, wide and on a phone.
 
     BEAR_SEARCH_AXE=…/axe.min.js python -m tests.stress.axe DEMO [--empty URL] [--first-run URL]
 
@@ -15,7 +15,9 @@ from urllib.parse import quote
 
 from tests.support.chromium import launched
 
-OPEN = "for (const each of document.querySelectorAll('main details:not(.bear-menu)')) each.open = true"
+OPEN = """
+for (const each of document.querySelectorAll('main details:not(.bear-menu)')) each.open = true
+"""
 MENU = "id => (document.getElementById(id).open = true)"
 STATES = {
     "home": ("", ""),
