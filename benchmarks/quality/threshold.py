@@ -39,7 +39,7 @@ def main() -> None:
     folders = [each for each in collections() if any(arguments.folder.glob(f"{each.name}-*.db"))]
     print("| collection |", " | ".join(COLUMNS), "|")
     print("|---" * (len(COLUMNS) + 1) + "|")
-    for folder, other in zip(folders, [*folders[1:], folders[0]]):
+    for folder, other in zip(folders, folders[2:] + folders[:2]):
         [path] = arguments.folder.glob(f"{folder.name}-*.db")
         with open_sidecar(path) as connection:
             relevant = _relevant(connection, folder)

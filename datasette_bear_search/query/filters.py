@@ -212,6 +212,10 @@ _ROWS = (
         help="With a link to the note of this title; several: all",
         value="the title of a note",
         example="Title of a note",
+        completions="select target.title, count(distinct note_id) as linking from links "
+        "join notes as target on target.id = target_id "
+        "where note_id not in (select id from notes where copy_of is not null) "
+        "group by target_id order by linking desc, target.title",
     ),
 )
 FILTERS = {row.name: row for row in _ROWS}

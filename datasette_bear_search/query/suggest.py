@@ -136,16 +136,15 @@ def completions(
     """Return the values that go on with the one that is typed, and how many notes have each."""
     if typed.name == "tag":
         return _tags(connection, typed.value)
-    if typed.name == "linked-to":
-        return _linked_titles(connection, typed.value)
     row = operators()[typed.name]
     if row.kind == "date":
         return _dates(connection, typed, now)
     values: Values = [(choice, None) for choice in row.choices]
     if row.completions:
         values = connection.execute(row.completions)
-    beginning = typed.value.lower()
-    return [(value, notes) for value, notes in values if value.lower().startswith(beginning)]
+    # Of a title, each of its words may begin so.
+    beginning = f" {typed.value.lower()}"
+    return [(value, notes) for value, notes in values if beginning in f" {value.lower()}"]
 
 
 def _tags(connection: sqlite3.Connection, typed: str) -> Values:
@@ -222,39 +221,6 @@ def _dates(
         [notes] = connection.execute(sql, parameters).fetchone()
         if notes:
             yield lead + date, notes
-
-
-_MOST_LINKED = f"""
-  select target_id
-  from links
-  where target_id is not null
-  group by target_id
-  order by count(*) desc
-  limit {MAX_VALUES}
-"""
-
-
-def _linked_titles(connection: sqlite3.Connection, typed: str) -> Values:
-    condition, parameters = _titled(typed.split())
-    return connection.execute(
-        f"""
-        select
-          title,
-          (
-            select count(distinct note_id)
-            from links
-            where target_id = notes.id and note_id not in ({_COPIES})
-          ) as linking
-        from notes
-        where {condition}
-          -- Counting for all notes takes too long.
-          and (:beginning != '%' or id in ({_MOST_LINKED}))
-          and linking
-        order by title like :beginning escape '^' desc, linking desc, title
-        limit {MAX_VALUES}
-        """,
-        parameters,
-    ).fetchall()
 
 
 def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:

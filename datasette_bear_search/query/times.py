@@ -9,12 +9,14 @@ words that tell of writing or of one's past (notes, did I, geschrieben).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from .dates import period
+
+T = TypeVar("T")
 
 # Nobody's notes are older, and what happened earlier is history.
 FIRST_YEAR = 2000
@@ -109,10 +111,10 @@ class Time(NamedTuple):
 def find(text: str, now: datetime | None = None) -> Time | None:
     """Return the time that is meant in a text; None without one."""
     today = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
-    for pattern, is_past, span in _patterns():
+    for pattern, is_past in _patterns():
         for match in re.finditer(pattern, text, re.IGNORECASE):
             try:
-                since, until = span(match, today)
+                since, until = _span(match, today)
             except (ValueError, OverflowError):
                 continue
             is_open = re.match(r"(?i)(since|seit)\b", match[0])
@@ -152,15 +154,14 @@ _LOWER_CASE = frozenset(
 )
 
 
-Span = Callable[["re.Match[str]", datetime], tuple[datetime, datetime]]
-
-
 @cache
-def _patterns() -> tuple[tuple[str, bool, Span], ...]:
-    """Return patterns, whether what they mean lies back, and how they are read."""
+def _patterns() -> tuple[tuple[str, bool], ...]:
+    """Return patterns, and whether what they mean lies back. The groups say how they are read."""
     numbers, units = "|".join((r"\d{1,3}", *_NUMBERS)), "|".join(_UNITS)
-    count = rf"(?P<number>{numbers}) (?P<unit>{units})"
-    zahl = rf"(?P<zahl>{numbers}) (?P<einheit>{units})"
+    count, counted = (
+        tuple(rf"(?P<{kind}{number}>{numbers}) (?P<{kind}{number}_unit>{units})" for number in "12")
+        for kind in ("ago", "past")
+    )
     month, weekday, season = (
         rf"(?P<{name}>{'|'.join(names)})"
         for name, names in (("month", _MONTHS), ("weekday", _WEEKDAYS), ("season", _SEASONS))
@@ -173,88 +174,64 @@ def _patterns() -> tuple[tuple[str, bool, Span], ...]:
     past_day = "(?:the )?day before yesterday|vorgestern|yesterday|gestern"
     this_day = "today|heute|this morning|heute morgen"
     patterns = (
-        (rf"{start}{count} ago|\b(?:seit |von )?vor {zahl}", True, _ago),
-        (rf"{in_the}(?:{_LAST}) {count}|\b(?:{_LAST}) {zahl}", True, _counted),
-        (rf"{start}(?P<day>{past_day})", True, _day),
-        (rf"(?:{in_the}|{start})(?:{_LAST}) {named}", True, _last),
-        (rf"{start}(?:(?P<day>{this_day})|(?:{_THIS}) {named})", False, _this),
-        (rf"{within}(?:(?:{_THE}) )?{season}{of_year}", False, _last),
-        (rf"{within}{month}{of_year}", False, _last),
-        (rf"\b{month} {year}", False, _last),
-        (rf"{within}(?:(?:the year|jahr|dem jahr) )?{year}", False, _year),
+        (rf"{start}{count[0]} ago|\b(?:seit |von )?vor {count[1]}", True),
+        (rf"{in_the}(?:{_LAST}) {counted[0]}|\b(?:{_LAST}) {counted[1]}", True),
+        (rf"{start}(?P<past_day>{past_day})", True),
+        (rf"(?:{in_the}|{start})(?P<last>{_LAST}) {named}", True),
+        (rf"{start}(?:(?P<this_day>{this_day})|(?P<this>{_THIS}) {named})", False),
+        (rf"{within}(?:(?:{_THE}) )?{season}{of_year}", False),
+        (rf"{within}{month}{of_year}", False),
+        (rf"\b{month} {year}", False),
+        (rf"{within}(?:(?:the year|jahr|dem jahr) )?{year}", False),
     )
     # All of a word, and of none such as last year's.
-    return tuple(
-        (rf"(?:{pattern})(?![\w'’-])", is_past, span) for pattern, is_past, span in patterns
-    )
+    return tuple((rf"(?:{pattern})(?![\w'’-])", is_past) for pattern, is_past in patterns)
 
 
-def _place(names: tuple[str, ...], text: str) -> int:
+def _place(names: Iterable[str], text: str) -> int:
     return next(place for place, each in enumerate(names) if re.fullmatch(each, text.lower()))
 
 
-def _amount(match: re.Match[str]) -> tuple[int, str]:
-    groups = match.groupdict()
-    number, unit = groups["number"] or groups["zahl"], groups["unit"] or groups["einheit"]
-    count = int(number) if number.isdecimal() else _place(_NUMBERS, number) + 1
-    return count, list(_UNITS.values())[_place(tuple(_UNITS), unit)]
+def _named(names: Mapping[str, T], text: str) -> T:
+    return list(names.values())[_place(names, text)]
 
 
-def _ago(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    count, unit = _amount(match)
-    return period(f"{count} {unit} ago", today)
-
-
-def _counted(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    count, unit = _amount(match)
-    return period(f"{count} {unit}", today)
-
-
-def _day(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    back = 2 if re.search("(?i)before|vorgestern", match["day"]) else 1
-    return period(f"{back} days ago", today)
-
-
-def _this(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    if match["day"]:
-        return period("today", today)
-    if match["span"] and (name := _name_of(match["span"])) in ("week", "month", "year"):
-        return period(f"this {name}", today)
-    return _last(match, today)
-
-
-def _year(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    return period(match["year"], today)
-
-
-def _name_of(span: str) -> str:
-    return list(_SPANS.values())[_place(tuple(_SPANS), span)]
-
-
-def _last(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    """Return the last such span that has begun, or that of the year."""
+def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
+    """Return the span that a match means: the last one that has begun, or that of the year."""
     groups = {name: text for name, text in match.groupdict().items() if text}
-    year = int(groups["year"]) if "year" in groups else None
+    is_last, year = "last" in groups, int(groups.get("year", 0))
+    for name in ("ago1", "ago2", "past1", "past2"):
+        if name in groups:
+            number, unit = groups[name], _named(_UNITS, groups[f"{name}_unit"])
+            count = int(number) if number.isdecimal() else _place(_NUMBERS, number) + 1
+            return period(f"{count} {unit}{' ago' if name.startswith('ago') else ''}", today)
+    if "past_day" in groups:
+        back = 2 if re.search("(?i)before|vorgestern", groups["past_day"]) else 1
+        return period(f"{back} days ago", today)
+    if "this_day" in groups:
+        return period("today", today)
     if "month" in groups:
         month = _place(_MONTHS, groups["month"]) + 1
-        is_last = re.search(rf"(?i)\b(?:{_LAST})\b", match[0]) and month == today.month
-        return period(f"{year or today.year - (month > today.month or bool(is_last))}-{month:02}")
+        is_earlier = month > today.month or (is_last and month == today.month)
+        return period(f"{year or today.year - is_earlier}-{month:02}")
     if "season" in groups:
-        first = list(_SEASONS.values())[_place(tuple(_SEASONS), groups["season"])]
-        begun = year or today.year - (datetime(today.year, first, 1) > today)
-        begin = datetime(begun, first, 1)
-        is_last = re.search(rf"(?i)\b(?:{_LAST})\b", match[0]) and not year
+        first = _named(_SEASONS, groups["season"])
+        begin = datetime(year or today.year - (datetime(today.year, first, 1) > today), first, 1)
         if is_last and _after_months(begin, 3) > today:  # it is still going on
-            begin = begin.replace(year=begun - 1)
+            begin = begin.replace(year=begin.year - 1)
         return begin, _after_months(begin, 3)
     if "weekday" in groups:
         back = (today.weekday() - _place(_WEEKDAYS, groups["weekday"])) % 7 or 7
         return period(f"{back} days ago", today)
-    name = _name_of(groups["span"])
+    if "span" not in groups:
+        return period(groups["year"], today)
+    name = _named(_SPANS, groups["span"])
     if name == "weekend":
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
         return saturday, saturday + timedelta(days=2)
-    return period("yesterday" if name == "night" else f"last {name}", today)
+    if name == "night":
+        return period("yesterday", today)
+    return period(f"{'this' if 'this' in groups else 'last'} {name}", today)
 
 
 def _after_months(moment: datetime, months: int) -> datetime:

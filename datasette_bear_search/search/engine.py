@@ -98,7 +98,8 @@ def search(
     """Run the whole pipeline on one thread.
 
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
-    :param wait: seconds to wait for models that aren't loaded; None for as long as it takes
+    :param wait: seconds to wait for models that aren't loaded, which load for later searches
+        meanwhile; None for as long as it takes
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the index file is damaged
     :raises TimeLimitExceeded: if the time is up
@@ -170,24 +171,25 @@ class Pipeline:
             kept = (word for word in query.completions if word not in secret)
             self.planned = replace(self.planned, query=completed(query, kept))
 
-    def embed(self, *, wait: bool = True, on_loading: Callable[[], None] = lambda: None) -> None:
+    def embed(
+        self, *, wait: float | None = None, on_loading: Callable[[], None] = lambda: None
+    ) -> None:
         """Make the query's vector; without one, the search goes by words and the response says so.
 
-        :param wait: False, as when time is up, lets a model that isn't loaded load in the
-            background, for later searches
+        :param wait: seconds, if not as long as for other models
         """
         state, query = self._state, self.planned.query
         ranking = self._request.ranking
         self._reranker = rerank.reranker_for(ranking, state.model, self._cross_encoder)
         obstacle = semantic_obstacle(state, self._has_vector_extension)
+        wait = self._seconds_left() if wait is None else wait
         # Who doesn't wait has the model loaded for later searches, even by a search by words.
-        is_needed = is_semantic(query) or not wait
+        is_needed = is_semantic(query) or wait == 0
         if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
-            if wait and not embedder.ready:
+            if wait != 0 and not embedder.ready:
                 on_loading()
-            seconds = self._seconds_left() if wait else 0.0
-            if seconds is not None and not embedder.wait_until_loaded(seconds):
+            if wait is not None and not embedder.wait_until_loaded(wait):
                 obstacle = f"{WORDS_ONLY} {embedder.failure}" if embedder.failure else LOADING
             elif is_semantic(query):
                 obstacle = _embed(state, embedder, query)

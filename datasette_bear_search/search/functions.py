@@ -17,7 +17,7 @@ from ..query.filters import without_tags
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
-from .engine import MAX_SIZE, Pipeline, SearchRequest, changed_notice
+from .engine import MAX_SIZE, SearchRequest, changed_notice, search
 from .notes import find_note_id
 from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit, unmarked
@@ -140,19 +140,13 @@ def found_notes(
     Never waits for the model, as a query that takes longer than Datasette allows is ended.
     """
     request = SearchRequest(parse(str(text)), size=_read_size(size))
-    pipeline = Pipeline(request, redact=redact)
-    pipeline.plan(connection)
-    pipeline.embed(wait=False)
-    pipeline.retrieve(connection)
-    pipeline.redact(connection)
-    pipeline.refine()
-    response, planned = pipeline.response(), pipeline.planned
-    corrections = planned.corrections
-    notices = [f"Searched for {searched} instead of {typed}." for typed, searched in corrections]
-    rows = [_hit_row(hit) for hit in response.results.hits]
+    response = search(connection, request, redact=redact, wait=0)
+    corrections = (
+        f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
+    )
     changed = changed_notice(watch.changes_since_indexing(database.file_of(connection)))
-    others = filter(None, [*planned.remarks, *response.notices, changed])
-    return _with_notices(rows, [*notices, *others])
+    others = filter(None, [*response.results.plan.remarks, *response.notices, changed])
+    return _with_notices([_hit_row(hit) for hit in response], [*corrections, *others])
 
 
 def similar_notes(

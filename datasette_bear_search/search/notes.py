@@ -28,6 +28,9 @@ MAX_TITLES = 2000
 # Places in a link, from its end, at which the title may end and a heading begin.
 MAX_READINGS = 4
 
+# Characters of a note's text in which words are marked, which takes .3 s at most.
+READ = 200_000
+
 # Notes in each list of the start page, and searches that are saved for it.
 START_PAGE_NOTES = 6
 MAX_SAVED = 20
@@ -139,27 +142,27 @@ def resolve_link(link_targets: Mapping[str, int], target: str) -> tuple[int, str
     return None
 
 
-def matched_words(connection: sqlite3.Connection, note_id: int, query: Query) -> frozenset[str]:
+def matched_words(
+    connection: sqlite3.Connection, note: NoteDetail, query: Query, at: NotePassage | None = None
+) -> frozenset[str]:
     """Return the words of the note that a query finds, as they stand there, in lower case.
 
-    FTS5 says which, so they are those that the search marks: stems, corrections.
+    They are those that the search marks: stems, corrections.
+
+    :param at: the passage around which a very long note is read
     """
     if not query.text:
         return frozenset()
+    start = max(0, at.start - READ // 2) if at else 0
+    texts = (note.title, note.body[start : start + READ], note.attachments[:READ])
     try:
         planned = planner.plan(connection, query)
-        if not planned.match:
-            return frozenset()
-        texts = connection.execute(_TEXTS, [note_id]).fetchone() or ()
-        *texts, language = texts or (None,)
-        if any(languages.indexed(text, language) != text for text in texts):
-            rows = [matching.marked(planned, [(text or "", language) for text in texts])]
-        else:
-            parameters = {"mark": MARK, "end_mark": END_MARK, "match": planned.match}
-            rows = connection.execute(_HIGHLIGHTED, {**parameters, "note": note_id}).fetchall()
+        sql = "select language from notes where id = ?"
+        [language] = connection.execute(sql, [note.id]).fetchone()
+        marked = matching.marked(planned, [(text, language) for text in texts])
     except sqlite3.DatabaseError:
         return frozenset()  # the page is as good without marked words
-    spans = (span for row in rows for text in row for span in _MARKED.findall(text or ""))
+    spans = (span for text in marked for span in _MARKED.findall(text))
     return frozenset(word.casefold() for span in spans for word in languages.TOKEN.findall(span))
 
 
@@ -211,22 +214,6 @@ select title, id
 from notes
 where title collate nocase in (select value from json_each(:titles))
 order by source = :source, not trashed, modified
-"""
-
-# Of texts that aren't indexed as they are, so many characters are looked at: .3 s.
-_TEXTS = """
-select title, substr(body, 1, 200000), substr(attachments, 1, 200000), language
-from notes where id = ?
-"""
-
-_HIGHLIGHTED = """
-select
-  highlight(notes_fts, 0, :mark, :end_mark),
-  highlight(notes_fts, 1, :mark, :end_mark),
-  highlight(notes_fts, 3, :mark, :end_mark)
-from notes_fts
-where notes_fts match :match
-  and rowid = :note
 """
 
 

@@ -88,7 +88,8 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         found = notes.read_note(connection, note_id)
         if found is None:
             raise PageError(NO_SUCH_NOTE, 404)
-        return found, notes.matched_words(connection, found.id, query)
+        passage = found.passage(request.args.get("passage"))
+        return found, notes.matched_words(connection, found, query, passage)
 
     whole, words = await site.read_index(database, read, too_slow=TOO_SLOW)
     if site.redacts(datasette):

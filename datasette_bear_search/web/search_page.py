@@ -251,8 +251,8 @@ async def respond(
     )
     try:
         await clients.execute(database, pipeline.plan)
-        wait_to_embed = not by_words_first or search_request.query.mode != "auto"
-        await asyncio.to_thread(pipeline.embed, wait=wait_to_embed)
+        is_awaited = not by_words_first or search_request.query.mode != "auto"
+        await asyncio.to_thread(pipeline.embed, wait=None if is_awaited else 0)
         # Ask whether notes changed while SQLite searches, which leaves Python to others.
         count_changes = watch.changes_since_indexing
         if (updater and updater.watches) or site.hidden.get():

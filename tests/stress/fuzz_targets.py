@@ -125,7 +125,8 @@ def query(folder: Path) -> Callable[[Choices], None]:
         typed = text.encode(errors="replace").decode()  # as it comes out of an address
         suggestions.suggest(connection, typed, choices.number(len(typed)))
         if choices.chance(4):
-            notes.matched_words(connection, 1, asked)
+            if note := notes.read_note(connection, 1):
+                notes.matched_words(connection, note, asked)
             functions.found_notes(connection, text, choices.value())
             functions.similar_notes(connection, choices.value(), choices.value())
 
