@@ -464,13 +464,11 @@ def _both(name: str, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str,
 
 def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:
     indexed = [text for text in excluded if fts5.survives_tokenizer(text.removesuffix("*"))]
-    if indexed:
-        expression = fts5.any_of(
-            fts5.starting_with(text[:-1]) if text.endswith("*") else fts5.quoted(text)
-            for text in indexed
-        )
-        matching = bind("excluded", expression or "")
-        yield f"id not in ({_MATCHING.format(matching)})"
+    if expression := fts5.any_of(
+        fts5.starting_with(text[:-1]) if text.endswith("*") else fts5.quoted(text)
+        for text in indexed
+    ):
+        yield f"id not in ({_MATCHING.format(bind('excluded', expression))})"
     # What FTS5 would take for something shorter, and so exclude too much: C++ for every c.
     for text in excluded:
         if text not in indexed:
@@ -487,8 +485,7 @@ _MATCHING = "select rowid from notes_fts where notes_fts match in_languages({})"
 def _required(expression: str | None, in_title: Sequence[str], bind: Bind) -> Iterator[str]:
     ways = []
     if expression:
-        matching = bind("required", expression)
-        ways.append(f"id in ({_MATCHING.format(matching)})")
+        ways.append(f"id in ({_MATCHING.format(bind('required', expression))})")
     if in_title:
         parts = bind("required_in_title", json.dumps(in_title, ensure_ascii=False))
         ways.append(

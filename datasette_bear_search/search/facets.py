@@ -7,6 +7,7 @@ by meaning, are close, every count is a lower bound, and says so.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -54,11 +55,10 @@ class Facets:
     @property
     def years(self) -> dict[str, int]:
         """The months, year by year."""
-        years: dict[str, int] = {}
+        years: Counter[str] = Counter()
         for month, notes in self.months.items():
-            year = month.rpartition("-")[0]
-            years[year] = years.get(year, 0) + notes
-        return years
+            years[month.rpartition("-")[0]] += notes
+        return dict(years)
 
 
 def count(
@@ -105,11 +105,11 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
         below.setdefault(above, []).append(folded)
 
     def tags(above: str) -> tuple[TagCount, ...]:
-        nested = []
-        for folded in below.get(above, []):
-            path, notes = known[folded]
-            path = path if fold_tag(path) == folded else folded
-            nested.append(TagCount(path, folded, notes, tags(folded)))
+        nested = (
+            TagCount(path if fold_tag(path) == folded else folded, folded, notes, tags(folded))
+            for folded in below.get(above, [])
+            for path, notes in [known[folded]]
+        )
         return tuple(sorted(nested, key=lambda tag: (-tag.notes, tag.folded)))
 
     return tags("")

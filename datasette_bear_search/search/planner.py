@@ -111,14 +111,12 @@ class Plan:
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Return other texts that may be meant."""
-        most = max((len(words) for _, words in self.doubtful), default=0)
-        sure = dict(self.corrections)
-        meant = (
-            {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
-            for place in range(most)
-        )
-        return unique([*self.others, *(text_with(self.query.text, sure | each) for each in meant)])
+        """Other texts that may be meant: with the likeliest word for each doubtful one, …"""
+        texts = [*self.others]
+        for place in range(max((len(words) for _, words in self.doubtful), default=0)):
+            meant = {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
+            texts.append(text_with(self.query.text, dict(self.corrections) | meant))
+        return unique(texts)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -210,9 +208,6 @@ def plan(
             others, told = _second_thoughts(connection, query)
             notices += told
     threshold = database.get_meta(connection, "floor")
-    corrections = tuple(
-        (word, other) for word, other in replacements.items() if other and not other.endswith("*")
-    )
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
@@ -226,7 +221,9 @@ def plan(
         threshold=float(threshold) if threshold else None,
         has_copies=has_copies(connection),
         has_vec0=vectors.has_vec0(connection),
-        corrections=corrections,
+        corrections=tuple(
+            (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
+        ),
         doubtful=tuple(doubtful.items()),
         others=tuple(others),
         notices=tuple(notices),
@@ -244,8 +241,8 @@ def _with_begun_tag(connection: sqlite3.Connection, query: Query) -> Query:
         return query
     tag = FILTERS["tag"].normalized(last.value)
     known = _visible(query, "tag", connection.execute(_VALUES["tag"]))
-    is_known = any(_is_within(each, tag) for each in known)
-    if is_known or not query.text.endswith(last.value) or not _begins_any(tag, known):
+    has_end = any(_is_within(each, tag) for each in known) or not query.text.endswith(last.value)
+    if has_end or not tag or not any(_is_within(each, f"{tag}*") for each in known):
         return query
     typed = query.typed_filters.values
     tags = tuple(f"{tag}*" if each == last.value else each for each in typed["tag"])
@@ -254,10 +251,6 @@ def _with_begun_tag(connection: sqlite3.Connection, query: Query) -> Query:
         typed_filters=replace(query.typed_filters, values={**typed, "tag": tags}),
         understood=(*others, last._replace(label=f"{last.label}*")),
     )
-
-
-def _begins_any(beginning: str, values: Iterable[str]) -> bool:
-    return bool(beginning) and any(value.startswith(beginning) for value in values)
 
 
 def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
@@ -269,16 +262,11 @@ def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
 
 def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
     # Without the preposition: a note may be called "Last summer". But many have a year or a month.
-    named = re.sub(
-        r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?", "", words
-    )
-    named = named if " " in named else words
-    sql = "select exists (select 1 from notes_fts where notes_fts match in_languages(?))"
-    try:
-        [found] = connection.execute(sql, [f"title : {fts5.quoted(named)}"]).fetchone()
-    except sqlite3.DatabaseError:
-        return False  # the statement itself will find out, and knows what to do
-    return bool(found)
+    preposition = r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?"
+    named = re.sub(preposition, "", words)
+    match = f"title : {fts5.quoted(named if ' ' in named else words)}"
+    present = languages.present(connection)
+    return _exists(connection, languages.in_languages(match, present), if_broken=False)
 
 
 def _shape(query: Query) -> str:
@@ -294,13 +282,16 @@ def _balance(connection: sqlite3.Connection, shape: str, language: str) -> float
 
 
 def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:
+    match = query.match and languages.in_languages(query.match, searched)
+    return _exists(connection, match, if_broken=True)
+
+
+def _exists(connection: sqlite3.Connection, match: str | None, *, if_broken: bool) -> bool:
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
     try:
-        sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
-        match = query.match and languages.in_languages(query.match, searched)
-        [found] = connection.execute(sql, [match]).fetchone()
+        return bool(connection.execute(sql, [match]).fetchone()[0])
     except sqlite3.DatabaseError:
-        return True  # the statement itself will find out, and knows what to do
-    return bool(found)
+        return if_broken  # the statement itself will find out, and knows what to do
 
 
 # --- Words
@@ -428,13 +419,14 @@ def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list
     elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
         notices.append("There is no operator for the order: choose it beside the text, with sort=.")
     for identifier in query.identifiers:
-        if identifier in text and not _has_identifier(connection, query, identifier):
+        has_it = Filters(required=fts5.quoted(identifier))
+        if identifier in text and not _has_any(connection, query, has_it):
             notices.append(f"No note has “{identifier}” as it stands.")
-        # A date may also be the day of a change.
-        date = "-".join(re.findall(r"\d+", identifier))
-        is_date = re.fullmatch(r"\d{4}[-/.]\d\d[-/.]\d\d", identifier)
-        if is_date and _is_day_of_change(connection, query, date):
-            offers.append(query.text.replace(identifier, f"modified:{date}"))
+        if date := re.fullmatch(r"(\d{4})[-/.](\d\d)[-/.](\d\d)", identifier):
+            day = "-".join(date.groups())  # perhaps of a change
+            with suppress(ValueError):
+                if _has_any(connection, query, read_operator("modified", day)):
+                    offers.append(query.text.replace(identifier, f"modified:{day}"))
     for name, sql in _VALUES.items():
         wanted = query.filters.values.get(name, ())
         known = _visible(query, name, connection.execute(sql)) if wanted else []
@@ -453,17 +445,6 @@ def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list
 
 
 _VALUES = {"tag": "select distinct folded from tags", "source": "select name from sources"}
-
-
-def _has_identifier(connection: sqlite3.Connection, query: Query, identifier: str) -> bool:
-    return _has_any(connection, query, Filters(required=fts5.quoted(identifier)))
-
-
-def _is_day_of_change(connection: sqlite3.Connection, query: Query, date: str) -> bool:
-    try:
-        return _has_any(connection, query, read_operator("modified", date))
-    except ValueError:
-        return False
 
 
 def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
