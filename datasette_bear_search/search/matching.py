@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .. import languages
 from ..index.database import json_value
@@ -30,13 +30,18 @@ MAX_PLACES, MAX_PASSAGES = 8, 1000
 FILE_TEXT = 450
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a note has the query's words: in a passage, or in the text of an image or file."""
+class Place(NamedTuple):
+    """A passage, or a part of the text of an image or file."""
 
+    note_id: int
     passage_id: int | None
-    file_name: str = ""  # "" if it isn't known
-    file_text: str = ""
+    file_name: str  # "" if it isn't known
+    text: str
+    language: str | None
+
+    @property
+    def file_text(self) -> str:
+        return self.text if self.passage_id is None else ""
 
 
 def expressions(planned: Plan) -> list[str]:
@@ -123,41 +128,23 @@ def best_places(
     if not terms or not note_ids:
         return {}
     candidates = list(_candidates(connection, note_ids, terms, wanted))
-    if not candidates:
-        return {}
-    with _word_index() as index:
-        insert = "insert into texts (rowid, note_id, passage_id, text) values (?, ?, ?, ?)"
-        index.executemany(
-            insert,
-            (
-                (number, note, passage, languages.indexed(text, language) if match else text)
-                for number, (note, passage, _, text, language) in enumerate(candidates)
-            ),
-        )
-        if match is None:
-            count = " + ".join("(instr(lower(text), ?) > 0)" for _ in terms)
-            scored = f"select rowid, *, -({count}) as score from texts where {count}"
-            values = [*terms, *terms]
-        else:
-            scored, values = (
-                "select rowid, *, rank as score from texts where texts match ?",
-                [match],
-            )
-        best = f"""
-        select note_id, passage_id, rowid from (
-          select *, row_number() over (
-            partition by note_id order by passage_id is null, score, passage_id
-          ) as place
-          from ({scored})
-        ) where place = 1
-        """
-        rows = index.execute(best, values).fetchall()
-    return {
-        note_id: Place(passage_id)
-        if passage_id is not None
-        else Place(None, *candidates[number][2:4])
-        for note_id, passage_id, number in rows
-    }
+    if match is None:
+        counts = [sum(term in each.text.lower() for term in terms) for each in candidates]
+        scores = {number: -count for number, count in enumerate(counts) if count}
+    else:
+        rows = enumerate(languages.indexed(each.text, each.language) for each in candidates)
+        with _word_index() as index:
+            index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
+            sql = "select rowid, rank from texts where texts match ?"
+            scores = dict(index.execute(sql, [match]).fetchall())
+    # The note's own text before that of its files.
+    best = sorted(
+        (each.passage_id is None, scores[n], n) for n, each in enumerate(candidates) if n in scores
+    )
+    found: dict[int, Place] = {}
+    for *_, number in best:
+        found.setdefault(candidates[number].note_id, candidates[number])
+    return found
 
 
 def _is_inside_words(planned: Plan) -> bool:
@@ -170,8 +157,8 @@ def _candidates(
     note_ids: Sequence[int],
     terms: Sequence[str],
     wanted: Sequence[str],
-) -> Iterator[tuple[int, int | None, str, str, str | None]]:
-    """Yield note, passage, name of a file, text and language of what may have the terms."""
+) -> Iterator[Place]:
+    """Yield what may have the terms, passages in their order."""
     notes = """
     select notes.id, coalesce(attachments, ''), attachment_names, language,
       case when first.text is null then coalesce(body, '') end
@@ -183,17 +170,17 @@ def _candidates(
     for note_id, attachments, names, language, body in connection.execute(notes, [ids]):
         if body is None:
             for passage_id, text in _of_long_note(connection, note_id, terms, wanted):
-                yield note_id, passage_id, "", text, language
+                yield Place(note_id, passage_id, "", text, language)
         else:
             sql = "select id, start, length from passages where note_id = ? order by position"
             passages = connection.execute(sql, [note_id]).fetchall()
             for passage_id, start, length in passages if attachments or passages[1:] else ():
-                yield note_id, passage_id, "", body[start : start + length], language
+                yield Place(note_id, passage_id, "", body[start : start + length], language)
         for name, text in files_of(attachments, json_value(names, list)) if attachments else ():
             lower = text.lower()
             if places := [place for term in terms if (place := lower.find(term)) >= 0]:
                 start = max(0, min(places) - FILE_TEXT // 3)
-                yield note_id, None, name, text[start : start + FILE_TEXT], language
+                yield Place(note_id, None, name, text[start : start + FILE_TEXT], language)
 
 
 def _of_long_note(
@@ -226,10 +213,7 @@ def _word_index() -> Iterator[sqlite3.Connection]:
     index: sqlite3.Connection | None = getattr(_of_thread, "index", None)
     if index is None:
         index = sqlite3.connect(":memory:", isolation_level=None)
-        index.execute(
-            "create virtual table texts using fts5("
-            f'text, note_id unindexed, passage_id unindexed, tokenize="{TOKENIZER}")'
-        )
+        index.execute(f'create virtual table texts using fts5(text, tokenize="{TOKENIZER}")')
         _of_thread.index = index
     index.execute("begin")
     try:

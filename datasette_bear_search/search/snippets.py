@@ -7,6 +7,7 @@ import math
 import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -272,8 +273,11 @@ def _scored_sentences(
 
     A model without embeddings of word pieces scores none by meaning.
     """
-    texts = [hit.around for hit in hits]
-    found = _by_meaning(texts, planned, embedder) if embedder else [{} for _ in texts]
+    found: list[dict[Span, float]] = [{} for _ in hits]
+    if embedder:
+        with suppress(ModelUnavailable):
+            texts = [hit.around for hit in hits]
+            found = sentence_scores(planned.query.meaning, texts, embedder, planned.stop_words)
     terms = matching.beginnings(planned.query)
     starts = ((r"" if is_unspaced(term) else r"\b") + re.escape(term) for term in terms)
     pattern = re.compile("|".join(starts), re.IGNORECASE)
@@ -292,14 +296,11 @@ def _scored_sentences(
                     weight * (WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0)),
                 )
                 for span, share in zip(spans, words)
-                for weight in [TEMPLATE if _is_in_template(hit, span) else 1.0]
+                for line in [hit.around.rfind("\n", 0, span[0]) + 1]
+                for weight in [TEMPLATE if line in hit.templates else 1.0]
             ]
         )
     return scored
-
-
-def _is_in_template(hit: Hit, span: Span) -> bool:
-    return hit.around.rfind("\n", 0, span[0]) + 1 in hit.templates
 
 
 def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str) -> list[float]:
@@ -316,15 +317,6 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
         for place in those:
             shares[place] += weights[word] / sum(weights.values())
     return shares
-
-
-def _by_meaning(
-    passages: Sequence[str], planned: Plan, embedder: Embedder
-) -> list[dict[tuple[int, int], float]]:
-    try:
-        return sentence_scores(planned.query.meaning, passages, embedder, planned.stop_words)
-    except ModelUnavailable:
-        return [{} for _ in passages]
 
 
 def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
@@ -355,7 +347,7 @@ def _with_sentence(hit: Hit, sentence: Span | None) -> Hit:
 
 def sentence_scores(
     query: str, passages: Sequence[str], embedder: Embedder, stop_words: Set[str] = STOP_WORDS["en"]
-) -> list[dict[tuple[int, int], float]]:
+) -> list[dict[Span, float]]:
     """Return how close each sentence of each passage is, by where it begins and ends.
 
     :raises ModelUnavailable: if the model has no embeddings of word pieces
