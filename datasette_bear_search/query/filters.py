@@ -65,17 +65,14 @@ class Filter(NamedTuple):
 
     @property
     def operator(self) -> str:
-        """What is typed before the colon."""
         return "is" if self.kind == "state" else self.name.replace("_", "-")
 
     @property
     def takes(self) -> str:
-        """What it takes, for people."""
         return self.value or f"one of {', '.join(self.choices)}"
 
     @property
     def title(self) -> str:
-        """The name for people, as a heading."""
         return self.name.replace("_", " ").capitalize()
 
     def describe(self, value: str) -> str:
@@ -270,7 +267,6 @@ class Filters:
         return self != Filters()
 
     def __and__(self, other: Filters) -> Filters:
-        """Return what both demand."""
         required = [each for each in (self.required, other.required) if each]
         return Filters(
             values={

@@ -194,7 +194,6 @@ def _exclude(reading: Reading, tokens: Sequence[Token]) -> None:
 
 
 def is_operator(token: Token) -> bool:
-    """Return whether a token is AND, OR or NOT."""
     return token.kind == "word" and token.text in ("AND", "OR", "NOT")
 
 

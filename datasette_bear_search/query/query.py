@@ -59,7 +59,6 @@ class Query:
 
     @property
     def filters(self) -> Filters:
-        """What every result must fulfil."""
         return self.filters_beside & self.typed_filters
 
     @property
@@ -203,7 +202,6 @@ def repaired(query: Query) -> str:
 
 
 def with_value(text: str, name: str, value: str, other: str) -> str:
-    """Return the text with another value of an operator."""
     for token in reversed(tokenize(text)):
         if (token.kind, token.name, token.text) == ("filter", name, value):
             form = f'{name}:"{other}"' if " " in other else f"{name}:{other}"

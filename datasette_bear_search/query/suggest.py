@@ -119,7 +119,6 @@ def _operators(beginning: str) -> list[Suggestion]:
 
 
 def _places(connection: sqlite3.Connection, typed: Typed, following: str) -> Iterator[Suggestion]:
-    """Yield the tags and folders that a word begins."""
     if len(typed.value) <= SHORTEST_WORD:
         return
     begins = re.compile(rf"(?:.*/)?{re.escape(typed.value)}", re.IGNORECASE)

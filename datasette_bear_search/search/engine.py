@@ -242,7 +242,6 @@ class Pipeline:
         self._end_step("redact")
 
     def response(self) -> SearchResponse:
-        """Return the results as they are by now."""
         notices = (self.obstacle, pending_notice(self._state), *self.results.notices)
         seconds = {**self.seconds, "total": time.perf_counter() - self._started}
         timing_ms = {name: round(each * 1000, 1) for name, each in seconds.items()}

@@ -33,8 +33,6 @@ MAX_LOOKUPS = 2000
 
 @dataclass(frozen=True)
 class TagCount:
-    """A tag with the tags nested in it."""
-
     path: str  # as the library writes it: Work/Projects
     folded: str
     notes: int
@@ -54,7 +52,6 @@ class Facets:
 
     @property
     def years(self) -> dict[str, int]:
-        """The months, year by year."""
         years: Counter[str] = Counter()
         for month, notes in self.months.items():
             years[month.rpartition("-")[0]] += notes

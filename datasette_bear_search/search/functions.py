@@ -159,17 +159,8 @@ def similar_notes(
         return []
     if redact:
         found = redaction.masked_similar(connection, found)
-    rows: Rows = [
-        {
-            "id": note.id,
-            "title": note.title,
-            "url": note.url,
-            "reasons": " · ".join(note.reasons),
-            "similarity": note.similarity,
-            "score": note.score,
-        }
-        for note in found.notes
-    ]
+    names = ("id", "title", "url", "similarity", "score")
+    rows = [{name: getattr(note, name) for name in names} | {"reasons": note.why} for note in found]
     return _with_notices(rows, found.notices)
 
 

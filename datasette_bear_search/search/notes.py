@@ -111,7 +111,6 @@ def find_note_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
-    """Return the note with that id; None if there is none."""
     found = fetch_rows(connection, Statement(_NOTE, {"note": note_id}))
     if not found:
         return None
@@ -260,8 +259,6 @@ def _folded(name: str) -> str:
 
 @dataclass(frozen=True)
 class StartPageNote:
-    """A note that the start page offers."""
-
     id: int
     title: str
     at: str | None  # when it was modified or, of those of this day, created

@@ -88,8 +88,6 @@ _IN_NAMES = ("pass", "pw", "kennwort", "contrase", "senha", "key", "secret", "to
 
 
 class RedactionMissing(ForeseenError):
-    """The detectors aren't installed."""
-
     def __init__(self) -> None:
         super().__init__(f"Masking secrets needs further packages. Install them with: {INSTALL}")
 
@@ -127,7 +125,6 @@ def masked_part(part: str, *wholes: str) -> str:
 
 
 def has_secret(text: str) -> bool:
-    """Return whether anything in the text would be masked."""
     return bool(secrets(text))
 
 
@@ -216,7 +213,6 @@ def _masked_value(name: str, value: Any, texts: Sequence[str]) -> Any:
 
 
 def masked_similar(connection: sqlite3.Connection, found: SimilarNotes) -> SimilarNotes:
-    """Return the notes that are like one, with every secret in them masked."""
     return replace(found, title=masked(found.title), notes=masked_notes(connection, found.notes))
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
+from typing import NamedTuple
 
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
@@ -40,12 +41,9 @@ NOT_RERANKED = "These notes weren't reranked."
 LOADING = f"{NOT_RERANKED} The reranker is still loading. Search again in a few seconds."
 
 
-@dataclass(frozen=True)
-class Reranked:
-    """Hits in their new order."""
-
+class Reranked(NamedTuple):
     hits: tuple[Hit, ...]
-    notice: str | None = None
+    notice: str | None
 
 
 def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
@@ -82,11 +80,10 @@ def page(
     query = results.query.meaning
     reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
     end = offset + size
-    notices = (reranked.notice,) if reranked.notice else ()
     return replace(
         results,
         hits=reranked.hits[offset:end],
-        notices=(*results.notices, *notices),
+        notices=(*results.notices, *filter(None, [reranked.notice])),
         next_offset=end if end < results.total else None,
     )
 
@@ -109,7 +106,7 @@ def rerank(
         f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title for hit in candidates
     ]
     if not passages:
-        return Reranked(tuple(hits))
+        return Reranked(tuple(hits), None)
     search = (reranker.name, query, *passages)
     scores, notice = _cache.get(search), None
     if scores is None or (resume and len(scores) < len(passages)):
@@ -117,12 +114,11 @@ def rerank(
         _cache[search] = scores
         for oldest in list(_cache)[:-CACHED_SEARCHES]:
             _cache.pop(oldest, None)
-    if notice is None and len(scores) < len(passages):
-        notice = (
-            f"Only {len(scores)} of the first {len(passages)} results could be reranked in time."
-            if scores
-            else NOT_RERANKED
-        )
+    if notice is None and not scores:
+        notice = NOT_RERANKED
+    elif notice is None and len(scores) < len(passages):
+        few = f"Only {len(scores)} of the first {len(passages)} results"
+        notice = f"{few} could be reranked in time."
     return Reranked(tuple(blended(hits, scores)), notice)
 
 

@@ -105,7 +105,6 @@ class Hit(ListedNote):
 
     @property
     def text(self) -> str:
-        """The snippet without marks."""
         return unmarked(self.snippet)
 
     @property
@@ -188,8 +187,6 @@ _EACH_MARK = re.compile(f"({_ALL_MARKS.pattern})")
 
 @dataclass(frozen=True)
 class Results:
-    """One page of hits."""
-
     hits: tuple[Hit, ...]
     total: int  # notes that can be paged through
     found: int  # of these, notes that have the words or are close in meaning; others are nearest
@@ -207,7 +204,6 @@ class Results:
 
     @property
     def query(self) -> Query:
-        """The query as it was run."""
         return self.plan.query
 
 

@@ -80,7 +80,6 @@ class SimilarNote(ListedNote):
 
     @property
     def why(self) -> str:
-        """The reasons in one line."""
         return " · ".join(self.reasons)
 
 

@@ -6,8 +6,8 @@ import gzip
 import os
 import re
 import threading
-import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -41,10 +41,6 @@ MAX_COMPLETIONS = 20
 
 # Lists of words in memory: a megabyte or a few each.
 CACHED_LISTS = 8
-
-# Some file systems' clocks tick every few milliseconds: a file that was written in this tick may be
-# written again in it.
-TICK_NS = 20_000_000
 
 
 def note_counts(
@@ -179,34 +175,24 @@ def _words_beginning_with(connection: sqlite3.Connection, initial: str) -> list[
     SQLite counts the notes of each word: of all words in 10,000 notes that takes .07 s, three
     quarters of a search, and a person who types on after a mistake searches with each key.
     """
-    key = (_file_state(database.file_of(connection)), initial)
-    with _lock:
-        words = _word_lists.get(key)
+    key = None  # in memory, or just replaced
+    with suppress(OSError):
+        stat = os.stat(database.file_of(connection))
+        key = (stat.st_ino, stat.st_mtime_ns, stat.st_size, initial)
+    words = _word_lists.get(key) if key else None
     if words is None:
         words = connection.execute(
             f"select term, doc from {WORD_VOCABULARY} where term >= ? and term < ?",
             [initial, initial + "\U0010ffff"],
         ).fetchall()
-        if key[0] is not None:
-            with _lock:
-                _word_lists[key] = words
-                while len(_word_lists) > CACHED_LISTS:
-                    del _word_lists[next(iter(_word_lists))]
+        if key:
+            _word_lists[key] = words
+        for oldest in list(_word_lists)[:-CACHED_LISTS]:
+            _word_lists.pop(oldest, None)
     return words
 
 
-_word_lists: dict[tuple[tuple[int, int, int] | None, str], list[tuple[str, int]]] = {}
-
-
-def _file_state(file: str) -> tuple[int, int, int] | None:
-    # Differs when a file is written to; None if that was just now, or the database is in memory.
-    try:
-        stat = os.stat(file)
-    except OSError:
-        return None
-    if abs(time.time_ns() - stat.st_mtime_ns) < TICK_NS:
-        return None
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+_word_lists: dict[tuple[int, int, int, str], list[tuple[str, int]]] = {}
 
 
 def _folded(word: str) -> str:

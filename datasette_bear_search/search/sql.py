@@ -147,7 +147,6 @@ matches as materialized (
 
 
 def statement_sql(parts: Sequence[str], rest: str) -> str:
-    """Return the text of a whole statement."""
     return f"with{','.join(parts)}{rest}"
 
 

@@ -19,8 +19,6 @@ ORCHARD, QUARRY = (
 
 @pytest.fixture(autouse=True)
 def caches(monkeypatch):
-    """Begin without lists, and cache them though the file was just written."""
-    monkeypatch.setattr(spelling, "TICK_NS", 0)
     monkeypatch.setattr(spelling, "_word_lists", {})
 
 
@@ -132,11 +130,3 @@ def test_few_lists_are_cached(write, bear_index, sidecar_path, monkeypatch):
     for word in ("orchrad", "quary", "hlils"):
         corrected(sidecar_path, word)
     assert len(spelling._word_lists) == 2
-
-
-def test_nothing_is_cached_of_what_was_just_written(write, bear_index, sidecar_path, monkeypatch):
-    monkeypatch.setattr(spelling, "TICK_NS", 10**12)
-    write(ORCHARD)
-    bear_index("--no-semantic")
-    assert corrected(sidecar_path, "orchrad") == "orchard"
-    assert not spelling._word_lists

@@ -1,6 +1,6 @@
 """No query takes more than twice the time because of huge notes: python -m tests.stress.huge_notes
 
-Indexes the same notes with and without three huge ones, and runs each query on both, by turns.
+Indexes the same notes with and without four huge ones, and runs each query on both, by turns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUERIES: list[dict[str, str]] = [
 
 
 def write_notes(folder: Path, count: int, size: int) -> None:
-    """Write notes, among them three huge ones unless their size (in characters) is 0."""
+    """Write notes, among them a huge one, and three of half its size, unless that is 0."""
     folder.mkdir()
     for number in range(count):
         words = [
@@ -57,12 +57,14 @@ def write_notes(folder: Path, count: int, size: int) -> None:
         filler = " ".join(WORDS[number * number % len(WORDS)] for number in range(997)) + ".\n\n"
         texts = {
             "Vitamins": "A vitamin a day. " * min(100_000, size // 34),
+            "Diary": "On that day nothing grew in the garden.\n\n" * min(100_000, size // 100),
             "Log": "10:00:01 error 4711: the boiler has lost pressure\n"
             * min(100_000, size // 100),
             "One line": "gutter and vitamin, " * min(10_000, size // 40),
         }
         for title, text in texts.items():
-            text += filler.replace("boiler", "hammer") * ((size - len(text)) // len(filler))
+            own = size if title == "Vitamins" else size // 2
+            text += filler.replace("boiler", "hammer") * ((own - len(text)) // len(filler))
             (folder / f"{title}.md").write_text(f"# {title}\n\n{text}\n")
 
 
