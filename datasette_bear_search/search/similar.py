@@ -50,6 +50,10 @@ OWN_PASSAGES = 6
 NEAREST_PASSAGES = 100
 CANDIDATES = 100
 
+# First passages of a candidate that are compared beside the nearest: of a huge note, a thousand
+# took as long as all else.
+COMPARED_PASSAGES = 100
+
 # Passages that show how similar any two notes are, which differs by model and by note.
 SAMPLE = 200
 
@@ -247,8 +251,8 @@ own_passages as materialized (
     ) = 0
 ),
 -- the passages nearest to each of them; the note's own are among them
-nearest as materialized (
-  select passages.note_id
+near as materialized (
+  select passages.id, passages.note_id, max(near.value) as similarity
   from own_passages
   cross join json_each(
     nearest_passages(
@@ -261,28 +265,42 @@ nearest as materialized (
   join passages on passages.id = near.key + 0
   where passages.note_id != :note
     and shared_by is null
-  group by passages.note_id
-  order by max(near.value) desc, passages.note_id
-  limit {CANDIDATES}
+  group by passages.id
 ),
 candidates as materialized (
-  select note_id from nearest
+  select note_id from (
+    select note_id from near
+    group by note_id
+    order by max(similarity) desc, note_id
+    limit {CANDIDATES}
+  )
   union
   select note_id from related
+),
+compared as (
+  select note_id, id as passage_id from near where note_id in candidates
+  union
+  select note_id, id
+  from candidates
+  cross join passages using (note_id)
+  where position < {COMPARED_PASSAGES} and shared_by is null
 ),
 -- the most similar two passages stand for the notes; beside max(), SQLite takes the other columns
 -- from the same row
 similarities as materialized (
   select
-    passages.note_id, passages.id as passage_id,
+    note_id, passage_id,
     max(1 - vec_distance_cosine(own_passages.vector, {VECTORS}.vector)) as similarity
-  from candidates
-  join passages on passages.note_id = candidates.note_id
-  join {VECTORS} on {VECTORS}.passage_id = passages.id
+  from compared
+  join {VECTORS} using (passage_id)
   cross join own_passages
-  where shared_by is null
-    and position < {MAX_EMBEDDED}
-  group by passages.note_id
+  group by note_id
+),
+-- not a scan of all passages: huge notes have many that aren't embedded
+embedded as materialized (
+  select passages.id
+  from notes
+  cross join passages on note_id = notes.id and position < {MAX_EMBEDDED}
 ),
 -- how similar a passage of any note is to this note
 usual as materialized (
@@ -293,10 +311,7 @@ usual as materialized (
     join {VECTORS} on {VECTORS}.passage_id = passages.id
     cross join own_passages
     where passages.id in (
-        select id from passages
-        where position < {MAX_EMBEDDED} and id % (
-          1 + (select count(*) from passages where position < {MAX_EMBEDDED}) / {SAMPLE}
-        ) = 0
+        select id from embedded where id % (1 + (select count(*) from embedded) / {SAMPLE}) = 0
       )
       and note_id != :note
       and shared_by is null

@@ -49,8 +49,9 @@ def write_notes(folder: Path, count: int, size: int) -> None:
         words = [
             WORDS[(number * 7 + place * (number % 11 + 1)) % len(WORDS)] for place in range(80)
         ]
+        tag = "#home" if number % 9 else "#work"
         text = (
-            f"# Note {number}\n\n{' '.join(words[:40])}.\n\nSee #home and {' '.join(words[40:])}."
+            f"# Note {number}\n\n{' '.join(words[:40])}.\n\nSee {tag} and {' '.join(words[40:])}."
         )
         (folder / f"{number}.md").write_text(f"{text}\n\nA vitamin.\n" if number % 5 == 0 else text)
     if size:
