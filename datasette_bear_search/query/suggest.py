@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -147,46 +148,40 @@ def completions(
 
 
 def _tags(connection: sqlite3.Connection, typed: str) -> Values:
-    """Return tags that begin so, or a part of which does; then those that have it anywhere."""
+    """Yield tags that begin so, or a part of which does; then those that have it anywhere."""
     folded = fold_tag(typed)
     if typed.endswith("/"):
         folded += "/"  # only what is nested in it
-    return connection.execute(
+    rows = connection.execute(
         f"""
         select
-          name,
-          (
-            select count(distinct note_tags.note_id)
-            from tags as nested
-            join note_tags on note_tags.tag_id = nested.id
-            where note_tags.note_id not in ({_COPIES})
-              and (
-                nested.folded = found.folded
-                or (nested.folded >= found.folded || '/' and nested.folded < found.folded || '0')
-              )
-          )
-        from (
-          select
-            min(name) as name,
-            folded,
-            instr(folded, :typed) = 1 as begins,
-            instr('/' || folded, '/' || :typed) > 0 as has_part
-          from tags
-          where instr(folded, :typed)
-            and (has_part or length(:typed) > 2)
-          group by folded
-          order by
-            begins desc,
-            has_part desc,
-            -- Exact enough for the order: most notes have the tags above theirs, too.
-            (select count(*) from note_tags where tag_id = tags.id) desc,
-            folded
-          -- More than are shown, because not every name can be typed.
-          limit {2 * MAX_VALUES}
-        ) as found
+          min(name),
+          instr(folded, :typed) = 1 as begins,
+          instr('/' || folded, '/' || :typed) > 0 as has_part
+        from tags
+        where instr(folded, :typed)
+          and (has_part or length(:typed) > 2)
+        group by folded
+        order by
+          begins desc,
+          has_part desc,
+          -- Exact enough for the order: most notes have the tags above theirs, too.
+          (select count(*) from note_tags where tag_id = tags.id) desc,
+          folded
+        -- More than are shown, because not every name can be typed.
+        limit {2 * MAX_VALUES}
         """,
         {"typed": folded},
-    ).fetchall()
+    )
+    return ((name, _note_count(connection, "tag", name)) for name, *_ in rows.fetchall())
+
+
+def _note_count(
+    connection: sqlite3.Connection, name: str, value: str, now: datetime | None = None
+) -> int:
+    conditions, parameters = read_operator(name, value, now).conditions()
+    sql = f"select count(*) from notes where {' and '.join([*conditions, 'copy_of is null'])}"
+    return int(connection.execute(sql, parameters).fetchone()[0])
 
 
 def _dates(
@@ -210,16 +205,9 @@ def _dates(
     for date in dates:
         if not date.startswith(beginning):
             continue
-        try:
-            demanded = read_operator(typed.name, lead + date, now)
-        except ValueError:
-            continue  # a range that would end before it begins
-        conditions, parameters = demanded.conditions()
-        demands = " and ".join([*conditions, "copy_of is null"])
-        sql = f"select count(*) from notes where {demands}"
-        [notes] = connection.execute(sql, parameters).fetchone()
-        if notes:
-            yield lead + date, notes
+        with suppress(ValueError):  # a range that would end before it begins
+            if notes := _note_count(connection, typed.name, lead + date, now):
+                yield lead + date, notes
 
 
 def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:

@@ -20,7 +20,7 @@ from . import query_functions, redaction, similar
 from .engine import MAX_SIZE, SearchRequest, changed_notice, search
 from .notes import find_note_id
 from .query_functions import decay, rrf, rrf_weighted
-from .results import PAGE_SIZE, Hit, unmarked
+from .results import PAGE_SIZE, Hit
 
 # Seconds between two looks at a query's time limit while embed() waits for the model.
 LOADING_STEP = 0.05
@@ -101,11 +101,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
 # Datasette checks its time limit once in 1,000 of SQLite's instructions, and a row takes twenty: a
 # query that embeds each row would embed fifty too many. This runs some thousand at once.
 _THOUSAND_INSTRUCTIONS = """
-with recursive counted(number) as (
-  select 1
-  union all
-  select number + 1 from counted limit 80
-)
+with recursive counted(number) as (select 1 union all select number + 1 from counted limit 80)
 select count(*) from counted
 """
 
@@ -198,17 +194,10 @@ def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
 
 
 def _hit_row(hit: Hit) -> dict[str, Any]:
-    return {
-        "id": hit.id,
-        "title": hit.title,
-        "url": hit.url,
-        "text": unmarked(hit.snippet),
+    names = ("id", "title", "url", "text", "keyword_rank", "semantic_rank", "similarity", "score")
+    return {name: getattr(hit, name) for name in names} | {
         "heading": hit.passage.heading if hit.passage and not hit.file else None,
         "file": hit.file or None,
-        "keyword_rank": hit.keyword_rank,
-        "semantic_rank": hit.semantic_rank,
-        "similarity": hit.similarity,
-        "score": hit.score,
     }
 
 

@@ -189,7 +189,15 @@ def plan(
         # If the word index is broken, the statement will find out, and knows what to do.
         with suppress(sqlite3.DatabaseError):
             found, doubtful = _replacements(connection, query, correct, counts, notes, stop_words)
-            query, replacements = _fitted(connection, query, found), found
+            query, replacements = rewritten(query, found), found
+            query = completed(
+                query,
+                (
+                    word
+                    for prefix in query.prefixes
+                    for word in spelling.completions(connection, prefix)
+                ),
+            )
     has_matches = query.mode != "like" and _matches(connection, query, searched)
     if (query.is_boolean or query.phrases) and query.mode != "like" and not has_matches:
         demanded = "fits what AND, OR and NOT ask for"
@@ -326,17 +334,6 @@ def _languages(
     else:
         own = likely or next((it for it in shares if it not in languages.UNSPACED_LANGUAGES), None)
     return tuple(chosen), stop_words, own or main
-
-
-def _fitted(
-    connection: sqlite3.Connection, query: Query, replacements: dict[str, str | None]
-) -> Query:
-    if replacements:
-        query = rewritten(query, replacements)
-    if query.prefixes:
-        words = (spelling.completions(connection, prefix) for prefix in query.prefixes)
-        query = completed(query, (word for found in words for word in found))
-    return query
 
 
 def _replacements(
