@@ -19,7 +19,7 @@ from ..query.query import Query
 from ..sqlite import sqlite3
 from . import matching, planner
 from .engine import read_note_id
-from .results import fetch_rows
+from .results import ListedNote, fetch_rows
 from .sql import END_MARK, MARK, Statement
 
 # Wiki links of a note whose titles are looked up.
@@ -58,23 +58,11 @@ class NotePassage:
 
 
 @dataclass(frozen=True)
-class NoteDetail:
+class NoteDetail(ListedNote):
     """A note and what surrounds it. An encrypted note has no text, and nothing that tells of it."""
 
-    id: int
-    source: str
-    key: str
-    title: str
-    url: str | None
-    app: str  # which its url opens, as in "Open in Bear"; "" if that has no name
     heading_link: str
-    tags: tuple[str, ...]
-    created: str | None
-    modified: str | None
-    pinned: bool
-    archived: bool
     trashed: bool
-    encrypted: bool
     todos_open: int
     todos_done: int
     has_image: bool
@@ -265,22 +253,12 @@ class StartPageNote:
 
 
 @dataclass(frozen=True)
-class IndexedSource:
-    """Where notes come from, and how many."""
-
-    name: str
-    location: str
-    notes: int
-    read: str | None
-
-
-@dataclass(frozen=True)
 class StartPage:
     """Notes that are pinned, or of this day in another year; and where notes come from."""
 
     pinned: tuple[StartPageNote, ...]
     on_this_day: tuple[StartPageNote, ...]
-    sources: tuple[IndexedSource, ...]
+    sources: tuple[rows.StoredSource, ...]
     saved: tuple[str, ...]  # query strings, newest first
 
 
@@ -318,10 +296,13 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
         """
         return tuple(StartPageNote(*row) for row in connection.execute(sql, parameters))
 
+    sources = rows.read_sources(connection).values()
     return StartPage(
         pinned=notes("modified", _IS_PINNED),
         on_this_day=notes("created", _IS_OF_THIS_DAY),
-        sources=tuple(IndexedSource(*row) for row in connection.execute(_SOURCES)),
+        sources=tuple(
+            sorted(sources, key=lambda source: (-(source.notes or 0), source.config.name))
+        ),
         saved=saved_searches(connection),
     )
 
@@ -337,10 +318,4 @@ _IS_OF_THIS_DAY = """
   )
   and strftime('%m-%d', created, 'localtime') = :day
   and strftime('%Y', created, 'localtime') < :year
-"""
-
-_SOURCES = """
-select name, location, notes, read
-from sources
-order by notes desc, name
 """
