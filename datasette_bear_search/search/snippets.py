@@ -330,8 +330,8 @@ def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> 
     scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
     if not scores[0] or scores[0] < STANDS_OUT * sum(scores[1:]) / len(scores[1:]):
         return None
-    span, _, words = max(sentences, key=lambda each: each[1] + each[2])
-    is_sure = words > IN_PASSAGE or hit.similarity >= SURE * (planned.threshold or 0.0)
+    span, _, share = max(sentences, key=lambda each: each[1] + each[2])
+    is_sure = share > IN_PASSAGE or (hit.similarity or 0.0) >= SURE * (planned.threshold or 0.0)
     return span if is_sure else None
 
 
