@@ -67,7 +67,7 @@ def read_parameters() -> set[str]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
             ]
             is_reading = re.search(
-                r"(args|arguments)\.(get|getlist)$|^(_first|_read_fraction|read_number)$"
+                r"(args|arguments)\.(get|getlist)$|^(_first|_read_choice|_read_fraction|read_number)$"
                 r"|(urls|self)\.values?$",
                 source,
             )
