@@ -161,15 +161,13 @@ def create(connection: sqlite3.Connection) -> None:
 def refill_words(connection: sqlite3.Connection) -> None:
     """Index the words anew that ``indexed_words`` makes, inside the caller's transaction."""
     values = ", ".join(INDEXED.format(row="notes", name=name) for name in _INDEXED_COLUMNS)
+    of_passages = "note_id, indexed_words(text, null) from passages where text is not null"
     for index, columns, rows in (
-        ("notes_fts", ", ".join(_INDEXED_COLUMNS), f"select id, {values} from notes"),
-        (
-            *(LONG_NOTES, "note_id, text"),
-            "select id, note_id, indexed_words(text, null) from passages where text is not null",
-        ),
+        ("notes_fts", ", ".join(_INDEXED_COLUMNS), f"{values} from notes"),
+        (LONG_NOTES, "note_id, text", of_passages),
     ):
         connection.execute(f"insert into {index} ({index}) values ('delete-all')")
-        connection.execute(f"insert into {index} (rowid, {columns}) {rows}")
+        connection.execute(f"insert into {index} (rowid, {columns}) select id, {rows}")
 
 
 def drop(connection: sqlite3.Connection) -> None:

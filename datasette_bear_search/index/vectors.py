@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 # sqlite-vec's scan of so many passages takes 6 ms, two thirds of an ordinary search; beyond, that
 # in memory does.
 MAX_VEC0_PASSAGES = 20_000
-# It goes back to vec0 at this share of that: at the limit it would be made again and again.
-SHRUNK_SHARE = 0.8
 # Vectors in a row of the vec0 table. Choosing the nearest takes longer the more there are: with
 # sqlite-vec's 1,024 the scan takes six times as long (benchmarks/speed/nearest.py).
 CHUNK_SIZE = 64
@@ -74,9 +72,8 @@ def prepare(connection: sqlite3.Connection) -> None:
     """
     [count] = connection.execute("select count(*) from passages").fetchone()
     exists = _is_virtual(connection)
-    was_large = exists == (0,)
-    is_large = count > MAX_VEC0_PASSAGES * (SHRUNK_SHARE if was_large else 1)
-    if exists and is_large == was_large and not get_meta(connection, STALE):
+    is_large = count > MAX_VEC0_PASSAGES
+    if exists == (not is_large,) and not get_meta(connection, STALE):
         return
     _drop_signs(connection)
     connection.execute(
