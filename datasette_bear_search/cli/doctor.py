@@ -197,8 +197,12 @@ def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Findin
     try:
         changed = changes.count_changes(connection, stored)
     except SourceError as error:
-        yield Finding(source.name, f"{place}: {error}", False, _source_fix(source))
+        says = f"{place}: {error} {stored.schedule}".rstrip()
+        yield Finding(source.name, says, False, _source_fix(source))
         return
+    if stored.schedule:
+        ok = False if stored.error else None
+        yield Finding(f"{source.name}.schedule", f"{source.name}: {stored.schedule}", ok)
     says = f"{place}: {counted(stored.notes, 'note')}, read {stored.read}"
     if changed:
         says += f"; {counted(changed, 'note')} changed since"

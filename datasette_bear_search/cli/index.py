@@ -19,7 +19,7 @@ from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
 from ..index.config import Selection
 from ..notes import counted, time_left
-from ..sources import SourceConfig, SourceError
+from ..sources import SourceConfig, SourceError, seconds_in
 from . import Progress, clear_errors, sidecar_option
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Options:
     semantic: bool | None = None
     yes: bool = False
     include_trashed: bool = False
+    every: str | None = None
     dry_run: bool = False
     quiet: bool = False
 
@@ -95,6 +96,11 @@ class Options:
     help="Make vectors, or skip them (keyword search only), now and in later runs",
 )
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
+@click.option(
+    "--every",
+    metavar="TIME",
+    help="Read what PATH or --only names again that often while serving or watching: 30m, 1h, 1d",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
 @click.option("--yes", is_flag=True, help="Don't ask before all vectors are made anew")
@@ -237,6 +243,13 @@ def _select(options: Options) -> Selection:
         if options.include_trashed:
             read = [replace(source, include_trashed=True) for source in selection.read]
             selection = replace(selection, read=tuple(read))
+        if options.every:
+            if not (options.paths or options.only):
+                raise click.UsageError("--every is for a PATH, or for sources named by --only.")
+            seconds_in(options.every)
+            every = {"every": options.every}
+            read = [replace(each, options={**each.options, **every}) for each in selection.read]
+            selection = replace(selection, read=tuple(read))
         return selection
     if options.paths or options.only or options.rebuild:
         raise click.UsageError(
@@ -304,6 +317,8 @@ def _listing(library: Library) -> str:
             except SourceError as error:
                 changed = "can't be read"
                 below.append(f"{name}: {error}")
+            if stored.schedule:
+                below.append(f"{name}: {stored.schedule}")
             read, notes = stored.read or "never", f"{stored.notes:,}"
             lines.append([name, kind, notes, read, changed, location])
             below += _skipped_lines(name, stored.skipped, len(stored.skipped))

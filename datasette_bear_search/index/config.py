@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import ForeseenError
-from ..sources import SourceConfig, SourceError, absolute, get_kind, kind_of, names, new_name
+from ..sources import (
+    SourceConfig,
+    SourceError,
+    absolute,
+    get_kind,
+    kind_of,
+    names,
+    new_name,
+    seconds_in,
+)
 
 PLUGIN = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
@@ -25,7 +34,7 @@ FILE_NAME = "bear-search.yaml"
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
 SETTINGS = ("sources", "never_index_tags")
-_SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed", "about")
+_SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed", "about", "every")
 _NAME = re.compile(r"\w[\w.-]*")  # can be typed after ``source:`` without quotation marks
 
 
@@ -158,6 +167,12 @@ def _source(
     options = {key: value for key, value in entry.items() if key not in _SOURCE_KEYS}
     if kind:
         _check_options(kind, options, place)
+    if "every" in entry:
+        options["every"] = str(entry["every"])
+        try:
+            seconds_in(options["every"])
+        except SourceError as error:
+            raise ConfigurationError(f"{place}: {error}") from None
     if entry.get("name") is not None:
         name = _name(str(entry["name"]), place, taken)
     elif same is not None and same.name not in taken:

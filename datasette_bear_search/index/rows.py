@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, count
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from ..languages import detect, words_version
 from ..notes import Note, fold_tag, text_hash
 from ..sources import Source, SourceConfig
+from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
@@ -23,6 +25,8 @@ from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 PASSAGE_VERSION = 2
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
+# Key in meta: when a run last asked each source, and why it couldn't be read.
+TRIES = "tries"
 # Values in one statement: no SQLite since 3.32 takes fewer.
 _MAX_VALUES = 32_000
 
@@ -40,6 +44,24 @@ class StoredSource:
     notes: int
     version: str | None  # of the package that read it
     skipped: tuple[str, ...]  # what that reading left out and why, for people
+    tried: int | None = field(default=None, compare=False)  # when, in seconds since 1970
+    error: str = field(default="", compare=False)  # why that failed, for people
+
+    @property
+    def next_try(self) -> str | None:
+        """When bear-serve and --watch read it again, ISO 8601; None: when its files change."""
+        pause = self.config.pause(has_failed=bool(self.error))
+        return timestamp_from_seconds(self.tried + pause) if self.tried and pause else None
+
+    @property
+    def schedule(self) -> str:
+        """What people want to know of its last and next reading; "" if all is as usual."""
+        says = self.error
+        if self.error and self.tried:
+            says += f" (Tried at {timestamp_from_seconds(self.tried)}.)"
+        if self.next_try:
+            says += f" Read every {self.config.options['every']}, next at {self.next_try}."
+        return says.strip()
 
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
@@ -52,12 +74,14 @@ def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     order by rowid
     """
     sources = {}
+    tries = json_value(get_meta(connection, TRIES) or "{}", dict)
     for state, read, notes, version, skipped, *config in connection.execute(sql):
         name, kind, location, options, never, trashed, file = config
         options, never = json_value(options, dict), json_value(never, list)
         skipped = json_value(skipped, list)
         source = SourceConfig(name, kind, location, options, tuple(never), bool(trashed), file)
-        sources[name] = StoredSource(source, state, read, notes, version, tuple(skipped))
+        own = (source, state, read, notes, version, tuple(skipped))
+        sources[name] = StoredSource(*own, *tries.get(name, ()))
     return sources
 
 
@@ -65,7 +89,8 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
     """Write down a source; one that is known keeps its place in the order."""
     # The fields of both are columns.
     values = {**vars(stored.config), **vars(stored)}
-    del values["config"]
+    for other in ("config", "tried", "error"):
+        del values[other]
     values |= {"app": source.app, "heading_link": source.heading_link}
     for column in ("options", "never", "skipped"):
         values[column] = json.dumps(values[column], ensure_ascii=False)
@@ -78,6 +103,17 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
         """,
         values,
     )
+
+
+def write_tries(
+    connection: sqlite3.Connection, names: Iterable[str], errors: Mapping[str, str]
+) -> None:
+    """Write down that a run asked these sources, and why some of them couldn't be read."""
+    tries = json_value(get_meta(connection, TRIES) or "{}", dict)
+    known = [name for (name,) in connection.execute("select name from sources")]
+    tries = {name: tries[name] for name in known if name in tries}
+    tries |= {name: [int(time.time()), errors.get(name, "")] for name in names if name in known}
+    set_meta(connection, **{TRIES: json.dumps(tries)})
 
 
 def set_config_file(connection: sqlite3.Connection, config: SourceConfig) -> None:

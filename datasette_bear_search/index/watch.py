@@ -16,6 +16,7 @@ from types import FrameType
 from ..embeddings.base import Embedder
 from ..notes import ForeseenError
 from ..sources import SourceConfig, SourceError, open_source
+from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import changes, database, indexer, rows
 from .changes import Snapshot
@@ -98,6 +99,8 @@ class _ChangeCounter:
         self._next_check = now + min((now - started) / SHARE_OF_TIME, SECONDS_BETWEEN_COUNTS)
 
     def _changes(self, stored: StoredSource) -> int:
+        if stored.next_try and stored.next_try > (timestamp_from_seconds(time.time()) or ""):
+            return 0
         source = open_source(stored.config)
         state = changes.current_state(source) or ""
         if state and state == stored.state:
@@ -141,7 +144,7 @@ class Place:
 
 def place(config: SourceConfig) -> Place | None:
     """Return where changes of a source show; None if it isn't on this machine's disk."""
-    if "://" in config.location:
+    if "://" in config.location or config.every:
         return None
     location = os.path.realpath(config.location)
     if os.path.isdir(location):
@@ -220,11 +223,12 @@ class Watcher:
 
     def _wait(self) -> None:
         now = time.monotonic()
-        self._plan(self._configs, now + SECONDS_BETWEEN_CHECKS)
+        for name, config in self._configs.items():
+            self._plan([name], now + (config.every or SECONDS_BETWEEN_CHECKS))
         with suppress(queue.Empty):
             name = self._changed.get(timeout=max(0.0, min(self._due.values()) - now))
-            if config := self._configs.get(name):
-                is_folder = os.path.isdir(config.location)
+            if found := self._configs.get(name):
+                is_folder = os.path.isdir(found.location)
                 pause = SECONDS_BETWEEN_FOLDER_READS if is_folder else SECONDS_BETWEEN_READS
                 self._plan([name], self._last_read.get(name, -pause) + pause)
 
@@ -244,7 +248,10 @@ class Watcher:
         except (ForeseenError, OSError, sqlite3.Error) as error:
             self._failed("", explained(error) if isinstance(error, sqlite3.Error) else str(error))
             failed = due
-        self._plan(failed, time.monotonic() + SECONDS_BETWEEN_TRIES)
+        for name in failed:
+            config = self._configs.get(name)
+            pause = (config and config.pause(has_failed=True)) or SECONDS_BETWEEN_TRIES
+            self._plan([name], time.monotonic() + pause)
 
     def _update(self, names: Sequence[str]) -> list[str]:
         """Bring the index up to date with these sources; return those that couldn't be read."""

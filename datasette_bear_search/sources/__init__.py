@@ -247,6 +247,16 @@ class SourceConfig:
     include_trashed: bool = False
     config_file: str | None = None  # that names it; None if it was given on the command line
 
+    @property
+    def every(self) -> int | None:
+        """Seconds between two readings while somebody watches; None: whenever its files change."""
+        text = self.options.get("every")
+        return seconds_in(str(text)) if text else None
+
+    def pause(self, *, has_failed: bool) -> float | None:
+        """Return the seconds until it is read again, sooner if it couldn't be read; or None."""
+        return max(self.every / 10, 30) if self.every and has_failed else self.every
+
     def reads_as(self, other: SourceConfig) -> bool:
         """Return whether both read the same place in the same way, and so the same notes."""
         reading = attrgetter("kind", "location", "options", "include_trashed")
@@ -308,7 +318,8 @@ def open_source(config: SourceConfig) -> Source:
     """Return the source that a configuration describes, or raise SourceError; open no file yet."""
     # Any, because the protocol doesn't say how a source is made.
     make: Any = get_kind(config.kind or kind_of(config.location))
-    options = {name: _resolved(value) for name, value in config.options.items()}
+    given = {name: value for name, value in config.options.items() if name != "every"}
+    options = {name: _resolved(value) for name, value in given.items()}
     try:
         source = make(config.location, name=config.name, **options)
     except SourceError:
@@ -322,6 +333,13 @@ def open_source(config: SourceConfig) -> Source:
         if not isinstance(getattr(source, name, None), kind):
             raise SourceError(f"{responsible_for(source)} gives a source without {name}, {wanted}.")
     return source
+
+
+def seconds_in(interval: str) -> int:
+    """Return how long "30m", "1h" or "1d" is, or raise SourceError."""
+    match = re.fullmatch(r"0*([1-9]\d{0,3})\s*([mhd])", interval, re.ASCII)
+    checked_option("every", interval, match, "a time in minutes, hours or days: 30m, 1h, 1d")
+    return int(match[1]) * {"m": 60, "h": 3600, "d": 86_400}[match[2]] if match else 0
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:

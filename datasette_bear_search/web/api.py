@@ -170,7 +170,14 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
         obstacle = semantic_obstacle(state, index_database.has_vector_extension(connection))
         [passages] = connection.execute("select count(*) from passages").fetchone()
         sources = [
-            {"name": name, "kind": stored.config.kind, "notes": stored.notes, "read": stored.read}
+            {
+                "name": name,
+                "kind": stored.config.kind,
+                "notes": stored.notes,
+                "read": stored.read,
+                "error": stored.error or None,
+                "next_try": stored.next_try,
+            }
             for name, stored in rows.read_sources(connection).items()
         ]
         return state, obstacle, passages, sources
@@ -192,7 +199,10 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
             "indexed": state.indexed,
             "changed": changed,
         },
-        "sources": [{**each, "name": shown(each["name"])} for each in sources],
+        "sources": [
+            {**each, **{key: each[key] and shown(each[key]) for key in ("name", "error")}}
+            for each in sources
+        ],
         "updating": updating if fresh and fresh.update_url else None,
         "notices": [shown(notice) for notice in notices],
     }

@@ -28,6 +28,7 @@ from jinja2 import Environment
 
 from ..embeddings import registry
 from ..index import database as index_database
+from ..index import rows
 from ..index.database import OtherVersion, require_current
 from ..notes import counted, local_day
 from ..query.filters import InvalidParameter
@@ -354,20 +355,23 @@ async def freshness(datasette: Datasette) -> Freshness | None:
     if database is None:
         return None
 
-    def read(connection: sqlite3.Connection) -> tuple[str | None, int]:
-        [notes] = connection.execute("select coalesce(sum(notes), 0) from sources").fetchone()
-        return index_database.get_meta(connection, "indexed"), int(notes)
+    def read(connection: sqlite3.Connection) -> tuple[str | None, int, dict[str, str]]:
+        sources = rows.read_sources(connection)
+        problems = {name: stored.schedule for name, stored in sources.items() if stored.error}
+        notes = sum(stored.notes for stored in sources.values())
+        return index_database.get_meta(connection, "indexed"), notes, problems
 
     try:
-        indexed, notes = await read_index(database, read)
+        indexed, notes, problems = await read_index(database, read)
     except PageError:
         return None
     updater = updaters.get(datasette)
-    if updater is None:
-        return Freshness(indexed, ago(indexed), notes, None, "", {})
-    update_url, doing = url(datasette, UPDATE_PATH), updater.activity.doing
+    update_url, doing = None, ""
+    if updater:
+        update_url, doing = url(datasette, UPDATE_PATH), updater.activity.doing
+        problems = {**updater.activity.problems, **problems}
     shown = redaction.masked if redacts(datasette) else str
-    problems = {shown(name): shown(said) for name, said in updater.activity.problems.items()}
+    problems = {shown(name): shown(said) for name, said in problems.items()}
     return Freshness(indexed, ago(indexed), notes, update_url, doing, problems)
 
 

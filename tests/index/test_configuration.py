@@ -100,6 +100,15 @@ def test_a_source_that_left_the_file_leaves_the_index(folders, configure, index,
     assert titles(sidecar_path) == ["Extra", "Pipes"]
 
 
+def test_a_source_may_have_an_interval(folders, configure, index):
+    path = configure({"sources": [{"location": "til", "every": "30m"}]})
+    index("--config", path)
+    assert "til: Read every 30m, next at" in index("--list").output
+    path = configure({"sources": [{"location": "til", "every": "often"}]})
+    message = "source 1: The option every is a time in minutes, hours or days: 30m, 1h, 1d, not"
+    assert message in " ".join(index("--config", path, fails=True).output.split())
+
+
 def test_an_unnamed_source_keeps_its_name(folders, configure, index, sidecar_path):
     (folders / "other" / "til").mkdir(parents=True)
     (folders / "other" / "til" / "a.md").write_text("# Other\n\ntil")

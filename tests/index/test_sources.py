@@ -324,6 +324,41 @@ def test_the_list_tells_of_each_source_what_changed(index, journal):
     assert "can't be read" in index("--list").output
 
 
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_an_interval_and_the_last_error_are_said_wherever_one_looks(
+    index, journal, sidecar_path
+):
+    path = journal("feed", note("Monday"))
+    index(path, "--every", "1h")
+    assert re.search(r"^journal: Read every 1h, next at 20.*Z\.$", index("--list").output, re.M)
+    assert "belongs" not in index(path).output  # it stays without the option
+    journal("feed", "broken")
+    index(fails=True)
+    journal("feed", note("Monday"))  # well again, but nobody has read it since
+    says = r"The journal is wet\. Dry it\. \(Tried at 20.*Z\.\) Read every 1h, next at 20.*Z\."
+    assert re.search(f"^journal: {says}$", index("--list").output, re.M)
+    doctor = CliRunner().invoke(cli, ["bear-doctor", "--sidecar", str(sidecar_path)]).output
+    assert re.search(says, " ".join(doctor.split()))
+    client = Datasette([str(sidecar_path)]).client
+    [source] = (await client.get("/-/bear-search/status.json")).json()["sources"]
+    assert (source["error"], source["next_try"][:2]) == ("The journal is wet. Dry it.", "20")
+    assert "The journal is wet. Dry it. (Tried at" in (await client.get("/-/bear-search")).text
+    index()
+    assert "wet" not in index("--list").output
+    [source] = (await client.get("/-/bear-search/status.json")).json()["sources"]
+    assert source["error"] is None
+    assert "wet" not in (await client.get("/-/bear-search")).text
+
+
+@pytest.mark.parametrize("arguments", [["--every", "1h"], ["--every", "soon", "--only", "journal"]])
+def test_an_interval_belongs_to_a_source_and_is_a_time(index, journal, sidecar_path, arguments):
+    index(journal("one", note("Monday")))
+    result = CliRunner().invoke(cli, ["bear-index", *arguments, "--sidecar", str(sidecar_path)])
+    assert result.exit_code
+    assert re.search("--every is for a PATH|The option every is a time in minutes", result.output)
+
+
 def test_what_was_left_out_is_said(index, journal):
     skipped = [{"key": f"n{number}", "skip": "too large"} for number in range(9)]
     output = index(journal("one", *skipped)).output

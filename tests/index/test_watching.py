@@ -76,6 +76,25 @@ def test_a_change_is_indexed_and_said_in_one_line(vault, watching_of, sidecar_pa
     assert said[-1] == "Stopped watching"
 
 
+def test_a_source_with_an_interval_is_read_then_and_not_at_each_change(
+    vault, watching_of, sidecar_path, monkeypatch
+):
+    config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
+    assert config.every == 3600
+    assert watching.place(config) is None
+    monkeypatch.setattr("datasette_bear_search.sources.seconds_in", lambda text: 1)
+    with watching_of(config):
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+
+
+def test_a_source_with_an_interval_is_not_asked_for_changes_in_between(vault, sidecar_path):
+    config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
+    indexer.update(sidecar_path, [config], None)
+    (vault / "b.md").write_text("# Soup\n\nLentils.")
+    assert watching.changes_since_indexing(sidecar_path) == 0
+
+
 def test_polling_sees_changes_as_well(vault, watching_of, sidecar_path, monkeypatch):
     monkeypatch.setattr(watching, "POLL_DELAY", 100)
     with watching_of(SourceConfig("vault", "markdown", str(vault)), poll=True):
