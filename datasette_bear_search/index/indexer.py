@@ -198,8 +198,7 @@ def update(
             set_meta(connection, **{rows.LAST_ID: max(known_ids.values(), default=0)})
         run = _Run(connection, embedder, report, hooks, known_ids)
         run.write(path, snapshots, list(remove), tidy=tidy, verify_model=verify_model)
-        names = [config.name for config in configs]
-        rows.write_tries(connection, names, dict(report.failures))
+        rows.write_tries(connection, configs, dict(report.failures))
         left = {snapshot.config.name: snapshot.left for snapshot in snapshots if snapshot.left}
         while left:
             # So much text that it doesn't go into memory at once.

@@ -25,7 +25,7 @@ from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 PASSAGE_VERSION = 2
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
-# Key in meta: when a run last asked each source, and why it couldn't be read.
+# Key in meta: when sources with an interval or an error were last asked, and the error.
 TRIES = "tries"
 # Values in one statement: no SQLite since 3.32 takes fewer.
 _MAX_VALUES = 32_000
@@ -106,14 +106,19 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
 
 
 def write_tries(
-    connection: sqlite3.Connection, names: Iterable[str], errors: Mapping[str, str]
+    connection: sqlite3.Connection, configs: Iterable[SourceConfig], errors: Mapping[str, str]
 ) -> None:
-    """Write down that a run asked these sources, and why some of them couldn't be read."""
-    tries = json_value(get_meta(connection, TRIES) or "{}", dict)
-    known = [name for (name,) in connection.execute("select name from sources")]
-    tries = {name: tries[name] for name in known if name in tries}
-    tries |= {name: [int(time.time()), errors.get(name, "")] for name in names if name in known}
-    set_meta(connection, **{TRIES: json.dumps(tries)})
+    """Write down when a run asked sources that have an interval or couldn't be read, and why."""
+    stored = get_meta(connection, TRIES) or "{}"
+    tries = json_value(stored, dict)
+    for config in configs:
+        tries.pop(config.name, None)
+        if config.every or config.name in errors:
+            tries[config.name] = [int(time.time()), errors.get(config.name, "")]
+    known = {name for (name,) in connection.execute("select name from sources")}
+    text = json.dumps({name: each for name, each in tries.items() if name in known})
+    if text != stored:
+        set_meta(connection, **{TRIES: text})
 
 
 def set_config_file(connection: sqlite3.Connection, config: SourceConfig) -> None:
