@@ -1,9 +1,12 @@
-"""``datasette bear-eval``: collections or one's own judgments → how well the search ranks."""
+"""``datasette bear-eval``: collections or one's own notes → how well the search ranks."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +14,9 @@ from ..embeddings import registry
 from ..index import database
 from ..query.query import EVALUATED_MODES, MODES
 from . import Progress, clear_errors
+
+if TYPE_CHECKING:
+    from ..evaluation import Proposal
 
 
 @click.command()
@@ -45,6 +51,9 @@ from . import Progress, clear_errors
     help="Measure the last mode with a reranker, too: cross-encoder, cross-encoder:MODEL or a "
     "plugin's",
 )
+@click.option(
+    "--write", is_flag=True, help="Write the best setting into the configuration, if it is better"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
 def bear_eval(
     folders: tuple[Path, ...],
@@ -53,6 +62,7 @@ def bear_eval(
     model: str | None,
     cache: Path | None,
     rerank: str | None,
+    write: bool,
     as_json: bool,
 ) -> None:
     """
@@ -60,7 +70,8 @@ def bear_eval(
 
     COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed
     once, then its queries are run as on the search page. Without a COLLECTION, the queries are
-    those whose results you judged there.
+    those whose results you judged there; other settings are tried on them, and --model tries
+    another model in a copy of the index. If you judged none, questions are made from the notes.
     """
     from .. import evaluation
     from ..evaluation import collections, judgments
@@ -69,6 +80,9 @@ def bear_eval(
 
     modes = tuple(dict.fromkeys(modes))
     evaluations = []
+    tried: dict[str, dict[str, Any]] = {"rerank": {"rerank": rerank}} if rerank else {}
+    if write and folders:
+        raise click.UsageError("--write goes by your own judgments: leave COLLECTION out.")
     with clear_errors():
         evaluation.require_libraries()
         for folder in folders:
@@ -84,13 +98,47 @@ def bear_eval(
             with open_sidecar(path) as index:
                 queries = collection.judged_queries(index)
                 evaluations.append(
-                    evaluation.evaluate(index, queries, modes, reranker=rerank, on_query=on_query)
+                    evaluation.evaluate(index, queries, modes, settings=tried, on_query=on_query)
                 )
         if not folders:
-            with open_sidecar(sidecar_path or database.default_path()) as index:
-                queries = judgments.judged_queries(index)
-                evaluations.append(evaluation.evaluate(index, queries, modes, reranker=rerank))
+            path = sidecar_path or database.default_path()
+            with ExitStack() as stack:
+                index = stack.enter_context(open_sidecar(path))
+                judged = judgments.judged_queries(index)
+                queries = judged or judgments.known_items(index)
+                other = None
+                if model:
+                    copy = evaluation.copy_with_model(path, model, Progress(quiet=as_json))
+                    other = f"model {model}", stack.enter_context(copy)
+                if judged:
+                    tried = {**evaluation.SETTINGS, **tried}
+                result = evaluation.evaluate(
+                    index, queries, modes, settings=tried, other_model=other
+                )
+            evaluations.append(result)
     if as_json:
         click.echo(json.dumps(evaluation.as_json(evaluations), indent=2, ensure_ascii=False))
     else:
         click.echo(evaluation.as_text(evaluations))
+    if write:
+        with clear_errors():
+            _write(evaluations[0].proposal, tried)
+
+
+def _write(proposal: Proposal | None, tried: Mapping[str, Mapping[str, Any]]) -> None:
+    from .. import evaluation
+    from ..index import config
+
+    if proposal is None:
+        fewest = evaluation.FEWEST_QUERIES
+        message = f"Nothing was written: to choose a setting takes {fewest} judged queries."
+        raise click.ClickException(message)
+    if not proposal.is_proven:
+        raise click.ClickException(f"Nothing was written. {proposal}.")
+    setting = tried.get(proposal.mode)
+    if setting is None or "rerank" in setting:
+        use = f"--rerank {setting['rerank']}" if setting else f"bear-index --{proposal.mode}"
+        raise click.ClickException(f"{proposal}. Use it by asking for it: {use}")
+    file = config.find_configuration(None) or config.default_path()
+    config.write_ranking(file, setting)
+    click.echo(f"Wrote {proposal.mode} into {file}", err=True)

@@ -1,25 +1,31 @@
-"""Queries whose answers are known → nDCG, recall, MRR and time of the search, mode by mode."""
+"""Queries whose answers are known → nDCG, recall, MRR and time, by mode and setting."""
 
 # pytrec_eval, SciPy and numpy take a second to import: only the functions that need them do.
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from statistics import fmean
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
-from ..index import database
+from ..index import database, indexer
 from ..notes import counted
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine, rerank
 from ..search.engine import Pipeline, SearchRequest
+from ..search.functions import open_sidecar
 from ..search.results import Hit
+from ..search.sql import DEFAULT_RANKING, Ranking
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet
 
@@ -28,13 +34,27 @@ RESULTS = 100
 
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
-# The results of the last mode, reranked, stand among the modes under this name.
-RERANK = "rerank"
+# Settings that are tried on one's own judgments: name → parameters of the search page.
+SETTINGS: dict[str, dict[str, Any]] = {
+    **{f"balance {share}": {"balance": share} for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)},
+    **{f"recency {days}": {"recency": days} for days in (30, 90, 365)},
+}
+# Queries below which no setting is proposed, and the parts that they are divided into.
+FEWEST_QUERIES, FOLDS = 20, 5
 
 # Random exchanges for the significance test: p is exact to about 0.005.
 PERMUTATIONS = 9_999
 # Below it, such a p says no more than that it is small.
 SMALLEST_P = 0.001
+
+
+class Run(NamedTuple):
+    """A way to search that is measured."""
+
+    connection: sqlite3.Connection
+    mode: str
+    ranking: Ranking = DEFAULT_RANKING
+    reranker: Reranker | None = None
 
 
 @dataclass(frozen=True)
@@ -62,14 +82,34 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Proposal(Comparison):
+    """The setting that ranks best, and the 95 % interval of its gain."""
+
+    low: float
+    high: float
+
+    @property
+    def is_proven(self) -> bool:
+        return self.low > 0 and self.p < 0.05
+
+    def __str__(self) -> str:
+        gain = f"nDCG@10 {super().__str__()}, 95 % interval {self.low:+.3f} to {self.high:+.3f}"
+        if self.is_proven:
+            return f"{self.mode} is better for you: {gain}"
+        return f"No setting is surely better than {self.baseline} as it is. {self.mode}: {gain}"
+
+
+@dataclass(frozen=True)
 class Evaluation:
     name: str
-    modes: tuple[str, ...]
+    modes: tuple[str, ...]  # with the settings, which stand among them by their names
     outcomes: tuple[Outcome, ...]
     left_out: int  # queries without a known answer
     notes: int
     model: str | None
     notices: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    chooses: bool = False  # whether a setting may be chosen by these queries
 
     def mean(self, mode: str, value: str) -> float:
         return fmean(outcome.modes[mode][value] for outcome in self.outcomes)
@@ -86,19 +126,50 @@ class Evaluation:
         if not set(RETRIEVERS) <= set(self.modes):
             return ()
         better = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
-        return tuple(self._compare(mode, better) for mode in self.modes if mode not in RETRIEVERS)
+        others = [mode for mode in self.modes if mode not in (*RETRIEVERS, *self.settings)]
+        return tuple(self._compare(mode, better) for mode in others)
 
     @cached_property
-    def reranked(self) -> Comparison | None:
-        """The last mode with reranking against the same without; None if it wasn't measured."""
-        return self._compare(RERANK, self.modes[-2]) if RERANK in self.modes else None
+    def tried(self) -> tuple[Comparison, ...]:
+        """Each setting against the last mode as it is."""
+        return tuple(self._compare(setting, self.baseline) for setting in self.settings)
 
-    def _compare(self, mode: str, baseline: str) -> Comparison:
-        differences = [
+    @property
+    def baseline(self) -> str:
+        """The last mode, in which settings are tried."""
+        return [mode for mode in self.modes if mode not in self.settings][-1]
+
+    @cached_property
+    def proposal(self) -> Proposal | None:
+        """The best setting; None if there are too few queries to choose one.
+
+        Its gain is that of queries by the setting that is best for the others: on the queries that
+        chose it, the best of many seems better than it is.
+        """
+        if not (self.chooses and self.settings and len(self.outcomes) >= FEWEST_QUERIES):
+            return None
+        import numpy as np
+
+        gains = np.array([self._gains(each, self.baseline) for each in self.settings])
+        folds = np.arange(len(self.outcomes)) % FOLDS
+        best = [gains[:, folds != fold].mean(axis=1).argmax() for fold in range(FOLDS)]
+        held_out = np.array([gains[best[fold], query] for query, fold in enumerate(folds)])
+        # Percentile bootstrap: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993.
+        samples = np.random.default_rng(0).choice(held_out, (PERMUTATIONS, len(held_out)))
+        low, high = np.quantile(samples.mean(axis=1), [0.025, 0.975])
+        setting = self.settings[gains.mean(axis=1).argmax()]
+        gain, p = float(held_out.mean()), _p_value(held_out.tolist())
+        return Proposal(setting, self.baseline, gain, p, float(low), float(high))
+
+    def _gains(self, mode: str, baseline: str) -> list[float]:
+        return [
             outcome.modes[mode]["nDCG@10"] - outcome.modes[baseline]["nDCG@10"]
             for outcome in self.outcomes
         ]
-        return Comparison(mode, baseline, fmean(differences), _p_value(differences))
+
+    def _compare(self, mode: str, baseline: str) -> Comparison:
+        gains = self._gains(mode, baseline)
+        return Comparison(mode, baseline, fmean(gains), _p_value(gains))
 
 
 def require_libraries() -> None:
@@ -120,13 +191,15 @@ def evaluate(
     query_set: QuerySet,
     modes: Sequence[str] = EVALUATED_MODES,
     *,
-    reranker: str | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    other_model: tuple[str, sqlite3.Connection] | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
     """Run every query in every mode, as the search page does, and measure what it finds.
 
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
-    :param reranker: the name of one, to measure the last mode with it, too
+    :param settings: name → parameters of the search page, to measure the last mode with, too
+    :param other_model: a model's name, and the same notes with its vectors, to measure likewise
     :param on_query: called with how many of how many queries are done, from 0 on
     :raises EvaluationError: if a mode needs vectors that can't be had
     """
@@ -134,22 +207,49 @@ def evaluate(
     semantic = semantic_modes(modes)
     if semantic:
         _require_vectors(connection, semantic[0])
-    loaded_reranker = _reranker(reranker, state) if reranker else None
+    # One's own notes are searched as one has chosen.
+    ranking = engine.read_ranking({}) if query_set.chooses else DEFAULT_RANKING
+    runs = {mode: Run(connection, mode, ranking) for mode in modes}
+    for name, parameters in (settings or {}).items():
+        texts = {key: [str(value)] for key, value in parameters.items() if key != "rerank"}
+        reranker = _reranker(parameters["rerank"], state) if "rerank" in parameters else None
+        runs[name] = Run(connection, modes[-1], engine.read_ranking(texts), reranker)
+    if other_model:
+        runs[other_model[0]] = Run(other_model[1], modes[-1], ranking)
     outcomes: list[Outcome] = []
     on_query(0, len(query_set.queries))
     for query in query_set.queries:
-        outcomes.append(_measure(connection, query, modes, loaded_reranker))
+        outcomes.append(_measure(query, runs))
         on_query(len(outcomes), len(query_set.queries))
     pending = engine.pending_notice(state) if semantic else None
     return Evaluation(
         name=query_set.name,
-        modes=(*modes, RERANK) if loaded_reranker else tuple(modes),
+        modes=tuple(runs),
         outcomes=tuple(outcomes),
         left_out=query_set.left_out,
         notes=database.count_notes(connection),
         model=state.model if semantic else None,
-        notices=(pending,) if pending else (),
+        notices=(*query_set.notices, *filter(None, [pending])),
+        settings=tuple(runs)[len(modes) :],
+        chooses=query_set.chooses,
     )
+
+
+@contextmanager
+def copy_with_model(
+    path: Path, model: str, on_embedded: Callable[[int, int], None]
+) -> Iterator[sqlite3.Connection]:
+    """Open a copy of the index file at ``path`` with vectors of another model."""
+    embedder = registry.get_embedder(model)
+    embedder.may_download = True
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "notes.db"
+        shutil.copy(path, copy)
+        report = indexer.update(copy, [], embedder, hooks=indexer.Hooks(on_embedded=on_embedded))
+        if report.model_failure:
+            raise EvaluationError(report.model_failure)
+        with open_sidecar(copy) as connection:
+            yield connection
 
 
 def as_text(evaluations: Sequence[Evaluation]) -> str:
@@ -172,6 +272,8 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
                     {"mode": it.mode, "leg": it.baseline, "difference": it.difference, "p": it.p}
                     for it in each.comparisons
                 ],
+                "settings": [vars(it) for it in each.tried],
+                "proposal": each.proposal and vars(each.proposal),
                 "per_query": [asdict(outcome) for outcome in each.outcomes],
             }
             for each in evaluations
@@ -186,31 +288,26 @@ _FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
 # --- one query
 
 
-def _measure(
-    connection: sqlite3.Connection,
-    query: JudgedQuery,
-    modes: Sequence[str],
-    reranker: Reranker | None,
-) -> Outcome:
-    """Run all modes in a row: what slows the machine for a while slows them alike."""
+def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
+    """Run all in a row: what slows the machine for a while slows them alike."""
     values: dict[str, dict[str, float]] = {}
     embed_milliseconds = None
-    for mode in modes:
-        pipeline = Pipeline(SearchRequest(parse(query.text, mode), size=RESULTS))
-        pipeline.plan(connection)
+    for name, run in runs.items():
+        request = SearchRequest(parse(query.text, run.mode), run.ranking, size=RESULTS)
+        pipeline = Pipeline(request)
+        pipeline.plan(run.connection)
         pipeline.embed()
-        pipeline.retrieve(connection)
+        pipeline.retrieve(run.connection)
         seconds, results = pipeline.seconds, pipeline.results
         if engine.is_semantic(pipeline.planned.query):
-            # The modes after the first find the vector in the embedder's cache.
+            # The runs after the first find the vector in the embedder's cache.
             embed_milliseconds = embed_milliseconds or seconds["embed"] * 1000
-        milliseconds = (seconds["plan"] + seconds["sql"]) * 1000
-        values[mode] = {**_metrics(query, results.hits), MILLISECONDS: milliseconds}
-    if reranker:
-        started = time.perf_counter()
-        reranked = rerank.rerank(results.hits, results.query.meaning, reranker)
-        milliseconds += (time.perf_counter() - started) * 1000
-        values[RERANK] = {**_metrics(query, reranked.hits), MILLISECONDS: milliseconds}
+        hits, took = results.hits, seconds["plan"] + seconds["sql"]
+        if run.reranker:
+            started = time.perf_counter()
+            hits = rerank.rerank(hits, results.query.meaning, run.reranker).hits
+            took += time.perf_counter() - started
+        values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
     return Outcome(query.id, query.text, embed_milliseconds, values)
 
 
@@ -305,8 +402,9 @@ def _evaluation_lines(evaluation: Evaluation) -> list[str]:
     for comparison in evaluation.comparisons:
         better = f"the better retriever ({comparison.baseline})"
         lines.append(f"{comparison.mode} against {better}: {comparison}")
-    if reranked := evaluation.reranked:
-        lines.append(f"{reranked.mode} against {reranked.baseline}: {reranked}")
+    lines += [f"{each.mode} against {each.baseline}: {each}" for each in evaluation.tried]
+    if evaluation.proposal:
+        lines.append(f"{evaluation.proposal}.")
     return lines
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,10 @@ FILE_NAME = "bear-search.yaml"
 # Tags whose notes agents don't see, separated by commas.
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
-SETTINGS = ("sources", "never_index_tags")
+SETTINGS = ("sources", "never_index_tags", "ranking")
+# What every search has unless it says otherwise, by the names of the search page; the lowest and
+# highest of each.
+RANKING = {"balance": (0, 1), "recency": (0.01, 100_000)}
 _SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed", "about", "every")
 _NAME = re.compile(r"\w[\w.-]*")  # can be typed after ``source:`` without quotation marks
 
@@ -72,6 +76,7 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
     settings = _settings(path)
     never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
     entries = settings.get("sources")
+    _ranking(settings, str(path))
     if entries is None:
         return Configuration(path, None, never)
     if not isinstance(entries, list):
@@ -87,6 +92,52 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
         taken = {source.name for source in sources}
         sources.append(_source(entry, place, path, taken, never, known))
     return Configuration(path, tuple(sources), never)
+
+
+def read_chosen_ranking() -> dict[str, list[str]]:
+    """Return the parameters that the configuration file gives to every search."""
+    with suppress(OSError, ConfigurationError):  # bear-index and bear-doctor say what is wrong
+        if path := find_configuration(None):
+            return _chosen_ranking(str(path), path.stat().st_mtime_ns)
+    return {}
+
+
+@lru_cache(maxsize=1)
+def _chosen_ranking(path: str, changed: int) -> dict[str, list[str]]:
+    return _ranking(_settings(Path(path)), path)
+
+
+def _ranking(settings: Mapping[str, Any], path: str) -> dict[str, list[str]]:
+    ranking = settings.get("ranking") or {}
+    if not isinstance(ranking, Mapping):
+        raise ConfigurationError(f'{path}: ranking needs lines below it, such as "balance: 0.6".')
+    _check_keys(ranking, RANKING, f"{path}: ranking")
+    for name, value in ranking.items():
+        lowest, highest = RANKING[name]
+        if not isinstance(value, int | float) or not lowest <= value <= highest:
+            message = (
+                f"{path}: {name} has to be a number from {lowest} to {highest}, not {value!r}."
+            )
+            raise ConfigurationError(message)
+    return {name: [str(value)] for name, value in ranking.items()}
+
+
+def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
+    """Write what every search has into a configuration file, in which all else stays.
+
+    :raises ConfigurationError: if it is Datasette's, or makes no sense
+    """
+    text = ""
+    if path.exists():
+        read_configuration(path)
+        text = path.read_text(encoding="utf-8-sig")
+    if re.search(r"^plugins:", text, re.MULTILINE):
+        settings = json.dumps({"ranking": dict(ranking)})
+        raise ConfigurationError(f"{path} is Datasette's. Write this below {PLUGIN}: {settings}")
+    text = re.sub(r"^ranking:.*\n?(?:[ \t]+.*\n?)*", "", text, flags=re.MULTILINE).rstrip()
+    lines = [f"  {name}: {value}" for name, value in ranking.items()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([*filter(None, [text]), "ranking:", *lines, ""]), encoding="utf-8")
 
 
 def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..embeddings.rerankers import Reranker, reranker_factories
-from ..index import database
+from ..index import config, database
 from ..index.database import State
 from ..notes import counted, time_left
 from ..query.filters import InvalidParameter, read_filters, without_tags
@@ -296,6 +296,8 @@ def read_note_id(text: str) -> int:
 
 def read_ranking(parameters: Parameters) -> Ranking:
     """Read how results are ordered, or raise InvalidParameter."""
+    if chosen := config.read_chosen_ranking():
+        parameters = {**chosen, **parameters}
     reranker = _first(parameters, "rerank") or None
     if reranker and reranker not in (choices := reranker_factories()):
         known = ", ".join(sorted(choices))

@@ -17,7 +17,7 @@ from ..query.filters import without_tags
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction, similar
-from .engine import MAX_SIZE, SearchRequest, changed_notice, search
+from .engine import MAX_SIZE, SearchRequest, changed_notice, read_ranking, search
 from .notes import find_note_id
 from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit
@@ -135,7 +135,7 @@ def found_notes(
 
     Never waits for the model, as a query that takes longer than Datasette allows is ended.
     """
-    request = SearchRequest(parse(str(text)), size=_read_size(size))
+    request = SearchRequest(parse(str(text)), read_ranking({}), _read_size(size))
     response = search(connection, request, redact=redact, wait=0)
     corrections = (
         f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from math import log2
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
-from datasette_bear_search.index import database
+from datasette_bear_search.index import config, database
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.sql import DEFAULT_RANKING
 from datasette_bear_search.sqlite import sqlite3
@@ -327,6 +328,33 @@ def test_with_nothing_judged_it_says_how_to_judge(write, bear_index, bear_eval, 
     assert "“Right note”" in message
 
 
+def test_with_nothing_judged_questions_are_made_from_the_notes(
+    write, bear_index, bear_eval, sidecar_path
+):
+    write(*(
+        BearNote(
+            f"# Note {number}\n\nShort.\n\nThe flashing around this chimney leaks {word}s.\n"
+            f"{'and on ' * 20}\n"
+        )
+        for number, word in enumerate(("water", "beer", "mud"))
+    ))  # fmt: skip
+    bear_index()
+    with closing(database.connect(sidecar_path)) as connection:
+        found = judgments.known_items(connection)
+        assert judgments.known_items(connection, 1).queries == found.queries[:1]
+    # What only one note has is left out: it would find that note, whatever the search does.
+    assert {query.text for query in found.queries} == {"The flashing around this chimney leaks"}
+    assert sorted(note for query in found.queries for note in query.grades) == [1, 2, 3]
+    result = bear_eval("--sidecar", sidecar_path)
+    assert "Questions made from your notes: 3 queries" in result.stdout
+    assert "they favor search by words" in result.stdout
+    assert "balance" not in result.stdout  # nothing to choose a setting by
+    assert (
+        "takes 20 judged queries"
+        in bear_eval("--sidecar", sidecar_path, "--write", fails=True).output
+    )
+
+
 def test_without_an_index_it_says_how_to_make_one(bear_eval, sidecar_path):
     assert "datasette bear-index" in bear_eval("--sidecar", sidecar_path, fails=True).output
 
@@ -414,3 +442,104 @@ def test_a_mode_that_is_better_for_every_query_is_significantly_better(index, mo
     # Of the 2^12 ways to exchange the pairs, only two give so large a difference.
     assert comparison.p == pytest.approx(2 / 2**12, abs=0.001)
     assert "(keyword): +0.369, p < 0.001" in evaluation.as_text([result])
+
+
+# Settings
+
+
+@pytest.fixture
+def balanced(monkeypatch):
+    """Let searches find the right note first only with one balance, but for some queries."""
+
+    def find(best: float, without: int = 0):
+        def retrieve(connection, planned, *, ranking, **options):
+            is_best = ranking.balance == best and int(planned.query.text.split()[1]) >= without
+            return SimpleNamespace(
+                hits=[SimpleNamespace(id=note) for note in (1, 2)[:: is_best or -1]]
+            )
+
+        monkeypatch.setattr(engine, "retrieve", retrieve)
+
+    return find
+
+
+def measured_settings(index, count=24, chooses=True):
+    queries = replace(query_set(*[{1: 1}] * count), chooses=chooses)
+    return evaluation.evaluate(index, queries, ["keyword"], settings=evaluation.SETTINGS)
+
+
+def test_the_best_setting_is_proposed_with_its_gain_interval_and_p(index, balanced):
+    balanced(0.6, without=4)
+    result = measured_settings(index)
+    gain = (1 - 1 / log2(3)) * 20 / 24
+    assert (result.proposal.mode, result.proposal.baseline) == ("balance 0.6", "keyword")
+    assert result.proposal.difference == pytest.approx(gain)
+    assert 0.1 < result.proposal.low < gain < result.proposal.high
+    assert result.proposal.p < 0.001
+    assert "balance 0.6 is better for you: nDCG@10 +0.308, p < 0.001" in evaluation.as_text(
+        [result]
+    )
+    [as_json] = evaluation.as_json([result])["collections"]
+    assert as_json["proposal"]["mode"] == "balance 0.6"
+
+
+@pytest.mark.parametrize(("without", "count", "chooses"), [(23, 24, True), (24, 24, True)])
+def test_a_gain_that_may_be_chance_is_not_proposed(index, balanced, without, count, chooses):
+    balanced(0.6, without=without)
+    result = measured_settings(index, count, chooses)
+    assert not result.proposal.is_proven
+    assert "No setting is surely better than keyword as it is." in evaluation.as_text([result])
+
+
+@pytest.mark.parametrize(("count", "chooses"), [(19, True), (24, False)])
+def test_few_queries_and_those_of_others_choose_nothing(index, balanced, count, chooses):
+    balanced(0.6)
+    assert measured_settings(index, count, chooses).proposal is None
+
+
+@pytest.fixture
+def judged(write, bear_index, sidecar_path):
+    """Index a note and judge it for 24 queries."""
+    write(BearNote("# Roof", id="roof"), BearNote("# Other"))
+    bear_index()
+    with closing(sqlite3.connect(sidecar_path)) as db, db:
+        for number in range(24):
+            judgments.store(db, f"query {number}", "bear", "roof", judgments.THIS_WAS_IT)
+    return sidecar_path
+
+
+def test_a_better_setting_is_written_where_all_searches_find_it(
+    judged, balanced, bear_eval, tmp_path
+):
+    balanced(0.8)
+    file = config.default_path()
+    arguments = ["--sidecar", judged, "--mode", "keyword", "--write"]
+    assert f"Wrote balance 0.8 into {file}" in bear_eval(*arguments).stderr
+    assert file.read_text() == "ranking:\n  balance: 0.8\n"
+    assert engine.read_ranking({}).balance == 0.8
+    assert engine.read_ranking({"balance": ["0.3"]}).balance == 0.3
+    # As it is now is with that setting.
+    assert "No setting is surely better" in bear_eval(*arguments, fails=True).output
+
+
+def test_what_else_is_in_the_configuration_stays(tmp_path):
+    file = tmp_path / "bear-search.yaml"
+    kept = '# mine\nnever_index_tags: ["private"]  # really\n'
+    file.write_text(f"{kept}ranking:\n  balance: 0.1\n  recency: 3\n")
+    config.write_ranking(file, {"recency": 90})
+    assert file.read_text() == f"{kept}ranking:\n  recency: 90\n"
+    file.write_text("plugins:\n  datasette-bear-search: {}\n")
+    with pytest.raises(config.ConfigurationError, match="Write this below datasette-bear-search"):
+        config.write_ranking(file, {"recency": 90})
+    for wrong in ("balance: high", "balance: 2", "balanec: 1"):
+        file.write_text(f"ranking:\n  {wrong}\n")
+        with pytest.raises(config.ConfigurationError, match="balance"):
+            config.read_configuration(file)
+
+
+def test_another_model_is_tried_in_a_copy(judged, bear_eval):
+    registry.register("test/other", lambda: TinyEmbedder("test/other"))
+    before = judged.read_bytes()
+    result = bear_eval("--sidecar", judged, "--model", "test/other", "--mode", "semantic")
+    assert "model test/other against semantic: +0.000, p = 1.000" in result.stdout
+    assert judged.read_bytes() == before

@@ -342,15 +342,18 @@ async def test_another_order_than_relevance_is_not_reranked(datasette):
 def measure(path, reranker):
     query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
     with open_sidecar(path) as connection:
-        return evaluation.evaluate(connection, query_set, ["keyword", "hybrid"], reranker=reranker)
+        return evaluation.evaluate(
+            connection, query_set, ["keyword", "hybrid"], settings={"rerank": {"rerank": reranker}}
+        )
 
 
 def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
     pytest.importorskip("pytrec_eval")
     measured = measure(sidecar_path, "longest")
     assert measured.modes == ("keyword", "hybrid", "rerank")
-    assert measured.mean("rerank", "ms/query") > measured.mean("hybrid", "ms/query")
-    assert measured.reranked.difference == pytest.approx(
+    assert measured.mean("rerank", "ms/query") > 0
+    [reranked] = measured.tried
+    assert reranked.difference == pytest.approx(
         measured.mean("rerank", "nDCG@10") - measured.mean("hybrid", "nDCG@10")
     )
     assert "\nrerank against hybrid: " in evaluation.as_text([measured])
