@@ -188,10 +188,12 @@ async def test_an_app_in_a_browser_may_connect_if_its_host_is_named(datasette):
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == "https://app.example"
     assert "Mcp-Protocol-Version" in answer.headers["access-control-allow-headers"]
-    listed = await post(named, origin="https://app.example")
+    # Datasette 1.0 itself takes no other site's requests but those with a token.
+    token = {"authorization": "Bearer token"}
+    listed = await post(named, origin="https://app.example", **token)
     assert listed.headers["access-control-allow-origin"] == "https://app.example"
     # Pages of this machine's other servers may ask, as programs do, but read nothing.
-    local = await post(named, origin="http://localhost:3000")
+    local = await post(named, origin="http://localhost:3000", **token)
     assert "access-control-allow-origin" not in local.headers
     foreign = {"origin": "https://evil.example"}
     answer = await named.client.request("OPTIONS", PATH, headers=foreign)
