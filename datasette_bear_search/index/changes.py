@@ -6,6 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..sources import (
     pdf,
     responsible_for,
 )
+from ..sources.files import FileSource
 from ..sources.text import storable
 from ..sqlite import sqlite3
 from . import rows, schema
@@ -112,6 +114,8 @@ def read_if_changed(
         return read(source, config)
     # What was stored holds only if it was read in the same way as now.
     is_read_alike = stored.config.reads_as(config) and stored.version == reader_version()
+    if is_read_alike and isinstance(source, FileSource):
+        source.known_pages = partial(rows.known_pages, connection, config.name)
     state = current_state(source) if is_read_alike else None
     if state and state == stored.state:
         return None

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..languages import detect, words_version
-from ..notes import Note, fold_tag, text_hash
+from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
@@ -211,6 +211,24 @@ def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
         for source, key, note_id in connection.execute(sql, [vectors.MAX_NOTE_ID]):
             found[source, key] = note_id
     return found
+
+
+def known_pages(
+    connection: sqlite3.Connection, source_name: str, place: str, stamp: str
+) -> list[tuple[str, str]] | None:
+    """Return name and text of each page of a PDF that was read before; None if it wasn't."""
+    sql = f"""
+    select attachment_names, attachments
+    from {schema.FILES} as files
+    join notes on notes.id = files.note_id
+    where source = ? and place = ? and files.stamp = ?
+    """
+    row = connection.execute(sql, [source_name, place, stamp]).fetchone()
+    if row is None:
+        return None
+    page = f"{place.rpartition('/')[2]}, page "
+    texts = files_of(row[1], json_value(row[0], list))
+    return [(name, text) for name, text in texts if name.startswith(page)]
 
 
 def insert(

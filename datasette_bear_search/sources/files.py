@@ -111,6 +111,8 @@ class FileSource:
         self.name = name or self.default_name
         self.location = str(location)
         self.skipped: list[str] = []
+        # What the index has of a PDF with that place and stamp: each page's name and text.
+        self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 
     def state(self) -> str:
         if not os.path.isdir(self.path):
@@ -164,6 +166,9 @@ class FileSource:
     def _pages(self, file: LinkedFile) -> list[tuple[str, str]]:
         """Return the name and text of each page of a PDF; what can't be read becomes a line."""
         name = file.place.rpartition("/")[2]
+        known = self.known_pages(file.place, file.stamp)
+        if known is not None:
+            return known
         if not pdf.is_installed():
             line = f"words in PDFs are left out; to index them, run: {pdf.INSTALL}"
             self.skipped += [line] if line not in self.skipped else []
