@@ -236,7 +236,7 @@ def _page_options() -> list[click.Parameter]:
         _option(
             "rerank",
             metavar="NAME",
-            help="Rerank the first results, which is slower: cross-encoder, or a plugin's",
+            help="Rerank the first results, which is slower: cross-encoder, colbert, or a plugin's",
         ),
     ]
 

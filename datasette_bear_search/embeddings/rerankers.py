@@ -28,6 +28,9 @@ from .files import is_hub_name
 # million parameters; ettin-reranker-17m-v1, for slow machines, .558; BAAI/bge-reranker-v2-m3, for
 # other languages, .553 with 568 million, which take longer than SECONDS.
 CROSS_ENCODER = "cross-encoder/ettin-reranker-32m-v1"
+# Late interaction, which is faster: 17 million parameters, English, Apache-2.0. By its makers'
+# report (arXiv 2510.14880) above ColBERTv2 on BEIR.
+COLBERT = "mixedbread-ai/mxbai-edge-colbert-v0-17m"
 
 
 class Reranker(Model):
@@ -46,38 +49,47 @@ class Reranker(Model):
 RerankerFactory = Callable[[Embedder | None], Reranker]
 
 
-class CrossEncoderReranker(Reranker):
-    """A CrossEncoder of sentence-transformers, from a folder or the hub's cache."""
+class LocalReranker(Reranker):
+    """A model of sentence-transformers, from a folder or the hub's cache."""
 
-    def __init__(self, model: str = CROSS_ENCODER) -> None:
+    kind = ""  # what people call such a model
+
+    def __init__(self, model: str) -> None:
         super().__init__(model)
         self._model: Any = None
         # Tokenizers are not made for two threads at a time, and one batch keeps all cores busy.
         self._score_lock = threading.Lock()
+
+    @abstractmethod
+    def open_model(self, folder: str) -> Any:
+        """Return the library's model in a folder."""
+
+    @abstractmethod
+    def _scores(self, query: str, passages: list[str]) -> Any:
+        """Return a number for each of one passage or more."""
 
     def prepare(self) -> None:
         # Before the import, which takes seconds.
         folder = Path(self.name).expanduser()
         if not folder.is_dir():
             folder = self._cached_folder()
-        try:
-            from sentence_transformers import CrossEncoder
-        except ImportError as error:
-            raise ModelUnavailable(
-                "A cross-encoder needs the Python package sentence-transformers, which can't be "
-                f"imported here ({first_line(error)}). Install it: "
-                "pip install sentence-transformers."
-            ) from error
         with silent_libraries():
-            self._model = CrossEncoder(str(folder), local_files_only=True)
+            try:
+                self._model = self.open_model(str(folder))
+            except ImportError as error:
+                raise ModelUnavailable(
+                    f"A {self.kind} needs the Python package sentence-transformers, "
+                    f"which can't be imported here ({first_line(error)}). Install it: "
+                    "pip install sentence-transformers."
+                ) from error
         # The first score takes longest: nobody should wait for it.
-        self._model.predict([("warm", "up")], show_progress_bar=False)
+        self._scores("warm", ["up"])
 
     def _cached_folder(self) -> Path:
         # Never downloaded here: a search isn't the time for gigabytes.
         if not is_hub_name(self.name):
             raise ModelUnavailable(
-                f"There is no folder {self.name} with a cross-encoder in it. Give the path of "
+                f"There is no folder {self.name} with a {self.kind} in it. Give the path of "
                 "one, or the name of a model on the Hugging Face hub."
             )
         from huggingface_hub import snapshot_download
@@ -87,21 +99,67 @@ class CrossEncoderReranker(Reranker):
             return Path(snapshot_download(self.name, local_files_only=True))
         except LocalEntryNotFoundError as error:
             raise ModelUnavailable(
-                f"The cross-encoder {self.name} isn't on this machine. "
+                f"The {self.kind} {self.name} isn't on this machine. "
                 f"Get it: hf download {self.name}"
             ) from error
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         self.load()
         query = without_surrogates(query[:QUERY_CHARACTERS])
-        pairs = [(query, without_surrogates(passage)) for passage in passages]
+        texts = [without_surrogates(passage) for passage in passages]
         with self._score_lock:
-            scores = self._model.predict(pairs, show_progress_bar=False) if pairs else []
+            scores = self._scores(query, texts) if texts else []
         return [float(score) for score in scores]
 
 
+class CrossEncoderReranker(LocalReranker):
+    """Reads query and passage together: one number for each pair."""
+
+    kind = "cross-encoder"
+
+    def __init__(self, model: str = CROSS_ENCODER) -> None:
+        super().__init__(model)
+
+    def open_model(self, folder: str) -> Any:
+        from sentence_transformers import CrossEncoder
+
+        return CrossEncoder(folder, local_files_only=True)
+
+    def _scores(self, query: str, passages: list[str]) -> Any:
+        pairs = [(query, passage) for passage in passages]
+        return self._model.predict(pairs, show_progress_bar=False)
+
+
+class ColbertReranker(LocalReranker):
+    """A vector for each token; each of the query's counts with the nearest of the passage's.
+
+    MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
+    """
+
+    kind = "ColBERT model"
+
+    def __init__(self, model: str = COLBERT) -> None:
+        super().__init__(model)
+
+    def open_model(self, folder: str) -> Any:
+        from sentence_transformers import MultiVectorEncoder
+
+        return MultiVectorEncoder(folder, local_files_only=True)
+
+    def _scores(self, query: str, passages: list[str]) -> Any:
+        asked = self._model.encode_query([query], show_progress_bar=False)
+        read = self._model.encode_document(passages, show_progress_bar=False)
+        return self._model.similarity(asked, read)[0]
+
+
+LOCAL: dict[str, Callable[..., LocalReranker]] = {
+    "cross-encoder": CrossEncoderReranker,
+    "colbert": ColbertReranker,
+}
+
+
 def built_in_rerankers() -> dict[str, RerankerFactory]:
-    return {"cross-encoder": lambda embedder: CrossEncoderReranker()}
+    return {kind: lambda embedder, make=make: make() for kind, make in LOCAL.items()}
 
 
 def reranker_factories() -> dict[str, RerankerFactory]:
@@ -113,15 +171,16 @@ def reranker_factories() -> dict[str, RerankerFactory]:
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
     """Return the process's one reranker of this name for an index with this embedder, not loaded.
 
-    :param name: as a plugin registered it, or ``cross-encoder:MODEL`` with a folder or a hub's name
+    :param name: as a plugin registered it; ``cross-encoder:MODEL`` or ``colbert:MODEL`` with a
+        folder or a hub's name
     :raises ValueError: if there is none, with a message for people
     """
     factories = reranker_factories()
     kind, _, model = name.partition(":")
-    if kind == "cross-encoder" and model:
-        factories.setdefault(name, lambda embedder: CrossEncoderReranker(model))
+    if model and (local := LOCAL.get(kind)):
+        factories.setdefault(name, lambda embedder: local(model))
     if name not in factories:
-        known = ", ".join([*sorted(factories), "cross-encoder:MODEL"])
+        known = ", ".join([*sorted(factories), *(f"{each}:MODEL" for each in sorted(LOCAL))])
         raise ValueError(f"The reranker must be one of {known}, not {name!r}")
     with _registry_lock:
         # An embedder that was replaced must not live on in here.

@@ -26,6 +26,7 @@ from datasette_bear_search.search import rerank as reranking
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.rerank import TOP, blended, rerank
 from datasette_bear_search.search.results import Hit
+from tests.support.small_models import write_transformer
 
 
 def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
@@ -178,7 +179,9 @@ def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are():
-    with pytest.raises(ValueError, match=r"cross-encoder, cross-encoder:MODEL, not 'none'"):
+    with pytest.raises(
+        ValueError, match=r"colbert, cross-encoder, colbert:MODEL, cross-encoder:MODEL, not 'none'"
+    ):
         get_reranker("none", None)
 
 
@@ -224,6 +227,22 @@ def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
     assert reranked.notice is None
     assert sorted(ids(reranked.hits)) == [1, 2, 3, 4, 5]
     assert len({hit.rerank_score for hit in reranked.hits}) == 5
+
+
+def test_a_colbert_model_reranks_by_the_nearest_tokens(tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    bert = write_transformer(tmp_path / "model").with_name("model-bert")
+    folder = str(tmp_path / "colbert")
+    sentence_transformers.MultiVectorEncoder(str(bert)).save(folder)
+    passages = ["roof", "water pump", "the roof drips"]
+    found = get_reranker(f"colbert:{folder}", None).score("roof water", passages)
+    model = sentence_transformers.MultiVectorEncoder(folder)
+    [asked], read = model.encode_query(["roof water"]), model.encode_document(passages)
+    # MaxSim: each of the query's tokens counts with the nearest of the passage's.
+    assert found == pytest.approx(
+        [float((asked @ each.T).amax(1).sum()) for each in read], abs=1e-4
+    )
+    assert len(set(found)) == 3
 
 
 def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
@@ -318,7 +337,7 @@ async def test_a_reranker_that_cant_be_made_costs_one_line(datasette):
 async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, name):
     refused = await answer(datasette, f"rerank={name}", status=400)
     assert refused["error"] == (
-        f"rerank must be one of broken, cross-encoder, longest, not {name!r}"
+        f"rerank must be one of broken, colbert, cross-encoder, longest, not {name!r}"
     )
 
 
