@@ -238,14 +238,11 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
         return None  # an index that an earlier version made has no room for judgments
 
 
-@site.view(partial(site.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
+@site.view(partial(site.html_response, "error.html"), methods=("POST",))
 async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Store or take back a judgment, then go back to the results."""
     if not site.judging_is_on(database) or site.hidden.get():
         raise PageError(OFF, 404)
-    if request.method != "POST":
-        message = "Only the buttons of the search page do something here."
-        return Response.text(message, status=405, headers={"allow": "POST"})
     if site.is_cross_origin(request.headers):
         raise PageError("This was sent from another website, so nothing was stored.", 403)
     form = _pairs((await request.post_body()).decode(errors="replace"))

@@ -522,10 +522,10 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
             yield search, Anchor(label, urls.search(drop=()))
 
 
-@site.view(partial(site.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
+@site.view(partial(site.html_response, "error.html"), methods=("POST",))
 async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Save a search, or take it out again, then go back to the page."""
-    if request.method != "POST" or site.is_cross_origin(request.headers) or not may_save(database):
+    if site.is_cross_origin(request.headers) or not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = parse_qs((await request.post_body()).decode(errors="replace"))
     search = (form.get("search") or [""])[0]

@@ -14,8 +14,10 @@ from datasette_bear_search.query import filters
 from datasette_bear_search.query.filters import FILTERS, Filter, operators
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.query.suggest import suggest
+from datasette_bear_search.web import api
 
 NOTES = [BearNote("# Roof\n\nA roof leaks."), BearNote("# Church\n\nThe roof of the church.")]
+CACHED = (operators, command._page_options, api.description, api.parameters)
 PARAMETERS = [parameter for row in FILTERS.values() for parameter in row.parameters]
 
 
@@ -32,10 +34,10 @@ def new_row(monkeypatch):
         completions="select 'Roof', 1",
     )
     monkeypatch.setitem(FILTERS, row.name, row)
-    for cached in (operators, command._page_options):
+    for cached in CACHED:
         cached.cache_clear()
     yield row
-    for cached in (operators, command._page_options):
+    for cached in CACHED:
         cached.cache_clear()
 
 

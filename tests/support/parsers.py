@@ -84,7 +84,7 @@ def _bytes(body: str) -> None:
 
 def _slack(body: str) -> None:
     markdown = slack.to_markdown(body, {"a": "Ada"}, {})
-    message = slack._Message("1.0", "", "Ada", markdown, False, "", "", (), False, False)
+    message = slack._Message(1.0, "1.0", 1.0, "", "", "Ada", False, markdown, [], [])
     slack._conversations([message])
     slack._body([message])
     slack._beginning([message])
@@ -92,7 +92,7 @@ def _slack(body: str) -> None:
 
 def _many_messages(body: str) -> None:
     messages = [
-        slack._Message(f"{n}.0", "", "Ada", part, False, "", "", (), False, False)
+        slack._Message(n, f"{n}.0", n, "", "", "Ada", False, part, [], [])
         for n, part in enumerate(body[start : start + 40] for start in range(0, len(body), 40))
     ]
     for conversation in slack._conversations(messages):
@@ -217,7 +217,7 @@ def _stored(body: str) -> None:
     connection = _connection()
     connection.execute("begin")
     try:
-        rows.insert(connection, [rows.note_rows("s", Note("a", body, body, attachments=body), 256)])
+        rows.insert(connection, "s", [Note("a", body, body, attachments=body)])
         rows.relate(connection)
         connection.execute("select * from notes_fts where notes_fts match 'a'").fetchall()
     finally:

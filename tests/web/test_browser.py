@@ -48,7 +48,7 @@ def test_a_person_searches_and_narrows(page, address):
     page.locator("#bear-q").fill("composting toilet")
     page.locator("#bear-q").press("Enter")
     first = page.locator(".bear-card").first
-    assert first.locator("h2").inner_text() == "Composting toilet"
+    first.locator("h2", has_text="Composting toilet").wait_for()
     assert first.locator("mark").first.inner_text() in ("Composting", "toilet")
     assert (
         first.get_by_role("link", name="Open in Bear").get_attribute("href").startswith("bear://")
