@@ -159,7 +159,10 @@ LOCAL: dict[str, Callable[..., LocalReranker]] = {
 
 
 def built_in_rerankers() -> dict[str, RerankerFactory]:
-    return {kind: lambda embedder, make=make: make() for kind, make in LOCAL.items()}
+    return {
+        "cross-encoder": lambda embedder: CrossEncoderReranker(),
+        "colbert": lambda embedder: ColbertReranker(),
+    }
 
 
 def reranker_factories() -> dict[str, RerankerFactory]:
