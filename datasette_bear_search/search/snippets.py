@@ -168,7 +168,10 @@ def shortened(text: str, characters: int) -> str:
     """Return the beginning of a text, at most so many characters, up to the end of a word."""
     if len(text) <= characters:
         return text
-    return balanced(text[:characters].rsplit(" ", 1)[0]) + ELLIPSIS
+    beginning = text[:characters].rsplit(" ", 1)[0]
+    if beginning.rfind("[[") > beginning.rfind("]]"):  # half a link
+        beginning = beginning[: beginning.rfind("[[")].rstrip()
+    return balanced(beginning) + ELLIPSIS
 
 
 def with_words_marked(text: str) -> str:

@@ -145,6 +145,10 @@ def test_a_passage_is_shown_without_its_heading_unless_there_is_nothing_else():
 def test_a_long_text_is_cut_between_words():
     assert shortened("one two three", 9) == "one two…"
     assert shortened("one two", 9) == "one two"
+    assert (
+        shortened("see [[Cabin log, 2024]] and [[The left knee]]", 38)
+        == "see [[Cabin log, 2024]] and…"
+    )
     assert shortened(f"{CODE}one two three{END_CODE}", 10) == f"{CODE}one two{END_CODE}…"
 
 

@@ -45,6 +45,9 @@ def page(chromium, request):
 
 def test_a_person_searches_and_narrows(page, address):
     page.goto(f"{address}/-/bear-search")
+    # Nothing was searched for in this browser yet.
+    assert page.locator(".bear-home").is_visible()
+    assert not page.locator("#bear-lately").is_visible()
     page.locator("#bear-q").fill("composting toilet")
     page.locator("#bear-q").press("Enter")
     first = page.locator(".bear-card").first
