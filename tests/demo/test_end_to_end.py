@@ -27,7 +27,7 @@ pytestmark = [
 )
 async def test_a_question_in_other_words_finds_the_note(sample_index, question, title):
     response = await Datasette([str(sample_index)]).client.get(
-        "/-/bear-search.json", params={"q": question, "_size": 3}
+        "/-/bear-search.json", params={"q": question, "_size": 3, "_wait": 60}
     )
     data = response.json()
     assert data["notices"] == []

@@ -209,7 +209,7 @@ BOMB = attached.pdf_of(b"BT /F1 12 Tf " + b"(hello world) Tj " * 500_000 + b"ET"
 def test_a_broken_pdf_is_a_line_and_the_next_one_is_read(
     tmp_path: Path, monkeypatch, data: bytes, reason: str
 ) -> None:
-    monkeypatch.setattr(pdf, "SECONDS", 0.5)
+    monkeypatch.setattr(pdf, "SECONDS", 2)
     vault(tmp_path, {"A.md": "Words [[bad.pdf]] [[good.pdf]]", "bad.pdf": data, "good.pdf": PERMIT})
     source = ObsidianVault(tmp_path)
     [note] = source.read()
