@@ -73,7 +73,7 @@ class Updater:
         context = get_context("spawn")  # a fork of a process with threads can hang
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
-            target=_keep_updated, args=[theirs, path, watches], daemon=True
+            target=_keep_updated, args=[theirs, path, watches, NICENESS], daemon=True
         )
         with _ignoring_ctrl_c():  # a terminal sends it to both processes; this one ends the other
             self._process.start()
@@ -124,10 +124,10 @@ def _ignoring_ctrl_c() -> Iterator[None]:
 # --- in the process
 
 
-def _keep_updated(pipe: Connection, path: Path, watches: bool) -> None:
+def _keep_updated(pipe: Connection, path: Path, watches: bool, niceness: int) -> None:
     """Do one task after the other: a new one ends the one before."""
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     working: list[_Worker] = []
 

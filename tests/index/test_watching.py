@@ -24,7 +24,7 @@ from tests.conftest import TINY
 from tests.index.test_sources import titles
 from tests.support.bear_libraries import edit, folder_state
 
-PATIENCE = 30.0  # seconds; on a busy machine everything takes long
+PATIENCE = 90.0  # seconds; on a busy machine everything takes long
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ needs_chromium = (
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
 )
 
+# Milliseconds; on a busy machine everything takes long. Also what Playwright waits for an action.
+PATIENCE = 30_000
+
 _QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -34,8 +37,9 @@ _QUIET = (
 @contextmanager
 def launched() -> Iterator[Browser]:
     """A browser that looks for nothing on the network by itself."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_QUIET))
         yield browser

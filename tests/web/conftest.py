@@ -45,7 +45,6 @@ def open_page(chromium):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
         page.goto(url)
         return page
 

@@ -38,7 +38,6 @@ def address(sidecar, tmp_path_factory) -> Iterator[str]:
 def page(chromium, request):
     context = chromium.new_context(java_script_enabled=request.param)
     page = context.new_page()
-    page.set_default_timeout(10_000)
     yield page
     context.close()
 

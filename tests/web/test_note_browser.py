@@ -59,7 +59,6 @@ def responses(write, bear_index, sidecar_path):
 def open_page(context, path: str, found: dict):
     """The page at ``path``, with what it asked for that isn't there: ``(page, asked)``."""
     page = context.new_page()
-    page.set_default_timeout(10_000)
     asked: list[str] = []
 
     def answer(route):

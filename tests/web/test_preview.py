@@ -123,6 +123,7 @@ def test_one_steps_from_a_result_to_the_next(open_page, address, has_script):
     page.get_by_role("link", name="Next result").click()
     expect(page.locator("h1")).to_have_text(titles[1])
     if has_script:
+        page.wait_for_load_state()  # which listens for keys by then
         page.keyboard.press("k")
     else:
         page.get_by_role("link", name="Previous result").click()

@@ -32,7 +32,6 @@ def page(chromium):
     """A page that fails the test if a script on it fails."""
     context = chromium.new_context()
     page = context.new_page()
-    page.set_default_timeout(10_000)
     errors = []
     page.on("pageerror", lambda error: errors.append(error))
     yield page

@@ -80,7 +80,6 @@ def page(chromium, policy):
     context = chromium.new_context()
     context.add_init_script(LISTEN)
     page = context.new_page()
-    page.set_default_timeout(20_000)
     yield page
     policy.is_on = False
     context.close()
