@@ -60,11 +60,13 @@ _THE = r"the|der|dem|den"
 # What tells that somebody asks for what they wrote or did.
 _CUES = (
     r"\b(?:notes?|wr(?:ote|itten|ite)|jott?ed|noted|entry|entries|journal|diary|"
-    r"stuff|everything|anything|ideas|meetings|alles|ideen|"
-    r"happened|decided|discussed|agreed|(?:did|have|had|were|was) (?:i|we)|"
+    r"stuff|everything|anything|ideas|meetings|alles|ideen|notiz(?:en)?|eintr[aä]ge?|tagebuch)\b"
+)
+_PAST_CUES = (
+    r"\b(?:happened|decided|discussed|agreed|(?:did|have|had|were|was) (?:i|we)|"
     r"(?:i|we) (?:\w+ed|wrote|had|did|said|met|made|went|bought|saw|"
     r"read|was|were|took|got|paid|thought)|"
-    r"notiz(?:en)?|notierte?|aufgeschrieben|geschrieben|schrieb(?:en)?|eintr[aä]ge?|tagebuch|"
+    r"notierte?|aufgeschrieben|geschrieben|schrieb(?:en)?|"
     r"was (?:war|stand|gab|hatte?)|passiert|besprochen|beschlossen|"
     r"(?:habe?n?|hatten?|war(?:en)?) (?:ich|wir)|(?:ich|wir) (?:habe?n?|hatten?|war(?:en)?))\b"
 )
@@ -142,7 +144,10 @@ def _is_meant(text: str, match: re.Match[str], is_past: bool) -> bool:
         return False
     is_relative = is_past or re.search(rf"(?i)\b(?:{_THIS}|today|heute)\b", match[0])
     is_from = is_relative and re.match(r"(?i)(?:from|vom?n?|aus)\b", match[0])
-    if is_from or re.search(_CUES, text.lower()):
+    if is_from or re.search(_PAST_CUES, text.lower()):
+        return True
+    # Notes on Monday, dinner on Sunday: of a day to come, or about one.
+    if re.search(_CUES, text.lower()) and not re.match(r"(?i)(?:on|am)\b", match[0]):
         return True
     is_last = not re.search(r"\w", after) or match[0].lower().endswith("ago")
     return is_past and (is_last or (not before and bool(re.match(_AFTER_FIRST, after.lower()))))
@@ -175,12 +180,13 @@ def _patterns() -> tuple[tuple[str, bool], ...]:
     this_day = "today|heute|this morning|heute morgen"
     patterns = (
         (rf"{start}{count[0]} ago|\b(?:seit |von )?vor {count[1]}", True),
-        (rf"{in_the}(?:{_LAST}) {counted[0]}|\b(?:{_LAST}) {counted[1]}", True),
+        (rf"(?:{in_the}|\b(?:{_THE}) )(?:{_LAST}) {counted[0]}|\b(?:{_LAST}) {counted[1]}", True),
         (rf"{start}(?P<past_day>{past_day})", True),
         (rf"(?:{in_the}|{start})(?P<last>{_LAST}) {named}", True),
-        (rf"{start}(?:(?P<this_day>{this_day})|(?P<this>{_THIS}) {named})", False),
+        (rf"{start}(?:(?P<this_day>{this_day})|(?:earlier )?(?P<this>{_THIS}) {named})", False),
+        (rf"\b(?:on|am|{_WITHIN}) {weekday}", False),
         (rf"{within}(?:(?:{_THE}) )?{season}{of_year}", False),
-        (rf"{within}{month}{of_year}", False),
+        (rf"{within}(?:(?:{_THE}) )?{month}{of_year}", False),
         (rf"\b{month} {year}", False),
         (rf"{within}(?:(?:the year|jahr|dem jahr) )?{year}", False),
     )
