@@ -179,6 +179,15 @@ def file_of(connection: sqlite3.Connection) -> str:
     return str(file)
 
 
+def file_state(connection: sqlite3.Connection) -> tuple[int, ...]:
+    """Return what tells the file from itself after a change; empty if it is in memory or gone."""
+    try:
+        stat = os.stat(file_of(connection))
+    except OSError:
+        return ()
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
 def is_cut_off(connection: sqlite3.Connection) -> bool:
     """Return whether the last page is incomplete: SQLite reads zeros instead of what is missing."""
     connection.execute("begin")  # or a commit may come in between

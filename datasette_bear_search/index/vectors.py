@@ -40,6 +40,8 @@ CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1
 # numbers count: so many, or this share if that is more.
 HAMMING_CANDIDATES = 4000
 HAMMING_SHARE = 0.01
+# Searches whose nearest passages are kept, 30 KB each.
+CACHED_SEARCHES = 50
 # Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
 MAX_NOTE_ID = 50_000_000
 # SQLite takes b"" for NULL.
@@ -194,11 +196,15 @@ def nearest(
     :param notes: the notes that may be found, as :func:`note_set` returns them; None for all
     :raises sqlite3.DatabaseError: if the file is damaged
     """
+    known: dict[Any, Neighbors] = {}
     if not has_vec0(connection):
+        signs = _signs_in_memory(connection)
+        known = signs.nearest
+        if found := known.get((vector, count, notes)):
+            return found
         wanted = OVERSAMPLING * count
-        found = _signs_in_memory(connection).candidates(connection, vector, wanted, notes)
         near = "select value as passage_id from json_each(?)"
-        among: list[Any] = [json.dumps(found)]
+        among: list[Any] = [json.dumps(signs.candidates(connection, vector, wanted, notes))]
     else:
         wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
         near = f"""
@@ -217,7 +223,12 @@ def nearest(
     order by similarity desc, passage_id
     limit ?
     """
-    return connection.execute(sql, [vector, *among, count]).fetchall()
+    found = known[vector, count, notes] = connection.execute(
+        sql, [vector, *among, count]
+    ).fetchall()
+    for oldest in list(known)[:-CACHED_SEARCHES]:
+        known.pop(oldest, None)
+    return found
 
 
 class SignsInMemory:
@@ -226,6 +237,8 @@ class SignsInMemory:
     def __init__(self, passage_ids: NDArray[numpy.int64], signs: NDArray[numpy.uint8]) -> None:
         """:param signs: bytes, passages x numbers / 8"""
         self.passage_ids = passage_ids
+        # By vector, count and notes: a page asks twice, once for its results and for its facets.
+        self.nearest: dict[tuple[bytes, int, bytes | None], Neighbors] = {}
         # 64 bits a word, the first words of all vectors together: a scan reads from end to end.
         self._words = _words(signs)
         self._note_ids: NDArray[numpy.int64] | None = None

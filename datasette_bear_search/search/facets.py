@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ..index import database
 from ..notes import fold_tag
 from ..query.filters import FILTERS
 from ..sqlite import execute, sqlite3
@@ -29,6 +30,9 @@ KINDS = (
 
 # Up to so many notes, each is looked up; for more, the index notes_counts is read from end to end.
 MAX_LOOKUPS = 2000
+
+# Counts of notes that no text narrows, which are kept until the file changes.
+CACHED = 20
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,11 @@ def count(
     close = _CLOSE.format(is_close(planned, retrievers, ranking))
     select = _SELECT + (close if "semantic" in retrievers else "")
     statement = matches_statement(planned, retrievers, ranking, _counted(has_copies) + select)
+    # What no text narrows depends on the filters alone, and may be all notes: the start page.
+    state = () if retrievers else database.file_state(connection)
+    key = state and (*state, statement.sql, *statement.parameters.items())
+    if key and (known := _of_all.get(key)):
+        return known
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
         if notes:
@@ -81,7 +90,7 @@ def count(
     def of(facet: str) -> dict[str, int]:
         return {value: notes for value, _, notes in counts.get(facet, [])}
 
-    return Facets(
+    facets = Facets(
         total=of("found").get("", 0),
         at_least=of("close").get("", 0) >= NEAREST_PASSAGES,
         tags=_tree(counts.get("tag", [])),
@@ -89,6 +98,14 @@ def count(
         sources=dict(sorted(of("source").items(), key=lambda item: (-item[1], item[0]))),
         kinds={(name, value): of(name)[value] for name, value, _ in KINDS if value in of(name)},
     )
+    if key:
+        _of_all[key] = facets
+        for oldest in list(_of_all)[:-CACHED]:
+            _of_all.pop(oldest, None)
+    return facets
+
+
+_of_all: dict[tuple[object, ...], Facets] = {}
 
 
 def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -175,11 +173,9 @@ def _words_beginning_with(connection: sqlite3.Connection, initial: str) -> list[
     SQLite counts the notes of each word: of all words in 10,000 notes that takes .07 s, three
     quarters of a search, and a person who types on after a mistake searches with each key.
     """
-    key = None  # in memory, or just replaced
-    with suppress(OSError):
-        stat = os.stat(database.file_of(connection))
-        key = (stat.st_ino, stat.st_mtime_ns, stat.st_size, initial)
-    words = _word_lists.get(key) if key else None
+    state = database.file_state(connection)
+    key = state and (*state, initial)
+    words = _word_lists.get(key)
     if words is None:
         words = connection.execute(
             f"select term, doc from {WORD_VOCABULARY} where term >= ? and term < ?",
@@ -192,7 +188,7 @@ def _words_beginning_with(connection: sqlite3.Connection, initial: str) -> list[
     return words
 
 
-_word_lists: dict[tuple[int, int, int, str], list[tuple[str, int]]] = {}
+_word_lists: dict[tuple[int | str, ...], list[tuple[str, int]]] = {}
 
 
 def _folded(word: str) -> str:

@@ -280,7 +280,8 @@ dense as (
 
 def _passages(nearest: str) -> str:
     return f"""
-nearest as (
+-- read twice where facets are counted
+nearest as materialized (
 {nearest}
 )"""
 
@@ -430,7 +431,7 @@ def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str
     notes = "" if sort == "relevance" else " join notes on id = note_id"
     return f"""
 -- what is found, and a few notes that are only nearest
-counts as (
+counts as materialized (
   select found, found + min(others, {weaker}) as total, closest from (
     select {more}count(*) filter (where is_found) as found,
       count(*) filter (where not is_found) as others, max(similarity) as closest from fused

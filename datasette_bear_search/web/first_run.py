@@ -66,7 +66,6 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
     if request.method != "POST":
         context = {
             "fresh": await site.freshness(datasette),
-            "csrftoken": request.scope.get("csrftoken", lambda: ""),
             "bear_static": partial(site.static_url, datasette),
         }
         return site.part_response("bear_update.html", datasette, request, context)

@@ -54,7 +54,7 @@ from .site import PART_HEADERS, SEARCH_PATH, PageError
 
 T = TypeVar("T")
 
-TEMPLATE, TITLE = "bear_search.html", "Search notes"
+TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
 TOO_SLOW = (
     "This search took too long and was stopped. Try fewer words or a filter "
     "(limit: sql_time_limit_ms)."
@@ -164,7 +164,7 @@ async def _error_page(
         return await site.html_response(first_run.TEMPLATE, datasette, request, {})
     form = _form(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
-    return await site.html_response(TEMPLATE, datasette, request, context, status)
+    return await site.html_response(TEMPLATE, datasette, request, context, status, part=PART)
 
 
 @site.view(_error_page, path=".json")
@@ -389,7 +389,8 @@ async def _results_page(
             "age": site.age,
             "local_day": local_day,
         }
-    return await site.html_response(TEMPLATE, datasette, request, context, 400 if errors else 200)
+    status = 400 if errors else 200
+    return await site.html_response(TEMPLATE, datasette, request, context, status, part=PART)
 
 
 async def _first_results(
@@ -404,7 +405,7 @@ async def _first_results(
     if not plan.query.substrings:
         of_text |= {*response.results.notices}
     context["notices"] = [notice for notice in response.notices if notice not in of_text]
-    context |= {"is_first": True, "csrftoken": request.scope.get("csrftoken", lambda: "")}
+    context["is_first"] = True
     return site.part_response("bear_first_results.html", database.ds, request, context)
 
 

@@ -25,6 +25,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import StartupError, add_cors_headers, tilde_decode
 from jinja2 import Environment
+from markupsafe import Markup
 
 from ..embeddings import registry
 from ..index import database as index_database
@@ -516,14 +517,25 @@ async def static_file(datasette: Datasette, request) -> Response:
 
 
 async def html_response(
-    template: str, datasette: Datasette, request, context: dict[str, Any], status: int = 200
+    template: str,
+    datasette: Datasette,
+    request,
+    context: dict[str, Any],
+    status: int = 200,
+    *,
+    part: str = "",
 ) -> Response:
-    """Return a page; programs find the same as JSON by a header that Datasette makes."""
+    """Return a page; programs find the same as JSON by a header that Datasette makes.
+
+    :param part: a template that needs no coroutines, which the page's own shows as ``part``
+    """
     context["search_url"] = url(datasette, SEARCH_PATH)
     context["fresh"] = await freshness(datasette)
     context["bear_static"] = partial(static_url, datasette)
     if "json_url" in context:
         context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])
+    if part:
+        context["part"] = Markup(_render_quickly(part, datasette, request, context))
     html = await datasette.render_template(template, context, request=request)
     return Response.html(html, status=status)
 
@@ -536,10 +548,14 @@ PART_HEADERS = ("Bear-Search-First", "Bear-Search-Preview")
 def part_response(
     template: str, datasette: Datasette, request, context: dict[str, Any]
 ) -> Response:
-    """Return a part of a page.
+    """Return a part of a page."""
+    html = _render_quickly(template, datasette, request, context)
+    headers = {"cache-control": "no-store", "vary": ", ".join(PART_HEADERS)}
+    return Response.html(html, headers=headers)
 
-    Datasette's templates without coroutines render in a third of the time.
-    """
+
+def _render_quickly(template: str, datasette: Datasette, request, context: dict[str, Any]) -> str:
+    # Datasette's templates without coroutines render in a third of the time.
     has_method = hasattr(datasette, "get_jinja_environment")  # Datasette 1.0
     environment = datasette.get_jinja_environment(request) if has_method else datasette.jinja_env
     if environment not in _quick_environments:
@@ -547,9 +563,12 @@ def part_response(
         _quick_environments[environment] = environment.overlay(
             enable_async=False, bytecode_cache=None
         )
-    html = _quick_environments[environment].get_template(template).render(context)
-    headers = {"cache-control": "no-store", "vary": ", ".join(PART_HEADERS)}
-    return Response.html(html, headers=headers)
+    csrftoken = request.scope.get("csrftoken", lambda: "")
+    return (
+        _quick_environments[environment]
+        .get_template(template)
+        .render({"csrftoken": csrftoken, **context})
+    )
 
 
 _quick_environments: WeakKeyDictionary[Environment, Environment] = WeakKeyDictionary()

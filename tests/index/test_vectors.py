@@ -356,6 +356,26 @@ def rows_of(ids) -> list[tuple[int, bytes]]:
     return [(number, rows[number].tobytes()) for number in ids]
 
 
+def test_what_is_asked_again_is_not_looked_for_again_until_the_vectors_change(index, monkeypatch):
+    looked = []
+    candidates = vectors.SignsInMemory.candidates
+    monkeypatch.setattr(
+        vectors.SignsInMemory,
+        "candidates",
+        lambda *arguments: looked.append(1) or candidates(*arguments),
+    )
+    [(_, vector)] = rows_of([7])
+    with closing(database.connect(index)) as connection:
+        found = vectors.nearest(connection, vector, 5)
+        assert vectors.nearest(connection, vector, 5) == found
+        assert len(looked) == 1
+        with database.open_for_writing(index) as writing, database.transaction(writing):
+            vectors.remove(writing, [7])
+        assert 7 not in dict(vectors.nearest(connection, vector, 5))
+    assert found[0][0] == 7
+    assert len(looked) == 2
+
+
 def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
     # What comes is a little more than what goes, and both at once: any mixture of before and after
     # would show.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from datetime import datetime, timezone
 from html import unescape
 from urllib.parse import parse_qs, urlsplit, urlunsplit
@@ -11,6 +12,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
+from datasette_bear_search.search import facets
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import links
 
@@ -254,16 +256,12 @@ async def test_json_has_no_facets_unless_asked(datasette):
 
 
 async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
-    from datasette_bear_search.search import facets
-
     monkeypatch.setattr(facets, "NEAREST_PASSAGES", 1)
     html = await page(datasette, "q=cabin+roof&mode=semantic")
     assert re.search(r'id="bear-count">\d+\+ result', html)
 
 
 async def test_the_page_is_whole_where_there_is_no_time_to_count(datasette, monkeypatch):
-    from datasette_bear_search.search import facets
-
     def interrupted(*_):
         raise sqlite3.OperationalError("interrupted")
 
@@ -315,3 +313,23 @@ async def test_notes_of_one_month_need_no_histogram(datasette):
         "<svg viewBox"
         not in (await page(datasette, "q=stove&mode=keyword")).split("bear-results")[1]
     )
+
+
+async def test_all_notes_are_counted_once_until_the_index_changes(index_notes, monkeypatch):
+    path = index_notes(NOTES)
+    counted = []
+    execute = facets.execute
+    monkeypatch.setattr(
+        facets, "execute", lambda *arguments: counted.append(1) or execute(*arguments)
+    )
+    datasette = Datasette([str(path)])
+    before = (await search(datasette, "_facets=1"))["facets"]["kind"]
+    assert (await search(datasette, "_facets=1"))["facets"]["kind"] == before
+    assert len(counted) == 1
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("update notes set pinned = 1")
+    after = (await search(datasette, "_facets=1"))["facets"]["kind"]
+    assert [(each["label"], each["count"]) for each in (before[0], after[0])] == [
+        ("pinned", 1),
+        ("pinned", len(NOTES)),
+    ]
