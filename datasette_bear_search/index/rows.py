@@ -467,12 +467,27 @@ def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Pass
         return
     connection.execute(f"delete from {SHARED_LINES}")
     _insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    sql = f"""
-    select id, title, body from notes
-    where id in (select note_id from {LINES} where hash in (select value from json_each(?)))
-    """
     changed = json.dumps([*(known.keys() ^ shared.keys())])
-    _cut_anew(connection, connection.execute(sql, [changed]).fetchall(), shared, cut)
+    sql = f"select distinct note_id from {LINES} where hash in (select value from json_each(?))"
+    found = {note_id for (note_id,) in connection.execute(sql, [changed])}
+    fresh = found & cut.keys()
+    sql = "select id, title, body from notes where id in (select value from json_each(?))"
+    stored = connection.execute(sql, [json.dumps([*(found - fresh)])]).fetchall()
+    _cut_anew(connection, stored, shared)
+    # Of new notes it is known how they were stored, and that no passage has a vector.
+    pairs = (
+        (note_id, *pair)
+        for note_id in fresh
+        for pair in zip(without_shared(cut[note_id], known), without_shared(cut[note_id], shared))
+    )
+    connection.executemany(
+        "update passages set shared_by = ?, content_hash = ? where note_id = ? and position = ?",
+        [
+            (new.shared_by, new.content_hash, note_id, new.position)
+            for note_id, old, new in pairs
+            if new != old
+        ],
+    )
 
 
 # --- passages
@@ -516,11 +531,10 @@ def _cut_anew(
     connection: sqlite3.Connection,
     notes: Iterable[tuple[int, str, str]],
     shared: Mapping[int, int],
-    cut: Mapping[int, Sequence[Passage]] = {},
 ) -> None:
     tokens = max_tokens(connection)
     for note_id, title, body in notes:
-        whole = cut.get(note_id) or passages(title, body, max_tokens=tokens)
+        whole = passages(title, body, max_tokens=tokens)
         _replace_passages(connection, note_id, _passage_rows(whole, shared, body))
 
 
