@@ -11,9 +11,9 @@ from typing import Any
 from ..notes import counted
 from ..search import engine
 from ..search.engine import SearchResponse
+from ..search.notes import SimilarNote
 from ..search.query_functions import rrf
 from ..search.results import Hit, Results
-from ..search.similar import SimilarNote
 from ..search.snippets import passage_text, shortened, with_words_marked
 from ..search.sql import END_MARK, MARK
 from . import (

@@ -17,8 +17,8 @@ from ..query.query import MODES
 from . import clear_errors, redact_option, sidecar_option
 
 if TYPE_CHECKING:
+    from ..search.notes import SimilarNote
     from ..search.results import Hit
-    from ..search.similar import SimilarNote
 
 LIMIT = 10
 MAX_LIMIT = 100

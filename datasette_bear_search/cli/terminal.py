@@ -16,8 +16,8 @@ import click
 
 from ..notes import counted, local_day
 from ..search.engine import SearchResponse
+from ..search.notes import SimilarNote, SimilarNotes
 from ..search.results import Hit, unmarked
-from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import (
     innermost,
     shortened,

@@ -21,7 +21,7 @@ from ..embeddings.rerankers import Reranker, get_reranker
 from ..index import database, indexer
 from ..notes import counted
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
-from ..search import engine, rerank
+from ..search import engine
 from ..search.engine import Pipeline, SearchRequest
 from ..search.functions import open_sidecar
 from ..search.results import Hit
@@ -305,7 +305,7 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         hits, took = results.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
-            hits = rerank.rerank(hits, results.query.meaning, run.reranker).hits
+            hits = engine.rerank(hits, results.query.meaning, run.reranker).hits
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
     return Outcome(query.id, query.text, embed_milliseconds, values)

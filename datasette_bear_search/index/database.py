@@ -179,7 +179,7 @@ def file_of(connection: sqlite3.Connection) -> str:
     return str(file)
 
 
-def file_state(connection: sqlite3.Connection) -> tuple[int, ...]:
+def file_state(connection: sqlite3.Connection) -> tuple[object, ...]:
     """Return what tells the file from itself after a change; empty if it is in memory or gone."""
     try:
         stat = os.stat(file_of(connection))

@@ -5,20 +5,24 @@ The one pipeline of the page, JSON API, SQL functions, terminal, agents and bear
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from typing import NamedTuple
 
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..embeddings.rerankers import Reranker, reranker_factories
+from ..embeddings.registry import get_embedder
+from ..embeddings.rerankers import Reranker, get_reranker, reranker_factories
 from ..index import config, database
 from ..index.database import State
 from ..notes import counted, time_left
 from ..query.filters import InvalidParameter, read_filters, without_tags
 from ..query.query import MODES, Query, completed, parse
 from ..sqlite import snapshot, sqlite3, time_limit
-from . import planner, redaction, rerank
+from . import planner, redaction
 from .planner import Plan
 from .results import PAGE_SIZE, Hit, Results, retrieve
 from .snippets import show
@@ -180,7 +184,7 @@ class Pipeline:
         """
         state, query = self._state, self.planned.query
         ranking = self._request.ranking
-        self._reranker = rerank.reranker_for(ranking, state.model, self._cross_encoder)
+        self._reranker = reranker_for(ranking, state.model, self._cross_encoder)
         obstacle = semantic_obstacle(state, self._has_vector_extension)
         wait = self._seconds_left() if wait is None else wait
         # Who doesn't wait has the model loaded for later searches, even by a search by words.
@@ -202,7 +206,7 @@ class Pipeline:
         request, limit_ms = self._request, self._time_limit_ms
         size, offset = request.size, request.offset
         if self._reranker:
-            size, offset = rerank.first_stage(size, offset)
+            size, offset = first_stage(size, offset)
         started = time.perf_counter()
         try:
             with time_limit(connection, limit_ms), snapshot(connection):
@@ -228,7 +232,7 @@ class Pipeline:
             if wait != 0 and not self._reranker.ready:
                 on_loading()
             size, offset = self._request.size, self._request.offset
-            self.results = rerank.page(self.results, self._reranker, size, offset, wait=wait)
+            self.results = _reranked(self.results, self._reranker, size, offset, wait=wait)
             self._end_step("rerank")
         self.results = show(self.results, self.embedder)
         self._end_step("highlight")
@@ -394,3 +398,181 @@ def changed_notice(changed: int) -> str | None:
         return None
     changes = f"{counted(changed, 'note')} changed since the index was made."
     return f"{changes} To update it, run: datasette bear-index"
+
+
+# --- reranking: the first results in a better order, in little time, and the rest as it is
+#
+# The nearer to the top the first stage has a note, the more its score counts beside the reranker's:
+# a reranker that errs can't push a plain answer off the page.
+
+# Results that are reranked: a page.
+RERANK_TOP = 20
+
+# Seconds that reranking may take; what has no score by then follows in its own order.
+RERANK_SECONDS = 1.0
+
+# Passages scored between two looks at the clock; fewer at first, while the pace isn't known.
+RERANK_BATCH = 8
+FIRST_RERANK_BATCH = 2
+
+# The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after.
+# From QMD (github.com/tobi/qmd).
+FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (RERANK_TOP, 0.40))
+
+# Searches whose scores are cached, 1 MB in all: further pages must continue the first one's order,
+# and scoring again takes up to RERANK_SECONDS.
+CACHED_RERANKS = 64
+
+NOT_RERANKED = "These notes weren't reranked."
+RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading. Search again in a few seconds."
+
+
+class Reranked(NamedTuple):
+    hits: tuple[Hit, ...]
+    notice: str | None
+
+
+def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
+    """Return the reranker that takes part, if one is asked for and the order is by relevance.
+
+    :param model: the index's embedding model
+    :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't the default
+    """
+    if ranking.rerank is None or ranking.sort != "relevance":
+        return None
+    name = ranking.rerank
+    if name == "cross-encoder" and cross_encoder:
+        name = f"{name}:{cross_encoder}"
+    return get_reranker(name, get_embedder(model) if model else None)
+
+
+def first_stage(size: int, offset: int) -> tuple[int, int]:
+    """Return size and offset of the hits that such a page is made of.
+
+    The first RERANK_TOP hits are reranked as a whole, so pages neither repeat nor miss a note.
+    """
+    return (max(RERANK_TOP, offset + size), 0) if offset < RERANK_TOP else (size, offset)
+
+
+def _reranked(
+    results: Results,
+    reranker: Reranker,
+    size: int,
+    offset: int,
+    *,
+    wait: float | None = RERANK_SECONDS,
+) -> Results:
+    """Return the page of that size at that offset, made of what :func:`first_stage` asked for.
+
+    :param wait: seconds to wait for the model if it isn't loaded; None for as long as it takes
+    """
+    if offset >= RERANK_TOP or not results.retrievers:
+        return results
+    query = results.query.meaning
+    reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
+    end = offset + size
+    return replace(
+        results,
+        hits=reranked.hits[offset:end],
+        notices=(*results.notices, *filter(None, [reranked.notice])),
+        next_offset=end if end < results.total else None,
+    )
+
+
+def rerank(
+    hits: Sequence[Hit],
+    query: str,
+    reranker: Reranker,
+    *,
+    wait: float | None = RERANK_SECONDS,
+    seconds: float = RERANK_SECONDS,
+    resume: bool = True,
+) -> Reranked:
+    """Rerank the first RERANK_TOP of the first stage's hits; exact ones stay where they are.
+
+    :param resume: whether to score further hits if the same search ran out of time before
+    """
+    candidates = [hit for hit in hits[:RERANK_TOP] if not hit.is_exact]
+    passages = [
+        f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title for hit in candidates
+    ]
+    if not passages:
+        return Reranked(tuple(hits), None)
+    search = (reranker.name, query, *passages)
+    scores, notice = _rerank_scores.get(search), None
+    if scores is None or (resume and len(scores) < len(passages)):
+        scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
+        _rerank_scores[search] = scores
+        for oldest in list(_rerank_scores)[:-CACHED_RERANKS]:
+            _rerank_scores.pop(oldest, None)
+    if notice is None and not scores:
+        notice = NOT_RERANKED
+    elif notice is None and len(scores) < len(passages):
+        few = f"Only {len(scores)} of the first {len(passages)} results"
+        notice = f"{few} could be reranked in time."
+    return Reranked(tuple(blended(hits, scores)), notice)
+
+
+_rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
+
+
+def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+    """Return the hits with the reranker's scores, in the order of both stages' scores.
+
+    :param scores: of the first hits that aren't exact, which come before all others
+    """
+    exact = sum(hit.is_exact for hit in hits[:RERANK_TOP])
+    end = exact + len(scores)
+    scored = [replace(hit, rerank_score=score) for hit, score in zip(hits[exact:end], scores)]
+    first_stage_scores = _min_max([hit.score or 0.0 for hit in scored])
+    blends = []
+    for rank, first, second in zip(count(exact + 1), first_stage_scores, _min_max(scores)):
+        share = next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
+        blends.append(share * first + (1 - share) * second)
+    order = sorted(range(len(scored)), key=lambda place: -blends[place])  # stable
+    return [*hits[:exact], *(scored[place] for place in order), *hits[end:]]
+
+
+def _min_max(scores: Sequence[float]) -> list[float]:
+    lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
+    if highest == lowest:
+        return [1.0] * len(scores)
+    return [(score - lowest) / (highest - lowest) for score in scores]
+
+
+def _scores(
+    reranker: Reranker,
+    query: str,
+    passages: Sequence[str],
+    known: Sequence[float],
+    wait: float | None,
+    seconds: float,
+) -> tuple[tuple[float, ...], str | None]:
+    """Return the scores of as many passages as there is time for, or why there are no more."""
+    if not reranker.wait_until_loaded(wait):
+        return tuple(
+            known
+        ), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else RERANKER_LOADING
+    scores, size, started = list(known), FIRST_RERANK_BATCH, time.monotonic()
+    end = started + seconds
+    try:
+        while len(scores) < len(passages) and size:
+            scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
+            now = time.monotonic()
+            pace = (now - started) / (len(scores) - len(known))
+            # None is begun that would not be done in time.
+            size = max(0, min(RERANK_BATCH, int((end - now) / max(pace, 1e-6))))
+    except ModelUnavailable as error:
+        return tuple(known), f"{NOT_RERANKED} {error}"
+    return tuple(scores), None
+
+
+def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
+    what_happened = f"The reranker {reranker.name} failed"
+    try:
+        scores = [float(score) for score in reranker.score(query, passages)]
+    except Exception as error:
+        raise ModelUnavailable(reranker.error_message(error, what_happened)) from error
+    if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
+        raise ModelUnavailable(f"{what_happened}: not every note got a score. {reranker.advice}")
+    return scores

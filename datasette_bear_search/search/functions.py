@@ -16,9 +16,9 @@ from ..index.schema import FILES
 from ..query.filters import without_tags
 from ..query.query import parse
 from ..sqlite import sqlite3
-from . import query_functions, redaction, similar
+from . import query_functions, redaction
 from .engine import MAX_SIZE, SearchRequest, changed_notice, read_ranking, search
-from .notes import find_note_id
+from .notes import SIMILAR_NOTES, find_note_id, find_similar
 from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit
 
@@ -146,11 +146,11 @@ def found_notes(
 
 
 def similar_notes(
-    connection: sqlite3.Connection, note_id: Any, size: Any = similar.SIZE, *, redact: bool = False
+    connection: sqlite3.Connection, note_id: Any, size: Any = SIMILAR_NOTES, *, redact: bool = False
 ) -> Rows:
     """Return the notes most like the one with that id, as the page of similar notes has them."""
     known_id = find_note_id(connection, str(note_id))
-    found = similar.find_similar(connection, known_id, size=_read_size(size))
+    found = find_similar(connection, known_id, size=_read_size(size))
     if found is None:
         return []
     if redact:

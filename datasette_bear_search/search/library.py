@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from ..sources import SourceConfig
     from ..sqlite import sqlite3
     from .engine import SearchResponse
-    from .notes import NoteDetail
+    from .notes import NoteDetail, SimilarNotes
     from .results import ListedNote
-    from .similar import SimilarNotes
 
     # What names a note: its id, "source:key", the path of its file, or itself.
     NoteName: TypeAlias = int | str | Path | ListedNote | NoteDetail
@@ -188,11 +187,11 @@ class Library:
         :param unlinked: leave out notes that it links to, or that link to it
         :raises NoteNotFound: if there is no such note
         """
-        from . import redaction, similar
+        from . import notes, redaction
 
         with self.open() as connection:
             note_id = self._id(connection, note)
-            found = similar.find_similar(connection, note_id, size=limit, unlinked=unlinked)
+            found = notes.find_similar(connection, note_id, size=limit, unlinked=unlinked)
             assert found is not None
             return redaction.masked_similar(connection, found) if self.redact else found
 

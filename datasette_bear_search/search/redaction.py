@@ -26,8 +26,8 @@ from .sql import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
     from ..sqlite import sqlite3
+    from .notes import SimilarNote, SimilarNotes
     from .results import Hit, MatchedPassage
-    from .similar import SimilarNote, SimilarNotes
 
 MASK = "●"
 

@@ -1,19 +1,23 @@
-"""``Plan`` → ``Results``: the records of a search, and running its statement."""
+"""``Plan`` → ``Results`` and ``Facets``: the records of a search, and running its statements."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from ..index import database
 from ..index.chunking import line_hash
 from ..index.database import json_value
 from ..index.rows import shared_lines
 from ..markdown import plain_text
+from ..notes import fold_tag
+from ..query.filters import FILTERS
 from ..query.query import Query
 from ..sqlite import execute, sqlite3
 from . import matching
@@ -26,9 +30,12 @@ from .sql import (
     END_MARK,
     END_SENTENCE,
     MARK,
+    NEAREST_PASSAGES,
     SENTENCE,
     Ranking,
     Statement,
+    is_close,
+    matches_statement,
     search_statement,
 )
 
@@ -422,3 +429,222 @@ def _hit(row: dict[str, Any]) -> Hit:
         language=row["language"],
         also_in=tuple(json.loads(row["also_in"])),
     )
+
+
+# --- facets: what a search can be narrowed by, each value with its number of notes
+#
+# Counted are notes that have the words or the title, or are close in meaning: a value's count is
+# what the search narrowed by it has found. Where all of the nearest passages, which alone are
+# compared by meaning, are close, every count is a lower bound, and says so.
+
+# States worth a line: a parameter of the page, its value, and its condition.
+KINDS = (
+    ("pinned", "1", "pinned"),
+    ("archived", "1", "archived"),
+    ("has", "todo", FILTERS["has"].choices["todo"].condition),
+    ("has", "image", FILTERS["has"].choices["image"].condition),
+    ("untagged", "1", FILTERS["untagged"].condition),
+)
+
+# Up to so many notes, each is looked up; for more, the index notes_counts is read from end to end.
+MAX_LOOKUPS = 2000
+
+# Counts of notes that no text narrows, which are kept until the file changes.
+CACHED_COUNTS = 20
+
+
+@dataclass(frozen=True)
+class TagCount:
+    path: str  # as the library writes it: Work/Projects
+    folded: str
+    notes: int
+    nested: tuple[TagCount, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facets:
+    """How many of the notes that a search finds have what."""
+
+    total: int
+    at_least: bool = False  # there may be more of everything
+    tags: tuple[TagCount, ...] = ()
+    months: dict[str, int] = field(default_factory=dict)  # of modification, local: 2024-05
+    sources: dict[str, int] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], int] = field(default_factory=dict)  # (parameter, value)
+
+    @property
+    def years(self) -> dict[str, int]:
+        years: Counter[str] = Counter()
+        for month, notes in self.months.items():
+            years[month.rpartition("-")[0]] += notes
+        return dict(years)
+
+
+def count_facets(
+    connection: sqlite3.Connection,
+    planned: Plan,
+    retrievers: Sequence[str],
+    ranking: Ranking = DEFAULT_RANKING,
+) -> Facets:
+    """Count what the notes have that a search finds with these retrievers."""
+    # A search for a source shows its copies of other sources' notes, too, so they count there.
+    names_source = planned.query.filters.names_source()
+    has_copies = planned.has_copies and not names_source
+    planned = replace(planned, has_copies=False)
+    remember(connection, planned)
+    close = _CLOSE.format(is_close(planned, retrievers, ranking))
+    select = _SELECT + (close if "semantic" in retrievers else "")
+    statement = matches_statement(planned, retrievers, ranking, _counted(has_copies) + select)
+    # What no text narrows depends on the filters alone, and may be all notes: the start page.
+    state = () if retrievers else database.file_state(connection)
+    key = state and (*state, statement.sql, *statement.parameters.items())
+    if key and (known := _counts_of_all.get(key)):
+        return known
+    counts: dict[str, list[tuple[str, str, int]]] = {}
+    for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
+        if notes:
+            counts.setdefault(facet, []).append((value, label, notes))
+
+    def of(facet: str) -> dict[str, int]:
+        return {value: notes for value, _, notes in counts.get(facet, [])}
+
+    facets = Facets(
+        total=of("found").get("", 0),
+        at_least=of("close").get("", 0) >= NEAREST_PASSAGES,
+        tags=_tree(counts.get("tag", [])),
+        months=dict(sorted(of("month").items())),
+        sources=dict(sorted(of("source").items(), key=lambda item: (-item[1], item[0]))),
+        kinds={(name, value): of(name)[value] for name, value, _ in KINDS if value in of(name)},
+    )
+    if key:
+        _counts_of_all[key] = facets
+        for oldest in list(_counts_of_all)[:-CACHED_COUNTS]:
+            _counts_of_all.pop(oldest, None)
+    return facets
+
+
+_counts_of_all: dict[tuple[object, ...], Facets] = {}
+
+
+def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
+    # What isn't the same when it is folded again can't be in a URL: "a " of the tag "a /b".
+    known = {folded: (path, notes) for folded, path, notes in counts if fold_tag(folded) == folded}
+    below: dict[str, list[str]] = {}
+    for folded in known:
+        above = folded.rpartition("/")[0]
+        while above and above not in known:
+            above = above.rpartition("/")[0]
+        below.setdefault(above, []).append(folded)
+
+    def tags(above: str) -> tuple[TagCount, ...]:
+        nested = (
+            TagCount(path if fold_tag(path) == folded else folded, folded, notes, tags(folded))
+            for folded in below.get(above, [])
+            for path, notes in [known[folded]]
+        )
+        return tuple(sorted(nested, key=lambda tag: (-tag.notes, tag.folded)))
+
+    return tags("")
+
+
+# --- The statement, beside the matches
+
+# Nowhere is it another month on these days, and local time takes long.
+_MONTH = """case
+        when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
+        else strftime('%Y-%m', modified, 'localtime')
+      end as month"""
+_KINDS = "".join(f',\n      ({condition}) as "{name}={value}"' for name, value, condition in KINDS)
+_SUMS = "".join(f',\n    sum("{name}={value}") as "{name}={value}"' for name, value, _ in KINDS)
+
+
+def _counted(has_copies: bool) -> str:
+    columns = f"source, {'copy_of is not null' if has_copies else 0} as is_copy, {_MONTH}{_KINDS}"
+    no_copies = " and note_id not in (select id from notes where copy_of is not null)"
+    return f"""
+-- once more as a set of bytes, 1 for a note that is in it
+match_set as materialized (
+  select note_set(group_concat(note_id)) as ids
+  from matches
+),
+are_few as materialized (
+  select 1
+  where (select count(*) from (select 1 from matches limit {MAX_LOOKUPS + 1})) <= {MAX_LOOKUPS}
+),
+counted as materialized (
+  select source, is_copy, month, count(*) as notes{_SUMS}
+  from (
+    select
+      {columns}
+    from are_few
+    cross join notes
+    where id in (select note_id from matches)
+    union all
+    select
+      {columns}
+    from (select 1 where not exists (select 1 from are_few))
+    cross join notes
+    where substr((select ids from match_set), id, 1) = x'01'
+  )
+  group by source, is_copy, month
+),
+-- most notes have one or two of a few tags: notes with the same tags are counted together
+tag_sets as materialized (
+  select tag_ids, count(*) as notes
+  from (
+    select group_concat(tag_id) as tag_ids
+    from note_tags
+    where note_id in (select note_id from matches){no_copies if has_copies else ""}
+    group by note_id
+  )
+  group by tag_ids
+),
+-- each tag and those above it, whether or not its source has them as tags: so does the filter
+tag_paths as (
+  select id as tag_id, trim(name, '#/') as path, folded
+  from tags
+  union
+  select
+    tag_id, rtrim(rtrim(path, replace(path, '/', '')), '/'),
+    rtrim(rtrim(folded, replace(folded, '/', '')), '/')
+  from tag_paths
+  where instr(folded, '/') > 0
+)"""
+
+
+_SELECT = """
+select 'found' as facet, '' as value, '' as label, sum(notes) as notes
+from counted
+where not is_copy
+union all
+select 'tag', folded, min(path), sum(notes)
+from (
+  select folded, min(tag_paths.path) as path, notes
+  from tag_sets
+  join json_each('[' || tag_ids || ']') as tag
+  join tag_paths on tag_paths.tag_id = tag.value
+  group by tag_ids, folded
+)
+group by folded
+union all
+select 'month', month, month, sum(notes)
+from counted
+where not is_copy and month is not null
+group by month
+union all
+select 'source', source, source, sum(notes)
+from counted
+group by source""" + "".join(
+    f"""
+union all
+select '{name}', '{value}', '', sum("{name}={value}")
+from counted
+where not is_copy"""
+    for name, value, _ in KINDS
+)
+
+_CLOSE = """
+union all
+select 'close', '', '', count(*)
+from nearest
+where {}"""

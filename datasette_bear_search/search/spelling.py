@@ -188,7 +188,7 @@ def _words_beginning_with(connection: sqlite3.Connection, initial: str) -> list[
     return words
 
 
-_word_lists: dict[tuple[int | str, ...], list[tuple[str, int]]] = {}
+_word_lists: dict[tuple[object, ...], list[tuple[str, int]]] = {}
 
 
 def _folded(word: str) -> str:

@@ -16,7 +16,7 @@ from datasette.database import Database
 from ..query.dates import period, utc
 from ..query.filters import FILTERS, Filter
 from ..query.query import Query
-from ..search.facets import Facets, TagCount
+from ..search.results import Facets, TagCount
 from . import site
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
 

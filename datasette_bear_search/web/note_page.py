@@ -17,11 +17,10 @@ from markupsafe import Markup
 from ..markdown import plain_text
 from ..notes import fold_tag, local_day
 from ..query.query import parse
-from ..search import notes, redaction, similar
+from ..search import notes, redaction
 from ..search.engine import read_note_id, read_number, read_request
-from ..search.notes import NoteDetail
+from ..search.notes import NoteDetail, SimilarNote, SimilarNotes
 from ..search.results import PAGE_SIZE, url_at_heading
-from ..search.similar import SimilarNote, SimilarNotes
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
 from . import api, clients, render, site
@@ -114,7 +113,7 @@ async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ..
     def read(connection: sqlite3.Connection) -> tuple[SimilarNote, ...]:
         try:
             with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
-                found = similar.find_similar(connection, note_id, size=SIMILAR_SIZE)
+                found = notes.find_similar(connection, note_id, size=SIMILAR_SIZE)
             alike = found.notes if found else ()
             return redaction.masked_notes(connection, alike) if site.redacts(database.ds) else alike
         except sqlite3.DatabaseError:
@@ -244,12 +243,12 @@ async def similar_notes(
 ) -> Response:
     """Respond with the notes most like the note whose id is in the path, each with its reasons."""
     note_id = read_note_id(request.url_vars["id"])
-    size = read_number("_size", request.args.get("_size"), similar.SIZE, 1, MAX_SIMILAR)
+    size = read_number("_size", request.args.get("_size"), notes.SIMILAR_NOTES, 1, MAX_SIMILAR)
     unlinked = request.args.get("unlinked") == "1"
     is_masked = site.redacts(datasette)
 
     def read(connection: sqlite3.Connection) -> SimilarNotes:
-        compared = similar.find_similar(connection, note_id, size=size, unlinked=unlinked)
+        compared = notes.find_similar(connection, note_id, size=size, unlinked=unlinked)
         if compared is None:
             raise PageError(NO_SUCH_NOTE, 404)
         return redaction.masked_similar(connection, compared) if is_masked else compared

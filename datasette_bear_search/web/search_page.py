@@ -19,7 +19,7 @@ from ..markdown import plain_text
 from ..notes import local_day
 from ..query.filters import FILTERS, InvalidParameter
 from ..query.query import Query
-from ..search import facets, redaction
+from ..search import redaction
 from ..search.engine import (
     MAX_SIZE,
     WAIT,
@@ -33,7 +33,6 @@ from ..search.engine import (
     read_request,
     semantic_obstacle,
 )
-from ..search.facets import Facets
 from ..search.notes import (
     START_PAGE_NOTES,
     StartPage,
@@ -42,7 +41,14 @@ from ..search.notes import (
     saved_searches,
 )
 from ..search.planner import BALANCES
-from ..search.results import PAGE_SIZE, Hit, MatchedPassage, Results
+from ..search.results import (
+    PAGE_SIZE,
+    Facets,
+    Hit,
+    MatchedPassage,
+    Results,
+    count_facets,
+)
 from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
@@ -312,7 +318,7 @@ async def _facets(database: Database, results: Results) -> Facets | None:
         return None
     return await _in_time(
         database,
-        lambda connection: facets.count(
+        lambda connection: count_facets(
             connection, results.plan, results.retrievers, results.ranking
         ),
     )

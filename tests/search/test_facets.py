@@ -12,9 +12,9 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
-from datasette_bear_search.search import facets
+from datasette_bear_search.search import results
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import links
+from datasette_bear_search.web import links, search_page
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -256,7 +256,7 @@ async def test_json_has_no_facets_unless_asked(datasette):
 
 
 async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
-    monkeypatch.setattr(facets, "NEAREST_PASSAGES", 1)
+    monkeypatch.setattr(results, "NEAREST_PASSAGES", 1)
     html = await page(datasette, "q=cabin+roof&mode=semantic")
     assert re.search(r'id="bear-count">\d+\+ result', html)
 
@@ -265,7 +265,7 @@ async def test_the_page_is_whole_where_there_is_no_time_to_count(datasette, monk
     def interrupted(*_):
         raise sqlite3.OperationalError("interrupted")
 
-    monkeypatch.setattr(facets, "count", interrupted)
+    monkeypatch.setattr(search_page, "count_facets", interrupted)
     html = await page(datasette, "q=roof")
     assert "Cabin roof" in html
     assert "bear-narrow" not in html
@@ -318,10 +318,8 @@ async def test_notes_of_one_month_need_no_histogram(datasette):
 async def test_all_notes_are_counted_once_until_the_index_changes(index_notes, monkeypatch):
     path = index_notes(NOTES)
     counted = []
-    execute = facets.execute
-    monkeypatch.setattr(
-        facets, "execute", lambda *arguments: counted.append(1) or execute(*arguments)
-    )
+    tree = results._tree
+    monkeypatch.setattr(results, "_tree", lambda tags: counted.append(1) or tree(tags))
     datasette = Datasette([str(path)])
     before = (await search(datasette, "_facets=1"))["facets"]["kind"]
     assert (await search(datasette, "_facets=1"))["facets"]["kind"] == before

@@ -22,9 +22,9 @@ from datasette_bear_search.embeddings.rerankers import (
     get_reranker,
 )
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
-from datasette_bear_search.search import rerank as reranking
+from datasette_bear_search.search import engine
+from datasette_bear_search.search.engine import RERANK_TOP, blended, rerank
 from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.rerank import TOP, blended, rerank
 from datasette_bear_search.search.results import Hit
 from tests.support.small_models import write_transformer
 
@@ -66,7 +66,7 @@ class Fake(Reranker):
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
-    monkeypatch.setattr(reranking, "_cache", {})
+    monkeypatch.setattr(engine, "_rerank_scores", {})
     monkeypatch.setattr(rerankers, "_rerankers", {})
 
 
@@ -102,7 +102,7 @@ def test_every_reranked_hit_has_the_rerankers_own_score():
 
 
 def test_exact_hits_stay_at_the_top():
-    found = [hit(1, 0.1, exact=True), *hits(TOP)[1:]]
+    found = [hit(1, 0.1, exact=True), *hits(RERANK_TOP)[1:]]
     reranked = rerank(found, "query", Fake()).hits
     assert reranked[0].id == 1
     assert reranked[0].rerank_score is None
@@ -110,38 +110,38 @@ def test_exact_hits_stay_at_the_top():
 
 
 def test_only_the_first_hits_are_reranked():
-    found, fake = hits(TOP + 5), Fake()
+    found, fake = hits(RERANK_TOP + 5), Fake()
     reranked = rerank(found, "query", fake).hits
-    assert len(fake.scored) == TOP
-    assert ids(reranked[TOP:]) == ids(found[TOP:])
+    assert len(fake.scored) == RERANK_TOP
+    assert ids(reranked[RERANK_TOP:]) == ids(found[RERANK_TOP:])
 
 
 # Time
 
 
 def test_a_slow_reranker_is_stopped_and_the_rest_keeps_its_order():
-    found = hits(TOP)
+    found = hits(RERANK_TOP)
     reranked = rerank(found, "query", Fake(seconds=0.02), seconds=0.12)
     scored = [hit.id for hit in reranked.hits if hit.rerank_score is not None]
-    assert 2 <= len(scored) < TOP
-    assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, TOP + 1))
-    expected = f"Only {len(scored)} of the first {TOP} results"
+    assert 2 <= len(scored) < RERANK_TOP
+    assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, RERANK_TOP + 1))
+    expected = f"Only {len(scored)} of the first {RERANK_TOP} results"
     assert reranked.notice.startswith(expected)
 
 
 def test_the_same_search_again_gets_further():
     fake = Fake(seconds=0.02)
     for _ in range(5):
-        reranked = rerank(hits(TOP), "query", fake, seconds=0.12)
-    assert len(fake.scored) == TOP
+        reranked = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
+    assert len(fake.scored) == RERANK_TOP
     assert reranked.notice is None
 
 
 def test_a_further_page_is_made_of_the_scores_that_the_first_one_had():
     fake = Fake(seconds=0.02)
-    first = rerank(hits(TOP), "query", fake, seconds=0.12)
+    first = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
     fake.seconds = 0
-    assert rerank(hits(TOP), "query", fake, resume=False) == first
+    assert rerank(hits(RERANK_TOP), "query", fake, resume=False) == first
 
 
 # What can go wrong
@@ -174,7 +174,7 @@ def test_scores_that_make_no_sense_are_not_used(monkeypatch, scores):
 def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
     monkeypatch.setattr(Fake, "prepare", lambda self: time.sleep(0.3))
     fake = Fake()
-    assert rerank(hits(3), "query", fake, wait=0.01).notice == reranking.LOADING
+    assert rerank(hits(3), "query", fake, wait=0.01).notice == engine.RERANKER_LOADING
     assert rerank(hits(3), "query", fake, wait=None).notice is None
 
 

@@ -11,7 +11,7 @@ from datasette_bear_search.index.chunking import line_hash, passages, without_sh
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.similar import find_similar
+from datasette_bear_search.search.notes import find_similar
 
 WORDS = "alpaca bobsled cactus drizzle espresso fjord giraffe harp igloo jigsaw".split()
 CLOSING = "Remember to drink enough water and to be kind to whoever is tired."

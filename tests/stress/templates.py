@@ -14,7 +14,7 @@ from datasette_bear_search.embeddings.base import Embedder
 from datasette_bear_search.embeddings.files import BUNDLED
 from datasette_bear_search.index import indexer
 from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.similar import find_similar
+from datasette_bear_search.search.notes import find_similar
 from datasette_bear_search.sources import SourceConfig
 
 # What a day was about; and what the topic's own note says of it in other words.

@@ -10,7 +10,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.search import similar
+from datasette_bear_search.search import notes
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import note_page
 from tests.support.bear_libraries import day
@@ -246,7 +246,7 @@ async def test_notes_like_it_are_left_out_where_finding_them_takes_long(serve, p
             "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) from n"
         ).fetchall()
 
-    monkeypatch.setattr(similar, "find_similar", slow)
+    monkeypatch.setattr(notes, "find_similar", slow)
     monkeypatch.setattr(note_page, "SIMILAR_TIME_LIMIT_MS", 50)
     html = await main(serve(ROOF), path("Cabin roof"))
     assert "The roof leaks" in html

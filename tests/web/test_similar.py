@@ -12,7 +12,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
-from datasette_bear_search.search import similar
+from datasette_bear_search.search import notes
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day
 from tests.support.tiny_embedder import TinyEmbedder
@@ -162,7 +162,7 @@ async def test_time_is_only_a_nudge(serve, note_id):
     )
     rows = (await answer(datasette, note_id("Roof")))["rows"]
     assert [row["title"] for row in rows] == ["Next day", "Long after"]
-    assert rows[0]["score"] - rows[1]["score"] < similar.TIME
+    assert rows[0]["score"] - rows[1]["score"] < notes.TIME
     assert "written the same week" in rows[0]["reasons"]
 
 
@@ -204,7 +204,7 @@ async def test_a_note_of_any_length_is_answered(serve, note_id, body):
 async def test_size_says_how_many_are_wanted(serve, note_id):
     twins = [BearNote(f"# T{number}", tags=("cabin/repairs",)) for number in range(12)]
     datasette = serve(ROOF, *twins)
-    assert len((await answer(datasette, note_id("Roof")))["rows"]) == similar.SIZE
+    assert len((await answer(datasette, note_id("Roof")))["rows"]) == notes.SIMILAR_NOTES
     assert len((await answer(datasette, note_id("Roof"), "_size=3"))["rows"]) == 3
 
 
@@ -318,9 +318,9 @@ async def test_without_vectors_tags_and_links_still_work_and_it_is_said(serve, n
     data = await answer(datasette, note_id("Roof"))
     assert data["rows"][0]["title"] == "Porch"
     assert data["rows"][0]["similarity"] is None
-    assert data["notices"] == [similar.NO_VECTORS]
+    assert data["notices"] == [notes.NO_VECTORS]
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Roof')}")).text
-    assert similar.NO_VECTORS in html
+    assert notes.NO_VECTORS in html
 
 
 async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
@@ -330,7 +330,7 @@ async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
     with sqlite3.connect(sidecar_path) as db:
         db.execute("update passages set embedded = 0 where note_id = ?", [note_id("Roof")])
     data = await answer(datasette, note_id("Roof"))
-    assert data["notices"] == [similar.NO_VECTORS]
+    assert data["notices"] == [notes.NO_VECTORS]
     assert (await answer(datasette, note_id("Porch")))["notices"] == []
 
 
