@@ -241,13 +241,11 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
 @site.view(partial(site.html_response, "error.html"), methods=("POST",))
 async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Store or take back a judgment, then go back to the results."""
-    if not site.judging_is_on(database) or site.hidden.get():
+    if not site.judging_is_on(database):
         raise PageError(OFF, 404)
-    if site.is_cross_origin(request.headers):
-        raise PageError("This was sent from another website, so nothing was stored.", 403)
-    form = _pairs((await request.post_body()).decode(errors="replace"))
-    search = _pairs(form.get("search", ""))
-    query, source, key = search.get("q", ""), form.get("source", ""), form.get("key", "")
+    form = await site.form(request)
+    query = site.fields(form.get("search", "")).get("q", "")
+    source, key = form.get("source", ""), form.get("key", "")
     if not judgments.normalized(query):
         raise PageError(NO_QUERY, 400)
     if form.get("grade") not in GRADES:
@@ -260,27 +258,16 @@ async def judge(datasette: Datasette, request, database: Database, is_json: bool
         ).fetchone()
         if found is None:
             return None
-        # What is taken back leaves no trace in the file, as with notes.
-        connection.execute("pragma secure_delete = on")
-        with connection:
-            if grade is None:
-                judgments.forget(connection, query, source, key)
-            else:
-                judgments.store(connection, query, source, key, grade)
-        return found[0]
+        if grade is None:
+            judgments.forget(connection, query, source, key)
+        else:
+            judgments.store(connection, query, source, key, grade)
+        return int(found[0])
 
-    try:
-        note_id = await database.execute_write_fn(write)
-    except sqlite3.DatabaseError:
-        raise PageError(NOT_STORED, 503) from None
+    note_id = await site.write_index(database, write, refused=NOT_STORED)
     if note_id is None:
         raise PageError("This note is no longer in the index.", 404)
     # Put together here, whatever the form says: it can't lead to another site.
     pairs = parse_qsl(form["search"], keep_blank_values=True)
     results = f"{site.url(datasette, SEARCH_PATH)}?{urlencode(pairs)}"
     return Response.redirect(f"{results}#note-{note_id}", status=303)
-
-
-def _pairs(encoded: str) -> dict[str, str]:
-    """Return the first value of each parameter, the one that the search page reads."""
-    return dict(reversed(parse_qsl(encoded, keep_blank_values=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from datasette import Response
 from datasette.app import Datasette
@@ -69,11 +69,9 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
             "bear_static": partial(site.static_url, datasette),
         }
         return site.part_response("bear_update.html", datasette, request, context)
-    if updater is None:
+    if updater is None or not site.may_write(database):
         raise PageError(OFF, 404)
-    if site.is_cross_origin(request.headers):
-        raise PageError("This was sent from another website, so nothing was done.", 403)
-    chosen = parse_qs((await request.post_body()).decode(errors="replace")).get("location", [])
+    chosen = (await site.form(request)).getlist("location")
     # Nobody makes this server read another folder, whatever the form says.
     found = {config.location for config in await asyncio.to_thread(sources.installed)}
     if not found.issuperset(chosen):

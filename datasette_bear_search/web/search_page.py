@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import parse_qs
 
 from datasette import Response
 from datasette.app import Datasette
@@ -387,8 +386,9 @@ async def _results_page(
         context |= {
             "home": home,
             "found": [card(urls, results.plan, hit) for hit in recent],
-            "saved": list(_saved(datasette, home.saved)),
+            "saved": list(_saved(datasette, home.saved)) if may_save(database) else [],
             "state": response.state,
+            "follows": getattr(site.updaters.get(datasette), "watches", False),
             "newest_url": urls.search(sort="newest"),
             "note_url": urls.note,
             "plain": plain_text,
@@ -517,12 +517,12 @@ def _balance(results: Results | None) -> str:
 
 
 def may_save(database: Database) -> bool:
-    return site.updaters.get(database.ds) is not None and database.is_mutable
+    return site.updaters.get(database.ds) is not None and site.may_write(database)
 
 
 def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, Anchor]]:
     for search in searches:
-        urls = Urls(datasette, MultiParams(parse_qs(search)))
+        urls = Urls(datasette, site.fields(search))
         filters = (chip.label for chip in links.filter_chips(urls))
         label = " · ".join(filter(None, (urls.value("q"), *filters))) or "All notes"
         if not site.redacts(datasette) or not redaction.has_secret(label):
@@ -532,20 +532,12 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
 @site.view(partial(site.html_response, "error.html"), methods=("POST",))
 async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Save a search, or take it out again, then go back to the page."""
-    if site.is_cross_origin(request.headers) or not may_save(database):
+    if not may_save(database):
         raise PageError(NOT_SAVED, 404)
-    form = parse_qs((await request.post_body()).decode(errors="replace"))
-    search = (form.get("search") or [""])[0]
-
-    def write(connection: sqlite3.Connection) -> None:
-        connection.execute("pragma secure_delete = on")
-        with connection:
-            save_search(connection, search, keep=form.get("grade") == ["1"])
-
-    try:
-        await database.execute_write_fn(write)
-    except sqlite3.DatabaseError:
-        raise PageError(CANT_SAVE, 503) from None
+    form = await site.form(request)
+    search, keep = form.get("search", ""), form.get("grade") == "1"
+    write = partial(save_search, search=search, keep=keep)
+    await site.write_index(database, write, refused=CANT_SAVE)
     return Response.redirect(first_run.page_before(datasette, request), status=303)
 
 

@@ -17,13 +17,13 @@ from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 from weakref import WeakKeyDictionary
 
 from datasette import Forbidden, Response
 from datasette.app import Datasette
 from datasette.database import Database
-from datasette.utils import StartupError, add_cors_headers, tilde_decode
+from datasette.utils import MultiParams, StartupError, add_cors_headers, tilde_decode
 from jinja2 import Environment
 from markupsafe import Markup
 
@@ -61,6 +61,7 @@ NO_SIDECAR = (
     "Then open it with: datasette bear-serve"
 )
 FORBIDDEN = "You do not have permission to search these notes"
+CROSS_SITE = "This was sent from another website, so nothing was done."
 BUSY = "Too many searches are waiting. Try again in a few seconds."
 UNREADABLE = (
     "The index can't be read right now. If it stays so, run: datasette bear-index. "
@@ -252,9 +253,14 @@ async def sql_url(
 # --- settings
 
 
+def may_write(database: Database) -> bool:
+    """Return whether the index may be written for who asks, who has to see all of it."""
+    return database.is_mutable and not hidden.get()
+
+
 def judging_is_on(database: Database) -> bool:
-    """Return whether results may be judged, which writes: where the setting ``judgments`` is on."""
-    return bool(config(database.ds).get("judgments")) and database.is_mutable
+    """Return whether results may be judged: where the setting ``judgments`` is on."""
+    return bool(config(database.ds).get("judgments")) and may_write(database)
 
 
 def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
@@ -368,7 +374,7 @@ async def freshness(datasette: Datasette) -> Freshness | None:
         return None
     updater = updaters.get(datasette)
     update_url, doing = None, ""
-    if updater:
+    if updater and may_write(database):
         update_url, doing = url(datasette, UPDATE_PATH), updater.activity.doing
         problems = {**updater.activity.problems, **problems}
     shown = redaction.masked if redacts(datasette) else str
@@ -395,9 +401,10 @@ def view(
 ) -> Callable[[Respond], Respond]:
     """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
-    It opens the index for those who may search it, and ends with its client. A PageError or
-    InvalidParameter becomes JSON, or the response of ``error_page(datasette, request,
-    {"error": message, "status": status}, status)``; without it, all is JSON.
+    It opens the index for those who may search it, takes forms of our own pages only, and ends with
+    its client. A PageError or InvalidParameter becomes JSON, or the response of
+    ``error_page(datasette, request, {"error": message, "status": status}, status)``; without it,
+    all is JSON.
 
     :param path: of its JSON in the API's description, which takes no other parameters than these
     """
@@ -415,6 +422,8 @@ def view(
             hidden.set(await hidden_tags(datasette, request.actor, database))
             if request.method not in methods:
                 raise PageError("Method not allowed", 405)
+            if request.method == "POST" and is_cross_origin(request.headers):
+                raise PageError(CROSS_SITE, 403)
             if is_json and path:
                 from .api import check_parameters  # which imports this
 
@@ -458,6 +467,34 @@ def view(
         return handle
 
     return decorate
+
+
+def fields(encoded: str) -> MultiParams:
+    """Return what an address says behind its question mark, or a form."""
+    return MultiParams(parse_qs(encoded))
+
+
+async def form(request) -> MultiParams:
+    return fields((await request.post_body()).decode(errors="replace"))
+
+
+async def write_index(
+    database: Database, write: Callable[[sqlite3.Connection], T], *, refused: str
+) -> T:
+    """Return what a function does to the index in one transaction, which leaves no old text.
+
+    :raises PageError: if the index can't be written, with the text ``refused``
+    """
+
+    def run(connection: sqlite3.Connection) -> T:
+        connection.execute("pragma secure_delete = on")
+        with connection:
+            return write(connection)
+
+    try:
+        return await database.execute_write_fn(run)
+    except sqlite3.DatabaseError:
+        raise PageError(refused, 503) from None
 
 
 def options_response(datasette: Datasette, methods: str) -> Response:

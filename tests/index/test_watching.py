@@ -16,13 +16,14 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import indexer
+from datasette_bear_search.index import background, indexer
 from datasette_bear_search.index import watch as watching
 from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources import SourceConfig
 from tests.conftest import TINY
 from tests.index.test_sources import titles
 from tests.support.bear_libraries import edit, folder_state
+from tests.support.tiny_embedder import TinyEmbedder
 
 PATIENCE = 90.0  # seconds; on a busy machine everything takes long
 
@@ -231,3 +232,20 @@ def test_hidden_folders_are_no_notes(path, concerns):
 )
 def test_of_a_file_its_journals_count_too(path, concerns):
     assert Place("b", "/b", "/b/database.sqlite").concerns(path) == concerns
+
+
+@pytest.mark.skipif(not background.HAS_IDLE_THREADS, reason="threads are all alike here")
+def test_a_model_works_when_nobody_else_wants_the_processor():
+    policies: list[tuple[int, list[int]]] = []
+
+    class Model(TinyEmbedder):
+        def encode(self, texts, *, is_query):
+            policies.append((os.sched_getscheduler(0), self.measure(texts)))
+            return super().encode(texts, is_query=is_query)
+
+    embedder = Model(TINY)
+    for _ in range(2):  # a task and the next
+        background._run_in_idle_thread(embedder)
+        assert embedder.embed_documents(["a roof"])[0]
+    assert policies == [(os.SCHED_IDLE, [7]), *[(os.SCHED_IDLE, [6])] * 2]
+    assert os.sched_getscheduler(0) != os.SCHED_IDLE

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -24,9 +25,10 @@ from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database, indexer
+from datasette_bear_search.index.background import Activity
 from datasette_bear_search.search import functions
 from datasette_bear_search.sources import SourceConfig
-from datasette_bear_search.web import datasette_ui
+from datasette_bear_search.web import datasette_ui, site
 from datasette_bear_search.web.note_page import PREVIEW_HEADER
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
 from tests.conftest import TINY
@@ -299,7 +301,7 @@ def served(index, configuration, tmp_path_factory) -> Iterator[Datasette]:
 
 async def answer(datasette, row: Row, actor: dict | None):
     given, content = cookies(datasette, actor), row.content
-    if row.headers == FORM:
+    if "sec-fetch-site" in row.headers:
         token = datasette.sign("token", "csrftoken")
         given["ds_csrftoken"] = token
         content = f"{content}&csrftoken={token}".replace("key=K", await _key(datasette))
@@ -378,6 +380,38 @@ async def test_who_may_search_sees_notes_here_and_nobody_else(served, configurat
         page = await answer(served, row, actor)
         assert page.status_code != 200 or (row.shows in page.text) is sees, row.name
     assert sees or await _judgments(served) == stored
+
+
+# What changes the index file: nobody does from whom a part of it is hidden.
+WRITES = (
+    Row("/-/bear-search/judge", 404, "judged", "POST", JUDGMENT, FORM),
+    Row(
+        "/-/bear-search/save", 404, "bear-serve only", "POST", f"search=q%3D{SECRET}&grade=1", FORM
+    ),
+    Row("/-/bear-search/update", 404, "never writes", "POST", "", FORM),
+)
+
+
+@pytest.mark.parametrize("is_hidden", [False, True])
+@pytest.mark.parametrize("configuration", ["plugin opens the search alone"], indirect=True)
+async def test_who_may_not_see_all_notes_changes_nothing(served, is_hidden, monkeypatch):
+    updated: list[Sequence[str]] = []
+    updater = SimpleNamespace(
+        activity=Activity(), watches=False, has_notes=1, update=updated.append
+    )
+    monkeypatch.setitem(site.updaters, served, updater)
+    settings = site.config(served) | {"hidden_tags": ["none"] if is_hidden else []}
+    monkeypatch.setattr(site, "config", lambda datasette: settings)
+    for row in WRITES:
+        response = await answer(served, row, STRANGER)
+        status, shows = (row.status, row.shows) if is_hidden else (303, "")
+        assert (response.status_code, shows in response.text) == (status, True), row.name
+        other = row._replace(headers=FORM | {"sec-fetch-site": "cross-site"})
+        assert (await answer(served, other, OWNER_ACTOR)).status_code == 403
+    home = (await answer(served, Row("/-/bear-search"), STRANGER)).text
+    for told in ("Update now", "Judge results", "Saved searches"):
+        assert (told in home) is not is_hidden, told
+    assert len(updated) == (not is_hidden)
 
 
 async def _judgments(datasette) -> int:
