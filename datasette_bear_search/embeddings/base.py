@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import logging
@@ -19,6 +20,8 @@ from ..notes import ForeseenError
 T = TypeVar("T")
 # Seconds until a model that failed to load is tried again: not every search must wait for it.
 RETRY_AFTER = 60.0
+# Seconds that the end of a process waits for a model that loads.
+EXIT_SECONDS = 5.0
 # Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
 QUERY_CHARACTERS = 2000
 # Query vectors kept: typing, paging and going back ask for the same ones again and again.
@@ -75,9 +78,11 @@ class Model(ABC):
         with self._warm_up_lock:
             if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
                 return
-            # A daemon: a server that is stopped must not wait for the model.
+            # A daemon: a server that is stopped must not wait for the model, but for a while. A
+            # process that ends while onnxruntime starts its threads is aborted (status 134).
             self._warm_up_thread = threading.Thread(None, load, f"warm-up {self.name}", daemon=True)
             self._warm_up_thread.start()
+            atexit.register(self._warm_up_thread.join, EXIT_SECONDS)
 
     @property
     def status(self) -> str:
@@ -261,6 +266,8 @@ class Embedder(Model):
                 f"--dimensions {self.truncate_dim:,} can't be made of them. "
                 f"Choose one from 1 to {whole}."
             )
+        if self.truncate_dim == whole:  # the model as it is, of which an index may have vectors
+            self.truncate_dim, self.name = None, self.name.rpartition("@")[0]
         self._dimension = self.truncate_dim or whole
 
     def _new_query_vector(self, text: str) -> bytes:

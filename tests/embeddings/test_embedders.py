@@ -274,6 +274,22 @@ def test_warming_up_loads_in_one_daemon_thread_however_often_it_is_asked_for():
     assert (embedder.ready, embedder.loads) == (True, 1)
 
 
+def test_a_process_that_ends_waits_for_a_model_that_loads():
+    code = """
+import time
+from datasette_bear_search.embeddings.base import Model
+
+class Slow(Model):
+    def prepare(self):
+        time.sleep(0.3)
+        print("loaded", flush=True)
+
+Slow("slow").warm_up()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "loaded\n"
+
+
 def test_a_model_that_is_ready_is_not_warmed_up():
     embedder = WaitingEmbedder()
     embedder.go.set()
