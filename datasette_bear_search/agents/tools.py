@@ -55,12 +55,14 @@ def register_tools(register: Callable[[Any], None]) -> None:
     def library() -> Library:
         return Library(hidden_tags=hidden_by_environment(), redact=True)
 
+    def function(name: str) -> Callable[..., str]:
+        def run(**arguments: Any) -> str:
+            return read_text(library, name, arguments)
+
+        return run
+
     for tool in TOOLS:
-
-        def run(_name: str = tool.name, **arguments: Any) -> str:
-            return read_text(library, _name, arguments)
-
-        register(llm.Tool(tool.name, tool.description, tool.input_schema, run))
+        register(llm.Tool(tool.name, tool.description, tool.input_schema, function(tool.name)))
 
 
 def read_text(library: Callable[[], Library], name: str, arguments: Mapping[str, Any]) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable
-from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
 
 import pytest
 from datasette.app import Datasette
@@ -14,8 +12,9 @@ from mcp import Client
 from datasette_bear_search import register_agent_tools
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearNote
-from tests.support.agents import serving
+from tests.support.agents import serving, stand_in_for_packages
 from tests.support.bear_libraries import day
+from tests.support.datasettes import cookies
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -160,15 +159,7 @@ async def test_other_forms_are_still_protected(datasette):
 
 
 async def test_datasette_agent_has_the_same_tools_for_who_may_search(datasette, monkeypatch):
-    class AgentTool(NamedTuple):
-        name: str
-        description: str
-        input_schema: dict
-        fn: Callable[..., Any]
-
-    monkeypatch.setitem(sys.modules, "datasette_agent", ModuleType("datasette_agent"))
-    module = SimpleNamespace(AgentTool=AgentTool)
-    monkeypatch.setitem(sys.modules, "datasette_agent.tools", module)
+    stand_in_for_packages(monkeypatch)
     app = datasette(allow={"id": "anna"}, hidden_tags=["private"])
     await app.invoke_startup()
     tools = {tool.name: tool for tool in register_agent_tools(app)}
@@ -179,6 +170,28 @@ async def test_datasette_agent_has_the_same_tools_for_who_may_search(datasette, 
     assert "Diary" not in found
     assert (await search(datasette=app, actor=None, query="roof")).startswith("Error: You do not")
     assert (await search(datasette=app, actor={"id": "anna"})).startswith("Error: search_notes")
+
+
+async def test_datasette_agent_itself_calls_the_tools(datasette):
+    tools = pytest.importorskip("datasette_agent.tools", reason="needs datasette-agent")
+    app = datasette(allow={"id": "anna"}, hidden_tags=["private"])
+    await app.invoke_startup()
+    by_plugin = await tools.get_agent_tools_by_plugin(app)
+    ours = {tool.name: tool for tool in by_plugin["bear_search"]}
+    assert list(ours) == [tool.name for tool in TOOLS]
+    response = await app.client.get("/-/bear-search.json?q=roof", cookies=cookies(app, "anna"))
+    expected = [row["id"] for row in response.json()["rows"] if row["title"] != "Diary"]
+
+    async def ask(actor: dict | None) -> str:
+        tool, arguments = ours["search_notes"], {"query": "roof"}
+        return await tools.execute_agent_tool(tool, app, actor, arguments=arguments)
+
+    answer = await ask({"id": "anna"})
+    assert [int(each) for each in re.findall(r"^## .*\(id (\d+)", answer, re.MULTILINE)] == expected
+    assert (await ask(None)).startswith("Error: You do not have permission")
+    # As a language model calls it: by a tool of llm that knows the actor.
+    [tool] = tools.make_llm_tools([ours["search_notes"]], app, {"id": "anna"})
+    assert await tool.implementation(query="roof") == answer
 
 
 async def test_an_app_in_a_browser_may_connect_if_its_host_is_named(datasette):

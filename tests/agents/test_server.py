@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from types import SimpleNamespace
-from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +17,7 @@ from datasette_bear_search.agents import Library, server
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.search import engine
 from tests.agents.conftest import HIDDEN, NOTES, SECRET, note_id
-from tests.support.agents import bear_mcp
+from tests.support.agents import bear_mcp, stand_in_for_packages
 from tests.support.bear_libraries import edit
 
 pytestmark = pytest.mark.asyncio
@@ -238,20 +235,25 @@ async def test_prompts_say_how_the_tools_are_used(indexed):
 
 
 async def test_llm_has_the_same_tools(indexed, call, monkeypatch):
-    tools = {}
-
-    class Tool(NamedTuple):
-        name: str
-        description: str
-        input_schema: dict
-        implementation: Callable[..., str]
-
-    monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(Tool=Tool))
+    stand_in_for_packages(monkeypatch)
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_HIDDEN_TAGS", "private")
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(indexed))
+    tools = {}
     register_tools(lambda tool: tools.update({tool.name: tool}))
     assert list(tools) == [tool.name for tool in TOOLS]
     search = tools["search_notes"].implementation
     expected = await call("search_notes", query="roof", text=True, hidden=HIDDEN)
     assert search(query="roof") == expected
     assert search(query="").startswith("Error: search_notes needs a query")
+
+
+async def test_llm_itself_knows_the_tools(indexed, call, monkeypatch):
+    commands = pytest.importorskip("llm.cli", reason="needs llm")
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(indexed))
+    tools = commands.get_tools()
+    ours = [name for name, tool in tools.items() if tool.plugin == "bear_search"]
+    assert ours == [tool.name for tool in TOOLS]
+    expected = await call("search_notes", query="roof", text=True)
+    assert tools["search_notes"].implementation(query="roof") == expected
+    listed = CliRunner().invoke(commands.cli, ["tools", "list"]).output
+    assert "search_notes(**arguments" in listed

@@ -6,10 +6,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
 
+import pytest
 import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
@@ -51,3 +55,31 @@ def serving(datasette: Datasette) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+class AgentTool(NamedTuple):
+    """What datasette-agent calls a tool."""
+
+    name: str
+    description: str
+    input_schema: dict
+    fn: Callable[..., Any]
+
+
+class LlmTool(NamedTuple):
+    """What llm calls a tool."""
+
+    name: str
+    description: str
+    input_schema: dict
+    implementation: Callable[..., str]
+
+
+def stand_in_for_packages(patch: pytest.MonkeyPatch) -> None:
+    """Give our doors what they import of datasette-agent and llm, where these aren't installed."""
+    if not find_spec("datasette_agent"):
+        patch.setitem(sys.modules, "datasette_agent", ModuleType("datasette_agent"))
+        tools = SimpleNamespace(AgentTool=AgentTool)
+        patch.setitem(sys.modules, "datasette_agent.tools", tools)
+    if not find_spec("llm"):
+        patch.setitem(sys.modules, "llm", SimpleNamespace(Tool=LlmTool))
