@@ -117,7 +117,9 @@ def bear_search(
     from ..search.snippets import json_body
     from . import terminal
 
-    is_search = any(words) or any(value not in (None, ()) for value in page_options.values())
+    is_search = any(map(str.strip, words)) or any(
+        value not in (None, ()) for value in page_options.values()
+    )
     if similar_to is not None and is_search:
         raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
     if similar_to is None and show is None and not is_search:

@@ -3,58 +3,155 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import sys
-from collections import namedtuple
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from functools import partial
 from html import unescape
-from types import ModuleType, SimpleNamespace
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
+from datasette.plugins import pm
 from mcp import Client
 
-from datasette_bear_search import Library, register_agent_tools
-from tests.support.agents import bear_mcp, serving
+from datasette_bear_search import Library, hookimpl, register_agent_tools, register_tools
+from datasette_bear_search.cli.search import bear_search
+from datasette_bear_search.embeddings.rerankers import Reranker
+from datasette_bear_search.search import functions
+from tests.support.agents import bear_mcp, serving, stand_in_for_packages
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
+PAGE = "/-/bear-search"
 LIMIT = 10
 
-# Query, and the parameters of the search page beside it.
-SEARCHES = [
+Parameters = dict[str, Any]
+Face = Callable[[str, Parameters], Awaitable[list[int]]]
+
+# Query, and the parameters of the search page beside it, of which agents can't give all.
+SEARCHES: list[tuple[str, Parameters]] = [
+    # words and questions
     ("roof", {}),
+    ("tom", {}),
+    ("Cabin build log", {}),
     ("what to cook when everyone is tired", {}),
+    ("how do I keep mice out of the walls?", {}),
+    ("the", {}),
+    ("mice " * 400, {}),
+    ("x" * 5_000, {}),
+    ("qqqqq zzzzz", {}),
+    # phrases and unfinished ones
+    ('"composting toilet"', {}),
+    ('"composting toil', {}),
+    ("“night train”", {}),
+    ("'spare key' samira", {}),
+    ("boil", {}),
+    ("boil ", {}),
+    ("gard*", {}),
+    # boolean
+    ("apple AND (tree OR cake)", {}),
+    ("cabin NOT stove", {}),
+    ("NEAR(cabin stove, 8)", {}),
+    ("pros AND cons of raised beds", {}),
+    ("apple AND (", {}),
+    ("cabin -stove", {}),
+    ('cabin -"build log"', {}),
+    ("soup -(lentils OR fish)", {}),
+    ("-cabin", {}),
+    # operators
+    ("tag:cabin water", {}),
+    ("#recipes", {}),
+    ("-tag:cabin roof", {}),
+    ("tag:trav", {}),
+    ("tag:nosuchtag soup", {}),
+    ("is:pinned", {}),
+    ("garden is:pin", {}),
+    ("has:link", {}),
+    ("has:todo cabin", {}),
+    ("title:cabin 'build log'", {}),
+    ("in:title plan", {}),
+    ("source:bear cello", {}),
+    ("is:untagged", {}),
+    # dates, in numbers and in words
+    ("notes from 2024", {}),
+    ("what did I write about the cabin last year", {}),
+    ("vor zwei Jahren", {}),
+    ("created:2024..2025-03", {}),
+    ("modified:>=2026 plan", {}),
+    ("created:2024-13", {}),
+    ("before:2025", {}),
+    # corrections and identifiers
+    ("compostng toilet", {}),
+    ("half maraton", {}),
+    ("recieps", {}),
+    ("E24", {}),
+    ("C++", {}),
+    ("2025-03-14", {}),
+    ("icon_export.py", {}),
+    ("v2.1.3", {}),
+    # other languages and scripts, signs
+    ("日本", {}),
+    ("京都のメモ", {}),
+    ("Omas Apfelkuchen", {}),
+    ("Wie backe ich einen Kuchen mit Äpfeln?", {}),
+    ("avo", {}),
+    ("São Miguel", {}),
+    ("شوربة", {}),
+    ("суп", {}),
+    ("🎻", {}),
+    ("cello 🎻", {}),
+    ("?!", {}),
+    ("'; drop table notes; --", {}),
+    ("<script>alert(1)</script>", {}),
+    ("mice\nroof\tcabin", {}),
+    # how it is searched and ordered
     ("something cheap for dinner", {"mode": "hybrid"}),
     ("garden", {"mode": "keyword"}),
     ("how do plants grow", {"mode": "semantic"}),
     ("compost", {"mode": "like"}),
-    ('"composting toilet"', {}),
-    ("apple AND (tree OR cake)", {}),
-    ("cabin -stove", {}),
-    ("compostng toilet", {}),
-    ("tag:cabin water", {}),
-    ("is:pinned", {}),
-    ("E24", {}),
-    ("tom", {}),
-    ("what did I write about the cabin last year", {}),
-    ("notes from 2024", {}),
-    ("title:cabin 'build log'", {}),
-    ("boil", {}),
-    ("boil ", {}),
-    ('"composting toil', {}),
-    ("garden is:pin", {}),
-    ("Cabin build log", {}),
-    ("日本", {}),
-    ("qqqqq zzzzz", {}),
+    ("cabin", {"fusion": "rrf"}),
+    ("cabin", {"balance": "0.2"}),
+    ("plan", {"sort": "newest"}),
+    ("plan", {"sort": "title"}),
+    ("plan", {"recency": "30"}),
+    ("warm drink", {"found": "1"}),
+    ("warm drink", {"min_similarity": "0.6"}),
+    ("compostng toilet", {"correct": "0"}),
+    ("what to cook", {"rerank": "longest"}),
+    # filters
     ("plan", {"tag": ["running"]}),
     ("soup", {"tag": ["recipes"], "created_after": ["2022"]}),
     ("notes", {"archived": ["0"], "has": ["link"]}),
     ("", {"tag": ["travel"]}),
     ("", {"modified_after": ["2026-06"], "pinned": ["0"]}),
+    ("cabin", {"tag": ["cabin"], "sort": "oldest"}),
+    # further pages
+    ("garden", {"offset": "10"}),
+    ("plan", {"offset": "20", "mode": "keyword"}),
+    ("roof", {"offset": "500"}),
 ]
+# What no tool for agents takes.
+NOT_FOR_AGENTS = {"fusion", "balance", "sort", "min_similarity", "correct", "rerank"}
+# All searches by all ways take a minute; by default they take turns.
+ALL = bool(os.environ.get("BEAR_SEARCH_SAME_ANSWER"))
+
+
+class Longest(Reranker):
+    def score(self, query, passages):
+        return [float(len(passage)) for passage in passages]
+
+
+class Rerankers:
+    __name__ = "Rerankers"  # Datasette asks for it
+
+    @hookimpl
+    def register_rerankers(self):
+        return {"longest": lambda embedder: Longest("longest")}
 
 
 @pytest.fixture(scope="module")
@@ -75,90 +172,158 @@ def demo(tmp_path_factory):
     return path
 
 
-def address(path: str, q: str, parameters: dict, **more) -> str:
-    return f"{path}?{urlencode({'q': q, **parameters, **more}, doseq=True)}"
+@pytest.fixture(autouse=True)
+def doors(monkeypatch):
+    """Provide what the searches need beside the index: a reranker, and the agents' packages."""
+    stand_in_for_packages(monkeypatch)
+    pm.register(Rerankers(), name="of-somebody-else")
+    yield
+    pm.unregister(name="of-somebody-else")
 
 
-async def on_the_page(datasette, q, parameters) -> tuple[list[int], str]:
-    """Return the notes' ids, and the URL of "View as SQL"."""
-    url = address("/-/bear-search", q, parameters)
-    html = (await datasette.client.get(url)).text
-    ids = re.findall(r"/-/bear-search/similar/(\d+)", html)
-    sql = re.search(r'href="([^"]+)"[^>]*>\s*View as SQL', html)
-    return [int(note_id) for note_id in dict.fromkeys(ids)], unescape(sql[1]) if sql else ""
+def address(path: str, q: str, parameters: Parameters, **more) -> str:
+    named = {"_next" if name == "offset" else name: each for name, each in parameters.items()}
+    return f"{path}?{urlencode({'q': q, **named, '_size': LIMIT, **more}, doseq=True)}"
 
 
-async def in_sql(datasette, name, url) -> list[int]:
-    parameters = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+async def by_json(datasette, q, parameters) -> tuple[list[int], list[int]]:
+    """Return the notes' ids, and those of notes that were found: agents hear of these alone."""
+    response = await datasette.client.get(address("/-/bear-search.json", q, parameters))
+    assert response.status_code == 200, response.text
+    rows = response.json()["rows"]
+    return [row["id"] for row in rows], [row["id"] for row in rows if row["is_found"]]
+
+
+async def on_the_page(datasette, name, q, parameters) -> list[int]:
+    """Return the notes' ids on the page, which must be those of "View as SQL", too."""
+    html = (await datasette.client.get(address(PAGE, q, parameters))).text
+    ids = [*map(int, dict.fromkeys(re.findall(r"/-/bear-search/similar/(\d+)", html)))]
+    sql = re.search(r'href="([^"]+)"[^>]*>\s*View as SQL(?! before)', html)
+    if sql:
+        pasted = dict(parse_qsl(urlsplit(unescape(sql[1])).query, keep_blank_values=True))
+        assert await rows_of(datasette, name, pasted) == ids, (q, parameters, "View as SQL")
+    return ids
+
+
+async def rows_of(datasette, name, parameters) -> list[int]:
     response = await datasette.client.get(
         f"/{name}.json", params={**parameters, "_shape": "array"}, follow_redirects=True
     )
     assert response.status_code == 200, response.text
-    return [row["id"] for row in response.json()]
+    return [row.get("id", row.get("note_id")) for row in response.json()]
 
 
-def in_the_terminal(sidecar, q, parameters) -> list[int]:
+async def by_the_stored_query(datasette, name, q, parameters) -> list[int]:
+    return (await rows_of(datasette, f"{name}/bear_search", {"q": q}))[:LIMIT]
+
+
+async def by_the_sql_function(connection, q, parameters) -> list[int]:
+    [found] = connection.execute("select bear_search(?, ?)", [q, LIMIT]).fetchone()
+    return [row["id"] for row in json.loads(found)]
+
+
+async def in_the_terminal(sidecar, q, parameters) -> list[int]:
     options = []
     for name, value in parameters.items():
         for each in value if isinstance(value, list) else [value]:
             flag = {"1": f"--{name}", "0": f"--no-{name}"}.get(each)
             options += [flag] if flag else [f"--{name.replace('_', '-')}", each]
     arguments = ["--sidecar", str(sidecar), "--json", "--limit", str(LIMIT), *options, "--", q]
-    result = CliRunner().invoke(cli, ["bear-search", *arguments])
+    result = CliRunner().invoke(bear_search, arguments)
     assert result.exit_code in (0, 1), result.output
     return [row["id"] for row in json.loads(result.stdout)["rows"]]
 
 
-def in_python(library, q, parameters) -> list[int]:
-    return [hit.id for hit in library.search(q, limit=LIMIT, **parameters)]
+async def in_python(datasette, library, q, parameters) -> list[int]:
+    """Return the notes' ids, which must be those of the statement in Datasette's SQL page, too."""
+    own = {name: int(parameters[name]) for name in ("offset", "correct") if name in parameters}
+    response = library.search(q, limit=LIMIT, **{**parameters, **own})
+    ids, statement = [hit.id for hit in response], response.results.statement
+    if statement and "rerank" not in parameters:
+        pasted = {"sql": statement.sql, **statement.parameters}
+        assert await rows_of(datasette, library.path.stem, pasted) == ids, (q, parameters, "SQL")
+    return ids
 
 
 def as_arguments(q, parameters) -> dict:
-    filters = {name: value for name, value in parameters.items() if name != "mode"}
-    return {"query": q, "mode": parameters.get("mode"), "filters": filters, "limit": LIMIT}
+    own = {"mode", "recency", "offset", "found"}
+    filters = {name: value for name, value in parameters.items() if name not in own}
+    more = {name: parameters[name] for name in own - {"found"} if name in parameters}
+    return {"query": q, "filters": filters, "limit": LIMIT, **more}
 
 
-async def by_datasettes_agent(datasette, q, parameters) -> list[int]:
-    # llm's tools answer with the same text (see test_server).
-    tools = {tool.name: tool.fn for tool in register_agent_tools(datasette)}
-    arguments = as_arguments(q, parameters)
-    text = await tools["search_notes"](datasette=datasette, actor=None, **arguments)
-    return [int(note_id) for note_id in re.findall(r"^## .*\(id (\d+)", text, re.MULTILINE)]
-
-
-async def by_an_agent(client, q, parameters) -> list[int]:
+async def by_a_client(client, q, parameters) -> list[int]:
     result = await client.call_tool("search_notes", as_arguments(q, parameters))
     assert not result.is_error, result.content[0].text
     return [note["id"] for note in result.structured_content["notes"]]
 
 
+def ids_in(text: str) -> list[int]:
+    return [int(note_id) for note_id in re.findall(r"^## .*\(id (\d+)", text, re.MULTILINE)]
+
+
+async def by_datasette_agent(datasette, q, parameters) -> list[int]:
+    [tool] = [each for each in register_agent_tools(datasette) if each.name == "search_notes"]
+    return ids_in(await tool.fn(datasette=datasette, actor=None, **as_arguments(q, parameters)))
+
+
+async def by_llm(q, parameters) -> list[int]:
+    tools = {}
+    register_tools(lambda tool: tools.update({tool.name: tool}))
+    return ids_in(tools["search_notes"].implementation(**as_arguments(q, parameters)))
+
+
 async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(demo, monkeypatch):
-    agent = SimpleNamespace(AgentTool=namedtuple("AgentTool", "name description schema fn"))
-    monkeypatch.setitem(sys.modules, "datasette_agent", ModuleType("datasette_agent"))
-    monkeypatch.setitem(sys.modules, "datasette_agent.tools", agent)
-    datasette = Datasette([str(demo)])
-    found = {}
-    async with Client(bear_mcp(demo)) as over_stdio:
-        with serving(Datasette([str(demo)])) as root:
-            async with Client(f"{root}/-/bear-search/mcp") as over_http:
-                for q, parameters in SEARCHES:
-                    limited = {**parameters, "_size": [str(LIMIT)]}
-                    url = address("/-/bear-search.json", q, limited)
-                    response = (await datasette.client.get(url)).json()
-                    page, sql_url = await on_the_page(datasette, q, limited)
-                    expected = [row["id"] for row in response["rows"]]
-                    assert page == expected, (q, "page")
-                    assert await in_sql(datasette, demo.stem, sql_url) == expected, (q, "SQL")
-                    assert in_the_terminal(demo, q, parameters) == expected, (q, "terminal")
-                    assert in_python(Library(demo), q, parameters) == expected, (q, "Python")
-                    # Agents aren't told of what is only nearest.
-                    close = [row["id"] for row in response["rows"] if row["is_found"]]
-                    assert await by_an_agent(over_stdio, q, parameters) == close, (q, "stdio")
-                    assert await by_an_agent(over_http, q, parameters) == close, (q, "HTTP")
-                    if len(found) % 4 == 0:
-                        found_there = await by_datasettes_agent(datasette, q, parameters)
-                        assert found_there == close, (q, "datasette-agent")
-                    found[q] = expected
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(demo))
+    datasette, library, name = Datasette([str(demo)]), Library(demo), demo.stem
+    found = []
+    async with AsyncExitStack() as stack:
+        connection = stack.enter_context(functions.open_sidecar(demo))
+        functions.register_search(connection)
+        root = stack.enter_context(serving(datasette))
+        over_stdio = await stack.enter_async_context(Client(bear_mcp(demo)))
+        over_http = await stack.enter_async_context(Client(f"{root}/-/bear-search/mcp"))
+        # Each with how many searches it gets one of.
+        for_all = {
+            "Python": (1, partial(in_python, datasette, library)),
+            "page": (3, partial(on_the_page, datasette, name)),
+            "terminal": (2, partial(in_the_terminal, demo)),
+        }
+        for_text = {
+            "stored query": (3, partial(by_the_stored_query, datasette, name)),
+            "bear_search()": (2, partial(by_the_sql_function, connection)),
+        }
+        for_agents = {
+            "MCP over stdio": (2, partial(by_a_client, over_stdio)),
+            "MCP over HTTP": (4, partial(by_a_client, over_http)),
+            "datasette-agent": (3, partial(by_datasette_agent, datasette)),
+            "llm": (3, by_llm),
+        }
+        for number, (q, parameters) in enumerate(SEARCHES):
+            expected, close = await by_json(datasette, q, parameters)
+            faces = [(*face, expected) for face in for_all.items()]
+            if not parameters:
+                faces += [(*face, expected) for face in for_text.items()]
+            if not NOT_FOR_AGENTS & parameters.keys():
+                faces += [(*face, close) for face in for_agents.items()]
+            for face, (every, ask), ids in faces:
+                if ALL or (number + len(face)) % every == 0:
+                    assert await ask(q, parameters) == ids, (face, q[:80], parameters)
+            found.append(expected)
     # Else this would compare nothing with nothing.
-    assert sum(map(bool, found.values())) >= len(SEARCHES) - 2
-    assert max(map(len, found.values())) == LIMIT
+    assert len({(q, str(parameters)) for q, parameters in SEARCHES}) == len(SEARCHES) >= 79
+    assert sum(map(bool, found)) >= len(SEARCHES) - 10
+    assert max(map(len, found)) == LIMIT
+
+
+@pytest.mark.parametrize("q", ["", "  "])
+async def test_without_a_query_programs_list_the_newest_and_people_are_asked_for_one(demo, q):
+    datasette, library, name = Datasette([str(demo)]), Library(demo), demo.stem
+    newest, _ = await by_json(datasette, q, {})
+    assert newest == [hit.id for hit in library.search(sort="newest", limit=LIMIT)]
+    assert await in_python(datasette, library, q, {}) == newest
+    assert await by_the_stored_query(datasette, name, q, {}) == newest
+    assert 'class="bear-home"' in (await datasette.client.get(address(PAGE, q, {}))).text
+    result = CliRunner().invoke(bear_search, ["--sidecar", str(demo), q])
+    assert "What are you looking for?" in result.output
+    assert await by_llm(q, {}) == []
