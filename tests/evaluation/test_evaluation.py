@@ -328,6 +328,17 @@ def test_with_nothing_judged_it_says_how_to_judge(write, bear_index, bear_eval, 
     assert "“Right note”" in message
 
 
+def test_no_question_is_made_of_code_or_an_address(write, bear_index, sidecar_path):
+    code = "```python\nimport roof and stove and chimney of cabin\n```\n"
+    address = "See https://example.org/roof/stove/chimney/of/cabin\n"
+    rest = "The roof and the stove of this cabin\n"
+    write(*(BearNote(f"# Note {n}\n\n{code}\n{address}\n{rest}{'on ' * 50}") for n in range(3)))
+    bear_index()
+    with closing(database.connect(sidecar_path)) as connection:
+        texts = {query.text for query in judgments.known_items(connection).queries}
+    assert texts == {"The roof and the stove of this cabin"}
+
+
 def test_with_nothing_judged_questions_are_made_from_the_notes(
     write, bear_index, bear_eval, sidecar_path
 ):
