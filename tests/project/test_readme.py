@@ -1,16 +1,24 @@
 """The README and the documentation are right: help texts, the example, SQL and links."""
 
 import json
+import plistlib
 import re
+import shlex
 import subprocess
 import sys
+from configparser import ConfigParser
+from textwrap import dedent
 
 import pytest
+import yaml
+from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
+from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.files import BUNDLED
 from datasette_bear_search.embeddings.registry import get_embedder
+from datasette_bear_search.index import config
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -88,6 +96,103 @@ async def test_the_sql_in_the_documentation_runs(sql, sample_index):
     response = await datasette.client.get("/notes.json", params=parameters, follow_redirects=True)
     assert response.status_code == 200, response.text
     assert response.json()
+
+
+# --- examples: pycon runs in tests/search/test_library, JSON above
+
+
+def blocks(*languages: str) -> list:
+    found = []
+    for name, text in TEXTS.items():
+        pattern = r"^ *```([{}\w]*)[^\n]*\n(.*?)^ *```$"
+        for number, block in enumerate(re.finditer(pattern, text, re.DOTALL | re.MULTILINE), 1):
+            if block[1] in languages:
+                found.append(pytest.param(dedent(block[2]), id=f"{name}-{number}"))
+    return found
+
+
+# What shows output, and what another test runs: launchers' scripts tests/cli/test_search.
+SHOWN = ("{include}", "{toctree}", "text", "json", "pycon")
+ELSEWHERE = ("fzf --disabled", "@raycast.schemaVersion", "python3 -c")
+# Programs that aren't run, and why.
+NOT_RUN = {
+    "pip": "CI runs it",
+    "python": "CI runs it",
+    "install": "CI runs what it is for",
+    "npx": "needs npm's registry",
+    "ollama": "is another program",
+    "export": "sets what the test of servers sets",
+    "eval": "is for a shell; its completions are tested",
+    "create-token": "is Datasette's own",
+}
+
+
+def commands(block: str) -> list[list[str]]:
+    """Return the commands of a block, each without the word datasette."""
+    if any(mark in block for mark in ELSEWHERE):
+        return []
+    lines = re.split(r"\n|&&", block.replace("\\\n", " "))
+    split = (shlex.split(line, comments=True) for line in lines if line.strip())
+    return [words[1:] if words[0] == "datasette" else words for words in split]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("block", blocks("bash", ""))
+async def test_the_commands_in_the_documentation_are_understood(block, sample_index, monkeypatch):
+    for name, *arguments in commands(block):
+        if name == "bear-search":
+            if "--sidecar" in arguments:
+                arguments[arguments.index("--sidecar") + 1] = str(sample_index)
+            arguments = ["19" if each.startswith("~") else each for each in arguments]
+            monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(sample_index))
+            assert CliRunner().invoke(bear_search, arguments).exit_code == 0, arguments
+        elif name == "curl":
+            path = arguments[0].removeprefix("http://127.0.0.1:8001")
+            assert (await Datasette([str(sample_index)]).client.get(path)).json()["rows"]
+        elif name not in NOT_RUN:
+            # They would read and serve the notes of whoever runs this.
+            cli.commands[name].make_context(name, arguments)
+
+
+@pytest.mark.parametrize("block", blocks("yaml"))
+def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
+    settings = yaml.safe_load(block)
+    if "databases" in settings:
+        return  # see tests/web/test_api
+    file = tmp_path / "bear-search.yaml"
+    # Bear's own place is known on a Mac alone.
+    file.write_text(block.replace("kind: bear\n", f"kind: bear\n  location: {tmp_path}\n"))
+    read = config.read_configuration(file)
+    assert len(read.sources or ()) == len(settings.get("sources", ()))
+
+
+def test_the_services_in_the_documentation_run_the_command():
+    [agent] = blocks("xml")
+    [unit] = blocks("ini")
+    started = plistlib.loads(agent.values[0].encode())["ProgramArguments"]
+    service = ConfigParser()
+    service.read_string(unit.values[0])
+    assert service["Service"]["ExecStart"].split() == started
+    assert commands(shlex.join(["datasette", *started[1:]])) == [["bear-index", "--watch"]]
+
+
+def test_the_reranker_in_the_documentation_is_one():
+    [block] = [
+        each.values[0] for each in blocks("python") if "register_rerankers" in each.values[0]
+    ]
+    plugin: dict = {}
+    exec(block, plugin)
+    reranker = plugin["register_rerankers"]()["longest"](None)
+    assert reranker.score("roof", ["a", "abc"]) == [1, 3]
+
+
+def test_every_example_is_of_a_kind_that_a_test_knows():
+    run = ("bash", "", "sql", "yaml", "python", "xml", "ini")
+    every = [each.id for each in blocks(*SHOWN, *run)]
+    fences = sum(len(re.findall(r"^ *```", text, re.MULTILINE)) for text in TEXTS.values())
+    assert len(every) == fences / 2
+    # The other one is run by tests/index/test_sources.
+    assert len(blocks("python")) == 2
 
 
 def test_importing_the_plugin_imports_nothing_heavy():
