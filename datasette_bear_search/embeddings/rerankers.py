@@ -53,9 +53,10 @@ class LocalReranker(Reranker):
     """A model of sentence-transformers, from a folder or the hub's cache."""
 
     kind = ""  # what people call such a model
+    default = ""  # model
 
-    def __init__(self, model: str) -> None:
-        super().__init__(model)
+    def __init__(self, model: str = "") -> None:
+        super().__init__(model or self.default)
         self._model: Any = None
         # Tokenizers are not made for two threads at a time, and one batch keeps all cores busy.
         self._score_lock = threading.Lock()
@@ -115,10 +116,7 @@ class LocalReranker(Reranker):
 class CrossEncoderReranker(LocalReranker):
     """Reads query and passage together: one number for each pair."""
 
-    kind = "cross-encoder"
-
-    def __init__(self, model: str = CROSS_ENCODER) -> None:
-        super().__init__(model)
+    kind, default = "cross-encoder", CROSS_ENCODER
 
     def open_model(self, folder: str) -> Any:
         from sentence_transformers import CrossEncoder
@@ -136,10 +134,7 @@ class ColbertReranker(LocalReranker):
     MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
     """
 
-    kind = "ColBERT model"
-
-    def __init__(self, model: str = COLBERT) -> None:
-        super().__init__(model)
+    kind, default = "ColBERT model", COLBERT
 
     def open_model(self, folder: str) -> Any:
         from sentence_transformers import MultiVectorEncoder
@@ -152,17 +147,18 @@ class ColbertReranker(LocalReranker):
         return self._model.similarity(asked, read)[0]
 
 
-LOCAL: dict[str, Callable[..., LocalReranker]] = {
+LOCAL: dict[str, type[LocalReranker]] = {
     "cross-encoder": CrossEncoderReranker,
     "colbert": ColbertReranker,
 }
 
 
 def built_in_rerankers() -> dict[str, RerankerFactory]:
-    return {
-        "cross-encoder": lambda embedder: CrossEncoderReranker(),
-        "colbert": lambda embedder: ColbertReranker(),
-    }
+    return {kind: _factory(kind) for kind in LOCAL}
+
+
+def _factory(kind: str, model: str = "") -> RerankerFactory:
+    return lambda embedder: LOCAL[kind](model)
 
 
 def reranker_factories() -> dict[str, RerankerFactory]:
@@ -180,8 +176,8 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
     """
     factories = reranker_factories()
     kind, _, model = name.partition(":")
-    if model and (local := LOCAL.get(kind)):
-        factories.setdefault(name, lambda embedder: local(model))
+    if model and kind in LOCAL:
+        factories.setdefault(name, _factory(kind, model))
     if name not in factories:
         known = ", ".join([*sorted(factories), *(f"{each}:MODEL" for each in sorted(LOCAL))])
         raise ValueError(f"The reranker must be one of {known}, not {name!r}")
