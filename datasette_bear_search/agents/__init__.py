@@ -15,6 +15,7 @@ from typing import Any
 
 from ..index.config import HIDDEN_TAGS_VARIABLE, ConfigurationError, abouts
 from ..index.database import SidecarError
+from ..index.rows import read_sources
 from ..notes import ForeseenError
 from ..search import library, redaction
 from ..search.engine import TimeLimitExceeded
@@ -70,7 +71,7 @@ class Library(library.Library):
         with self.open() as connection:
             rows = connection.execute(_ORIGIN, {"ids": ids, "tags": json.dumps(CLIPPED_TAGS)})
             origins = {note_id: (source, bool(outside)) for note_id, source, outside in rows}
-        about = self.about()
+            about = self.about(connection)
         marked, sources = [], {}
         for note in notes:
             source, outside = origins[note["id"]]
@@ -79,9 +80,9 @@ class Library(library.Library):
             marked.append(note | {"outside": True} if outside else note)
         return marked, sources
 
-    def about(self) -> dict[str, str]:
+    def about(self, connection: sqlite3.Connection) -> dict[str, str]:
         """Return what the person's configuration says of their sources, by name."""
-        configs = [stored.config for stored in self.sources().values()]
+        configs = [stored.config for stored in read_sources(connection).values()]
         about: dict[str, str] = {}
         for path in {config.config_file for config in configs if config.config_file}:
             with suppress(ConfigurationError):
@@ -132,19 +133,19 @@ def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:
 _FACTS = ("id", "title", "url", "tags", "created", "modified", "pinned", "archived", "encrypted")
 
 
-def note_heading(note: Mapping[str, Any]) -> str:
+def heading_lines(note: Mapping[str, Any], mark: str, *shown_below: str) -> list[str]:
     outside = ", from outside: others wrote it" if note.get("outside") else ""
-    return f"{note.get('title', 'Untitled')} (id {note['id']}{outside})"
+    heading = f"{mark} {note.get('title', 'Untitled')} (id {note['id']}{outside})"
+    return [*filter(None, (heading, facts_line(note, *shown_below)))]
 
 
-def facts_line(values: Mapping[str, Any], *left_out: str) -> str:
-    """Return facts in one line, without those that are shown elsewhere."""
+def facts_line(values: Mapping[str, Any], *shown_below: str) -> str:
     return " · ".join(
         name
         if value is True
         else f"{name}: {', '.join(value) if isinstance(value, (list, tuple)) else value}"
         for name, value in values.items()
-        if name not in ("id", "title", "outside", *left_out)
+        if name not in ("id", "title", "outside", *shown_below)
     )
 
 

@@ -23,8 +23,8 @@ from . import (
     ToolResult,
     about_lines,
     facts_line,
+    heading_lines,
     note_facts,
-    note_heading,
     without_empty,
 )
 
@@ -150,7 +150,7 @@ def library_status(library: Library) -> ToolResult:
         [facts] = fetch_rows(connection, Statement(totals, {}))
         by_source = "select source, count(*) from notes group by source"
         sources = dict(connection.execute(by_source).fetchall())
-    about = library.about()
+        about = library.about(connection)
     facts |= {
         "sources": sources,
         "about": {source: about[source] for source in sources if source in about} or None,
@@ -321,9 +321,7 @@ def _normalized(text: str) -> str:
 
 def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
     parts = ("text", "rest", "attachments", "problem", "lines", "total_lines")
-    yield f"# {note_heading(note)}"
-    if facts := facts_line(note, *parts):
-        yield facts
+    yield from heading_lines(note, "#", *parts)
     if problem := note.get("problem"):
         yield problem
         return

@@ -22,9 +22,8 @@ from . import (
     ToolError,
     ToolResult,
     about_lines,
-    facts_line,
+    heading_lines,
     note_facts,
-    note_heading,
     without_empty,
 )
 
@@ -197,8 +196,7 @@ def _result(
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    facts = facts_line(note, "snippet", "in_file", "file", "passage", "why")
-    lines = [f"\n## {note_heading(note)}", facts]
+    lines = heading_lines(note, "\n##", "snippet", "in_file", "file", "passage", "why")
     if note.get("why"):
         lines.append(f"why: {note['why']}")
     if note.get("snippet"):
