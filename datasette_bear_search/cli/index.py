@@ -240,17 +240,16 @@ def _select(options: Options) -> Selection:
         selection = config.select(
             known, configured, paths=options.paths, only=options.only, everything=options.rebuild
         )
+        read = selection.read
         if options.include_trashed:
-            read = [replace(source, include_trashed=True) for source in selection.read]
-            selection = replace(selection, read=tuple(read))
+            read = tuple(replace(source, include_trashed=True) for source in read)
         if options.every:
             if not (options.paths or options.only):
                 raise click.UsageError("--every is for a PATH, or for sources named by --only.")
             seconds_in(options.every)
             every = {"every": options.every}
-            read = [replace(each, options={**each.options, **every}) for each in selection.read]
-            selection = replace(selection, read=tuple(read))
-        return selection
+            read = tuple(replace(each, options={**each.options, **every}) for each in read)
+        return replace(selection, read=read)
     if options.paths or options.only or options.rebuild:
         raise click.UsageError(
             "--remove removes sources and reads none: use it without PATH, --only and --rebuild."

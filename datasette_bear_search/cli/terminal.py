@@ -18,11 +18,7 @@ from ..notes import counted, local_day
 from ..search.engine import SearchResponse
 from ..search.notes import SimilarNote, SimilarNotes
 from ..search.results import Hit, unmarked
-from ..search.snippets import (
-    innermost,
-    shortened,
-    with_words_marked,
-)
+from ..search.snippets import innermost, shortened, with_words_marked
 from ..search.sql import END_MARK, MARK
 
 # Cells in a line. Longer lines are hard to read, however wide the window is.
@@ -126,14 +122,8 @@ def explanation(response: SearchResponse) -> str:
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
         "balance": f"{plan.balance:.2f} meaning, {1 - plan.balance:.2f} words ({plan.shape})",
-        "words": ", ".join(query.words),
-        "phrases": ", ".join(query.phrases),
-        "prefixes": ", ".join(query.prefixes),
-        "identifiers": ", ".join(query.identifiers),
-        "excluded": ", ".join(query.excluded),
-        "filters": ", ".join(
-            f"{name} {value}" for name, value in query.filters.for_programs().items()
-        ),
+        **{name: ", ".join(getattr(query, name)) for name in _TERMS},
+        "filters": ", ".join(f"{each} {of}" for each, of in query.filters.for_programs().items()),
         "FTS5": plan.match or "",
         "meaning": query.meaning if "semantic" in results.retrievers else "",
         "threshold": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
@@ -143,6 +133,9 @@ def explanation(response: SearchResponse) -> str:
     if results.hits:
         lines += ["", *table([*_score_rows(results.hits)], align="right")]
     return "\n".join(lines)
+
+
+_TERMS = ("words", "phrases", "prefixes", "identifiers", "excluded")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
@@ -250,16 +243,12 @@ def _score_rows(hits: Sequence[Hit]) -> Iterator[list[str]]:
     for hit in hits:
         yield [
             str(hit.id),
-            f"{hit.keyword_rank:,}" if hit.keyword_rank else "",
-            f"{hit.semantic_rank:,}" if hit.semantic_rank else "",
-            _decimals(hit.similarity, 4),
-            _decimals(hit.blend, 4),
-            _decimals(hit.rrf, 5),
-            _decimals(hit.rerank_score, 4),
-            "exact" if hit.is_exact else _decimals(hit.score, 4),
+            *(f"{rank:,}" if rank else "" for rank in (hit.keyword_rank, hit.semantic_rank)),
+            *map(_decimals, (hit.similarity, hit.blend, hit.rrf, hit.rerank_score)),
+            "exact" if hit.is_exact else _decimals(hit.score),
             printable(hit.title),
         ]
 
 
-def _decimals(number: float | None, places: int) -> str:
-    return "" if number is None else f"{number:.{places}f}"
+def _decimals(number: float | None) -> str:
+    return "" if number is None else f"{number:.4f}"
