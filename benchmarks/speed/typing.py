@@ -65,7 +65,8 @@ def main() -> None:
     arguments = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu"],
         )
         page = browser.new_page()
         texts = [*QUERIES[:WARM_UP], *QUERIES * arguments.rounds]

@@ -168,8 +168,10 @@ def _moved(
     """
     before: dict[str, list[tuple[str, StoredNote]]] = defaultdict(list)
     for key, old in gone.items() if added else ():
-        [body] = connection.execute("select body from notes where id = ?", [old.id]).fetchone()
-        before[body].append((key, old))
+        row = connection.execute("select body from notes where id = ?", [old.id]).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError("an index names a row that is missing")
+        before[row[0]].append((key, old))
     after: dict[str, list[Note]] = defaultdict(list)
     for note in added:
         if note.body in before:

@@ -272,7 +272,10 @@ def update(
     tokens, shared = max_tokens(connection), shared_lines(connection)
     changed = []
     for note_id, note in notes:
-        old = dict(zip(COLUMNS, connection.execute(_STORED, [note_id]).fetchone()))
+        row = connection.execute(_STORED, [note_id]).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError("an index names a row that is missing")
+        old = dict(zip(COLUMNS, row))
         is_same = (note.title, note.body) == (old["title"], old["body"])
         new = note_rows(source_name, note, None if is_same else tokens)
         changed.append((note_id, new))

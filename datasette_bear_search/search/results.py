@@ -39,6 +39,7 @@ from .sql import (
     search_statement,
 )
 
+NOTHING_CLOSE = "No note closely matches this."
 PAGE_SIZE = 20
 
 # What answers may stand beside the passage that is closest: of the first hits, and of passages of
@@ -254,7 +255,7 @@ def retrieve(
         notices.append("No exact matches. These notes contain the words inside longer words.")
     if _nothing_is_close(planned, rows):
         some = " These contain some of the words." if has_words else ""
-        notices.append(f"No note closely matches this.{some}")
+        notices.append(NOTHING_CLOSE + some)
     counts = rows
     if statement and not rows and offset:
         # Past the end there is no row that says how many there are.

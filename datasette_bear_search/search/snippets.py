@@ -168,10 +168,12 @@ def shortened(text: str, characters: int) -> str:
     """Return the beginning of a text, at most so many characters, up to the end of a word."""
     if len(text) <= characters:
         return text
-    beginning = text[:characters].rsplit(" ", 1)[0]
-    if beginning.rfind("[[") > beginning.rfind("]]"):  # half a link
-        beginning = beginning[: beginning.rfind("[[")].rstrip()
-    return balanced(beginning) + ELLIPSIS
+    return balanced(_without_half_link(text[:characters].rsplit(" ", 1)[0])) + ELLIPSIS
+
+
+def _without_half_link(text: str) -> str:
+    link = text.rfind("[[")
+    return text[:link].rstrip() if link > text.rfind("]]") else text
 
 
 def with_words_marked(text: str) -> str:
@@ -205,7 +207,7 @@ def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | No
     limit = SHOWN if planned.query.substrings else BEGINNING
     whole = hit.around
     start, end = _window(whole, sentences, limit)
-    text = whole[start:end]
+    text = whole[start:end] if end >= len(whole) else _without_half_link(whole[start:end])
     if marked and start <= marked[0] < marked[1] <= end:
         first, last = marked[0] - start, marked[1] - start
         text = f"{text[:first]}{SENTENCE}{text[first:last]}{END_SENTENCE}{text[last:]}"

@@ -41,6 +41,7 @@ from ..search.notes import (
 )
 from ..search.planner import BALANCES
 from ..search.results import (
+    NOTHING_CLOSE,
     PAGE_SIZE,
     Facets,
     Hit,
@@ -198,7 +199,10 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
     if is_json:
         return await _json(request, database, response)
     urls = Urls(database.ds, MultiParams(given))
-    response = replace(response, notices=(*errors.values(), *response.notices))
+    # The heading above the nearest notes says it, too.
+    said = NOTHING_CLOSE if _is_empty(response.results) else None
+    notices = (notice for notice in response.notices if notice != said)
+    response = replace(response, notices=(*errors.values(), *notices))
     if first:
         return await _first_results(urls, request, database, response)
     return await _results_page(urls, request, database, response, search_request.offset, errors)

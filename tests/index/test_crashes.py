@@ -9,7 +9,9 @@ from datasette.cli import cli
 
 from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
+from datasette_bear_search.index import changes, database, rows
+from datasette_bear_search.notes import Note
+from datasette_bear_search.sqlite import sqlite3
 from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot
 from tests.stress.comparing import opened
@@ -116,6 +118,22 @@ def test_an_index_that_was_cut_off_is_called_damaged(place):
 
 def test_an_index_that_was_overwritten_is_called_damaged(place):
     assert damage.check_overwritten(place, files=3) == []
+
+
+def test_damaged_text_about_the_index_is_no_fault_of_the_program(sidecar_path):
+    with database.open_for_writing(sidecar_path) as connection:
+        connection.execute("insert into meta values ('model', cast(x'd8ff41' as text))")
+        assert database.get_meta(connection, "model") == "\ufffd\ufffdA"
+        assert database.read_state(connection).model == "\ufffd\ufffdA"
+
+
+def test_a_note_that_only_an_index_of_the_database_knows_is_called_damage(sidecar_path):
+    note = Note(key="a", title="Roof", body="It leaks.")
+    with database.open_for_writing(sidecar_path) as connection:
+        with pytest.raises(sqlite3.DatabaseError, match="missing"):
+            rows.update(connection, "bear", [(99, note)])
+        with pytest.raises(sqlite3.DatabaseError, match="missing"):
+            changes._moved(connection, [note], {"b": rows.StoredNote(99, "", None)})
 
 
 def test_an_index_without_its_last_byte_is_called_damaged_until_it_is_rebuilt(place):

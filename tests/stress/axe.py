@@ -1,19 +1,27 @@
 """What axe-core finds on the pages: 15 states, each light and dark, wide and on a phone.
 
-    BEAR_SEARCH_AXE=…/axe.min.js python -m tests.stress.axe DEMO [--empty URL] [--first-run URL]
+    BEAR_SEARCH_AXE=…/axe.min.js python -m tests.stress.axe DEMO [--only STATE]
 
-DEMO and the others are addresses such as http://127.0.0.1:8001, of ``bear-demo``, and of
-``bear-serve`` with an empty library and without an index.
+DEMO is the address of ``bear-demo``, such as http://127.0.0.1:8001. ``bear-serve`` is started for
+the others: on an empty library, and without an index or any app.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from urllib.parse import quote
 
+from tests.support.bear_libraries import bear_library
 from tests.support.chromium import launched
+from tests.support.datasettes import indexed
 
 OPEN = """
 for (const each of document.querySelectorAll('main details:not(.bear-menu)')) each.open = true
@@ -39,14 +47,36 @@ STATES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("demo")
-    parser.add_argument("--empty")
-    parser.add_argument("--first-run")
+    parser.add_argument("--only", action="append")
     arguments = parser.parse_args()
     pages = {name: (arguments.demo, *state) for name, state in STATES.items()}
-    if arguments.empty:
-        pages["empty library"] = (arguments.empty, "", "")
-    if arguments.first_run:
-        pages["first run"] = (arguments.first_run, "", "")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
+        home = Path(folder)
+        library = bear_library(home / "database.sqlite", [])
+        empty = indexed(library, "--no-semantic")
+        for name, path in (("empty library", empty), ("first run", home / "none.db")):
+            pages[name] = (servers.enter_context(bear_serve(path, home)), "", "")
+        chosen = {name: pages[name] for name in arguments.only or pages}
+        sys.exit(bool(problems(chosen)))
+
+
+@contextmanager
+def bear_serve(path: Path, home: Path) -> Iterator[str]:
+    """Serve an index for somebody with that home folder; return the address."""
+    command = ["bear-serve", "--no-open", "--port", "0", "--sidecar", str(path)]
+    environment = {**os.environ, "HOME": str(home)}
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "datasette", *command],
+        stdout=subprocess.PIPE, text=True, env=environment,
+    ) as server:  # fmt: skip
+        try:
+            yield re.findall(r"http://[\d.:]+", server.stdout.readline())[0]
+        finally:
+            server.terminate()
+
+
+def problems(pages: dict[str, tuple[str, str, str]]) -> int:
+    """Print how many rules each page breaks, and return their sum."""
     problems = 0
     print("| state | " + " | ".join(f"{w} {scheme}" for w, scheme in WINDOWS) + " |")
     print("|---|" + "---|" * len(WINDOWS))
@@ -74,7 +104,7 @@ def main() -> None:
                 row.append(str(len(found)))
                 context.close()
             print(f"| {name} | {' | '.join(row)} |", flush=True)
-    sys.exit(bool(problems))
+    return problems
 
 
 WINDOWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]

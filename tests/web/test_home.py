@@ -115,15 +115,30 @@ async def test_an_empty_library_says_so_and_what_to_do(write, bear_index, sideca
     assert query or f"nothing was found in <code>{library}</code>" in html
 
 
+async def test_a_note_that_is_cut_in_a_link_is_cut_before_it(index_notes):
+    beginning = "Goal: a half marathon, and a knee that doesn't talk. " * 3
+    beginning += "Based on what went wrong in [[Race report, Marsh Road]] and [[Knee]]."
+    html = await page(Datasette([str(index_notes([BearNote(f"# Plan\n\n{beginning}")]))]))
+    assert "what went wrong in…" in html
+
+
+@pytest.mark.parametrize("watches", [False, True])
+async def test_a_note_is_said_to_appear_only_where_it_will(sidecar_path, watches):
+    with database.open_for_writing(sidecar_path):
+        pass
+    datasette = bear_serve(sidecar_path, watches=watches)
+    assert ("appears here a moment later" in await page(datasette)) is watches
+
+
 # Saved searches, in bear-serve only
 
 MICE = "q=mice+%3Cb%3E&tag=garden"
 
 
-def bear_serve(path) -> Datasette:
+def bear_serve(path, watches=False) -> Datasette:
     datasette = Datasette([str(path)])
     site.updaters[datasette] = SimpleNamespace(
-        activity=Activity(), watches=False, has_notes=1, update=lambda locations: None
+        activity=Activity(), watches=watches, has_notes=1, update=lambda locations: None
     )
     return datasette
 
@@ -187,6 +202,7 @@ async def test_nothing_found_says_what_was_tried_and_what_to_try(datasette):
     html = await page(datasette, "q=zebra&mode=keyword&tag=garden")
     assert "No results for" in html
     assert "We also looked inside longer words." in html
+    assert "closely matches" not in await page(datasette, "q=zebra")  # the heading says so
     links = suggested(html)
     assert links["Search without filters"] == "/-/bear-search?q=zebra&mode=keyword"
     assert links["Search by meaning as well"] == "/-/bear-search?q=zebra&tag=garden"
