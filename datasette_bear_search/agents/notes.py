@@ -136,7 +136,6 @@ def list_tags(library: Library, under: str) -> ToolResult:
 
 
 def library_status(library: Library) -> ToolResult:
-    """Return how many notes there are, from when, and how they can be searched."""
     with library.open() as connection:
         state = database.read_state(connection)
         obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))

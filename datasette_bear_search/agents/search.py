@@ -59,7 +59,6 @@ def search_notes(
     limit: int,
     offset: int,
 ) -> ToolResult:
-    """Return the notes that match best, by words and by meaning."""
     texts = list(dict.fromkeys(filter(None, (query, *queries))))
     if not texts and not filters:
         raise ToolError(
@@ -77,11 +76,10 @@ def search_notes(
     if is_fused:
         hits = _fused(lists)
         total = found = len(hits)
-        next_offset = offset + limit if offset + limit < total else None
         hits = hits[offset : offset + limit]
     else:
         hits, total, found = list(lists[0].hits), lists[0].total, lists[0].found
-        next_offset = lists[0].next_offset
+    next_offset = offset + limit if offset + limit < total else None
     notes, about = library.with_origin([*map(_hit, hits)])
     if detail == "concise":
         notes = [*map(_concise, notes)]

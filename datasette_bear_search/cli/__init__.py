@@ -16,7 +16,6 @@ from ..sqlite import sqlite3
 
 
 def register(cli: click.Group) -> None:
-    """Add our commands to Datasette's."""
     from .doctor import bear_doctor
     from .eval import bear_eval
     from .index import bear_index

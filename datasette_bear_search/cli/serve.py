@@ -274,8 +274,7 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
         known = [*known, source]
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
-        selection = config.select(known, configuration, paths=locations, everything=True)
-        configs = selection.read
+        configs = config.select(known, configuration, paths=locations, everything=True).read
     embedder = library.embedder()
     if embedder is None:
         return Task(configs, None)

@@ -54,7 +54,6 @@ def screen_for(stream: TextIO) -> Screen:
 
 
 def say(notice: str) -> None:
-    """Print what a person should know, beside the results."""
     text = _style(printable(notice), screen_for(sys.stderr), color="yellow")
     click.echo(text, err=True, color=True)
 
@@ -65,13 +64,13 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     cards: list[str] = []
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
-        texts = [_printable_marked(with_words_marked(hit.snippet))]
+        text = _printable_marked(with_words_marked(hit.snippet))
         if hit.file:
-            texts[0] = f"In {printable(hit.file)}: {texts[0]}"
+            text = f"In {printable(hit.file)}: {text}"
         if found and not hit.is_found and (not cards or is_found):
             cards.append(_style("Weaker matches", screen, dim=True))
         is_found = hit.is_found
-        cards.append(_card(number, hit, texts, hit.why, screen))
+        cards.append(_card(number, hit, text, screen))
     counts = [counted(found, "result")] if found else []
     if weaker := total - found:
         counts.append(f"{weaker:,} weaker match{'es' if weaker > 1 else ''}")
@@ -83,10 +82,9 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
 
 
 def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
-    """Return the notes that are like one, each with its reasons."""
     cards = [_style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
     for number, note in enumerate(found.notes, 1):
-        cards.append(_card(number, note, [_excerpt(note.text)], note.why, screen))
+        cards.append(_card(number, note, _excerpt(note.text), screen))
     return "\n\n".join(cards)
 
 
@@ -101,7 +99,6 @@ def tsv(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
 
 
 def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
-    """Return a list of links, to paste into a note."""
     lines = []
     for note in notes:
         title = re.sub(r"([\\\[\]`*_<])", r"\\\1", printable(note.title) or "Untitled")
@@ -176,9 +173,7 @@ _BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
 
 
-def _card(
-    number: int, note: Hit | SimilarNote, texts: Sequence[str], reason: str, screen: Screen
-) -> str:
+def _card(number: int, note: Hit | SimilarNote, text: str, screen: Screen) -> str:
     badges = [name for name in ("pinned", "archived", "encrypted") if getattr(note, name)]
     title = printable(note.title) or "Untitled"
     if badges:
@@ -190,9 +185,8 @@ def _card(
     heading = note.passage.heading if note.passage else None
     facts = [_dates(note), " ".join(f"#{tag}" for tag in innermost(note.tags)), heading or ""]
     card += _block(_SEPARATOR.join(map(printable, filter(None, facts))), screen, dim=True)
-    for text in texts:
-        card += _block(text, screen)
-    reasons = _SEPARATOR.join(filter(None, [printable(reason), f"id {note.id}"]))
+    card += _block(text, screen)
+    reasons = _SEPARATOR.join(filter(None, [printable(note.why), f"id {note.id}"]))
     card += _block(reasons, screen, dim=True)
     return "\n".join(card)
 

@@ -242,9 +242,7 @@ def export(
 
 def pooling_mode(module: Any) -> str:
     """Return how a pooling module makes one vector of many; empty for other modules."""
-    mode = getattr(module, "pooling_mode", None)  # since sentence-transformers 6
-    if mode is None and hasattr(module, "get_pooling_mode_str"):
-        mode = module.get_pooling_mode_str()
+    mode = getattr(module, "pooling_mode", None)
     return mode if isinstance(mode, str) else "+".join(mode or ())
 
 
@@ -273,7 +271,6 @@ def _remove_stale(folder: Path) -> None:
 
 
 def _write(folder: Path, model: Any) -> dict[str, Any]:
-    """Write a model's tokenizer, table and graph; return how they are used."""
     import numpy
 
     pooling = _supported_pooling(model)

@@ -49,7 +49,6 @@ def get_embedder(model: str) -> Embedder:
 
 
 def with_dimensions(model: str, dimensions: int) -> str:
-    """Return the name for the first ``dimensions`` numbers of a model's vectors."""
     return f"{_resolve(model)[0]}@{dimensions}"
 
 

@@ -54,8 +54,6 @@ def factory_for(name: str) -> Callable[[], Embedder] | None:
 
 
 class _Prompted(Embedder):
-    """A model that gets its prompts from us."""
-
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._full_name = name  # without the dimensions that may be added

@@ -80,7 +80,6 @@ def read_collection(folder: Path) -> Collection:
 
 
 def default_cache() -> Path:
-    """Return the folder that keeps the collections' index files by default."""
     from platformdirs import user_cache_path
 
     return user_cache_path("datasette-bear-search", appauthor=False) / "collections"
@@ -114,7 +113,6 @@ def index_collection(
 
 
 def _records(path: Path, kind: str) -> dict[str, dict[str, Any]]:
-    """Return the objects in a file by their ids."""
     records: dict[str, dict[str, Any]] = {}
     for place, line in _lines(path):
         try:
