@@ -93,7 +93,7 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
         yield
     except (ForeseenError, FileExistsError) as error:
         raise failure(str(error)) from None
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # where SQLite quotes damaged text
         from ..index.database import explained
 
         raise failure(explained(error)) from None

@@ -59,7 +59,7 @@ def not_writable(path: Path, error: OSError) -> SidecarError:
     return SidecarError(f"The index can't be written to {path}: {error.strerror}. {choose}")
 
 
-def explained(error: sqlite3.Error) -> str:
+def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
     """Return what SQLite's refusal to read or write the index means for a person."""
     words = str(error)
     if isinstance(error, OtherVersion):
@@ -370,8 +370,7 @@ class State:
 def read_state(connection: sqlite3.Connection) -> State:
     """Return the state of an index, cheap enough for every search, or raise OtherVersion."""
     require_current(connection)
-    rows = connection.execute("select cast(key as blob), cast(value as blob) from meta")
-    meta = {_text(key): _text(value) for key, value in rows.fetchall()}
+    meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
     # The count walks an index of those that are pending.
     sql = f"""
     select
@@ -399,14 +398,9 @@ def _positive(text: str | None) -> float | None:
 
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
-    sql = "select cast(value as blob) from meta where key = ?"
-    row = connection.execute(sql, [key]).fetchone()
-    return _text(row[0]) if row else None
-
-
-def _text(value: bytes | None) -> str | None:
     # A damaged file may give anything, which is then no model's name, but no fault of the program.
-    return None if value is None else value.decode(errors="replace")
+    row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
+    return row[0] if row else None
 
 
 def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:

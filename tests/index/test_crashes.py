@@ -3,11 +3,13 @@
 from contextlib import closing
 
 import pytest
+from click import ClickException
 from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search import languages
+from datasette_bear_search.cli import clear_errors
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import changes, database, rows
 from datasette_bear_search.notes import Note
@@ -120,11 +122,9 @@ def test_an_index_that_was_overwritten_is_called_damaged(place):
     assert damage.check_overwritten(place, files=3) == []
 
 
-def test_damaged_text_about_the_index_is_no_fault_of_the_program(sidecar_path):
-    with database.open_for_writing(sidecar_path) as connection:
-        connection.execute("insert into meta values ('model', cast(x'd8ff41' as text))")
-        assert database.get_meta(connection, "model") == "\ufffd\ufffdA"
-        assert database.read_state(connection).model == "\ufffd\ufffdA"
+def test_an_error_in_which_sqlite_quotes_damaged_text_is_told_as_damage():
+    with pytest.raises(ClickException, match="it is damaged"), clear_errors():
+        b"malformed database schema \xd8".decode()
 
 
 def test_a_note_that_only_an_index_of_the_database_knows_is_called_damage(sidecar_path):
