@@ -108,9 +108,9 @@ _DATES = "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"
 # '0' follows '/': between them lies all that is nested below the tag, and nothing else. With "*"
 # behind it, a tag stands for all that begin so.
 _TAGGED = (
-    "id in (select note_tags.note_id from note_tags join tags on tags.id = note_tags.tag_id "
-    "where (tags.folded = {0} or (tags.folded >= {0} || '/' and tags.folded < {0} || '0') "
-    "or substr(tags.folded, 1, length({0}) - 1) || '*' = {0}))"
+    "id in (select note_id from note_tags where tag_id in (select id from tags "
+    "where folded = {0} or (folded >= {0} || '/' and folded < {0} || '0') "
+    "or substr(folded, 1, length({0}) - 1) || '*' = {0}))"
 )
 _PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
 
@@ -159,9 +159,10 @@ _ROWS = (
         example="work/plans",
         normalized=lambda folder: folder.strip("/"),
         any_of=True,
-        # Of a key up to its last slash.
+        # Of a key up to its last slash; read from an index, as the notes themselves take long.
         completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
-        "where instr(key, '/') and copy_of is null group by 1 order by 2 desc, 1",
+        "where instr(key, '/') and id not in (select id from notes where copy_of is not null) "
+        "group by 1 order by 2 desc, 1",
         in_form=False,
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),

@@ -1,5 +1,6 @@
 """What the search box suggests while one types: for any text, and through Datasette."""
 
+import re
 from contextlib import closing
 from datetime import datetime, timezone
 from urllib.parse import urlencode
@@ -179,6 +180,15 @@ def test_values_are_offered(labels, text, expected):
 )
 def test_dates_are_offered_at_which_there_are_notes(labels, text, expected):
     assert labels(text)[:4] == expected
+
+
+def test_what_is_suggested_needs_neither_every_note_nor_all_their_tags(connection):
+    conditions, values = read_operator("tag", "recipes").conditions()
+    counted = f"select count(*) from notes where {conditions[0]}"
+    for sql, parameters in ((operators()["path"].completions, {}), (counted, values)):
+        steps = connection.execute(f"explain query plan {sql}", parameters).fetchall()
+        scans = [step for *_, step in steps if re.match("SCAN note", step)]
+        assert all("COVERING INDEX notes_key" in step for step in scans), steps
 
 
 def test_the_most_used_tags_come_first_each_with_the_number_of_notes_that_it_finds(connection):
