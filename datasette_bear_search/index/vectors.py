@@ -246,7 +246,7 @@ class SignsInMemory:
     def candidates(
         self, connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None
     ) -> list[int]:
-        """Return the ids of the ``count`` passages nearest by their signs, in no order."""
+        """Return the ids of the ``count`` passages nearest by their signs, in their own order."""
         import numpy
 
         ids, words = self.passage_ids, self._words
@@ -277,7 +277,8 @@ class SignsInMemory:
             bits = numpy.column_stack([word[near] for word in words]).view("u1")
             rows = numpy.arange(len(products))
             similarities = products[rows, bits[:, : len(products)]].sum(axis=1)
-            near = near[numpy.argpartition(-similarities, count - 1)[:count]]
+            # In their order, in which SQLite reads their vectors in three quarters of the time.
+            near = numpy.sort(near[numpy.argpartition(-similarities, count - 1)[:count]])
         return list(ids[near].tolist())
 
     def _notes_of_passages(self, connection: sqlite3.Connection) -> NDArray[numpy.int64]:

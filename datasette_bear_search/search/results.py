@@ -403,8 +403,8 @@ def _hits(
 
 def _with_templates(hit: Hit, shared: Container[int]) -> Hit:
     lines = re.finditer(r"[^\n]+", hit.around)
-    found = (line.start() for line in lines if line_hash(plain_text(line[0])) in shared)
-    return replace(hit, templates=tuple(found))
+    found = tuple(line.start() for line in lines if line_hash(plain_text(line[0])) in shared)
+    return replace(hit, templates=found) if found else hit
 
 
 def _hit(row: dict[str, Any]) -> Hit:
