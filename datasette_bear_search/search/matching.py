@@ -67,10 +67,7 @@ def beginnings(query: Query) -> list[str]:
 
 
 def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
-    """Return the texts with MARK and END_MARK around what the query asks for.
-
-    :param texts: with the language of each
-    """
+    """Return the texts (each with its language) marked around what the query asks for."""
     query = planned.query
     if _is_inside_words(planned):
         return [_with_substrings(query, text) for text, _ in texts]

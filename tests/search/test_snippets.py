@@ -68,6 +68,37 @@ def test_the_sentences_around_the_words_are_shown(index_notes, text, mode):
     assert len(unmarked(snippet)) <= SHOWN * 1.2 + 2
 
 
+def test_an_answer_far_from_the_closest_passage_is_shown(index_notes):
+    lost = "Nothing of interest was said about the long winter on that day. " * 12
+    text = (
+        f"# Winter\n\nLong, long winter, long winter.\n\n{lost}\n\n{lost}\n\nAda repaired a sledge."
+    )
+    hit = shown(index_notes([BearNote(text)]), "winter sledge", "hybrid")["Winter"]
+    assert "Ada repaired a sledge." in hit.text
+
+
+def test_what_fits_is_shown_before_the_sentences_that_say_most(index_notes):
+    text = (
+        f"# Pump\n\nIt was in {'May, and in ' * 60}June. {'Ada saw the gauge fall, ' * 12}at last."
+    )
+    hit = shown(index_notes([BearNote(text)]), "gauge fall")["Pump"]
+    assert hit.text.startswith("…")
+    assert "and in June. Ada saw" in hit.text
+    assert hit.text.endswith("at last.")
+
+
+def test_no_half_link_is_shown(index_notes):
+    text = f"# Pump\n\nThe gauge. {'And so on ' * 58}[[A note with a long name]] {'and on ' * 90}."
+    assert "[[" not in shown(index_notes([BearNote(text)]), "gauge")["Pump"].text
+
+
+def test_a_word_is_found_in_a_compound(index_notes):
+    filler = "Davon sprach an diesem Tag keiner. " * 30
+    text = f"# Amazonas\n\n{filler}Am Fluss steht ein Laubwald. {filler}"
+    hit = shown(index_notes([BearNote(text)]), "Amazonas Wald")["Amazonas"]
+    assert "Laubwald" in hit.text
+
+
 def test_words_are_marked_by_their_stems_in_title_tags_and_text(index_notes):
     hits = shown(index_notes(NOTES), "boiler doors")
     room = hits["The boiler room"]
@@ -191,6 +222,15 @@ def test_words_that_say_nothing_do_not_choose(tiny):
         ("Call the plumber now.", None),  # all of it would be marked
         ("", None),
         ("Yes. No.", None),
+        (
+            "One two three. On May 6. Ann may call the plumber. Four.",
+            "On May 6. Ann may call the plumber.",
+        ),
+        ("One two three. Call J. Smith the plumber. Four five six.", "Call J. Smith the plumber."),
+        (
+            "One two three four. Call the plumber at 0.8. Five six seven.",
+            "Call the plumber at 0.8.",
+        ),
     ],
 )
 def test_where_a_sentence_begins_and_ends(tiny, passage, expected):
