@@ -36,8 +36,6 @@ _MAX_VALUES = 32_000
 
 @dataclass(frozen=True)
 class StoredSource:
-    """A source as the index file knows it."""
-
     config: SourceConfig
     state: str  # the source's state() just before it was read
     read: str | None  # when, ISO 8601 UTC
@@ -78,9 +76,8 @@ def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
     for state, read, notes, version, skipped, *config in connection.execute(sql):
         name, kind, location, options, never, trashed, file = config
         options, never = json_value(options, dict), json_value(never, list)
-        skipped = json_value(skipped, list)
         source = SourceConfig(name, kind, location, options, tuple(never), bool(trashed), file)
-        own = (source, state, read, notes, version, tuple(skipped))
+        own = (source, state, read, notes, version, tuple(json_value(skipped, list)))
         sources[name] = StoredSource(*own, *tries.get(name, ()))
     return sources
 
@@ -150,6 +147,7 @@ COLUMNS = (
     "language",
 )
 _field_values = attrgetter(*_FIELDS)
+_json = json.JSONEncoder(ensure_ascii=False).encode  # dumps() would make one for each note
 
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
@@ -176,9 +174,9 @@ def note_rows(source_name: str, note: Note, max_tokens: int | None) -> NoteRows:
 
     :param max_tokens: what a passage may have; None if title and body are as they were stored
     """
-    tags = json.dumps([tag.name for tag in note.tags], ensure_ascii=False)
+    tags = _json([tag.name for tag in note.tags])
     hashes = note.fingerprint(), text_hash(note.title, note.body)
-    names = json.dumps(note.attachment_names, ensure_ascii=False)
+    names = _json(note.attachment_names)
     has_link = bool(note.links) or "://" in note.body
     fields = (*_field_values(note), names, has_link, tags, source_name, *hashes)
     values = dict(zip(COLUMNS, fields))
@@ -190,15 +188,12 @@ def note_rows(source_name: str, note: Note, max_tokens: int | None) -> NoteRows:
 
 
 class StoredNote(NamedTuple):
-    """What tells whether a note is as it was stored."""
-
     id: int
     fingerprint: str
     stamp: str | None
 
 
 def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, StoredNote]:
-    """Return the stored notes of a source by key."""
     sql = "select key, id, fingerprint, stamp from notes where source = ?"
     return {key: StoredNote(*stored) for key, *stored in connection.execute(sql, [source_name])}
 
@@ -354,15 +349,10 @@ def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, No
     notes = [(note_id, item.note) for note_id, item in new]
     names = {tag.name: fold_tag(tag.name) for _, note in notes for tag in note.tags}
     _insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
-    tagged = [(note_id, tag.name, tag.pinned) for note_id, note in notes for tag in note.tags]
-    connection.execute(
-        """
-        insert or ignore into note_tags (note_id, tag_id, pinned)
-        select json_extract(tagged.value, '$[0]'), tags.id, json_extract(tagged.value, '$[2]')
-        from json_each(?) as tagged
-        cross join tags on tags.name = json_extract(tagged.value, '$[1]')
-        """,
-        [json.dumps(tagged)],
+    connection.executemany(
+        "insert or ignore into note_tags (note_id, tag_id, pinned) select ?, id, ? from tags "
+        "where name = ?",
+        [(note_id, tag.pinned, tag.name) for note_id, note in notes for tag in note.tags],
     )
     links = [(note_id, link.key, link.title) for note_id, note in notes for link in note.links]
     _insert_rows(connection, "links", ("note_id", "target_key", "title"), links)
@@ -478,18 +468,14 @@ def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Pass
     stored = connection.execute(sql, [json.dumps([*(found - fresh)])]).fetchall()
     _cut_anew(connection, stored, shared)
     # Of new notes it is known how they were stored, and that no passage has a vector.
-    pairs = (
-        (note_id, *pair)
-        for note_id in fresh
-        for pair in zip(without_shared(cut[note_id], known), without_shared(cut[note_id], shared))
-    )
     connection.executemany(
         "update passages set shared_by = ?, content_hash = ? where note_id = ? and position = ?",
-        [
+        (
             (new.shared_by, new.content_hash, note_id, new.position)
-            for note_id, old, new in pairs
+            for note_id, whole in ((note_id, cut[note_id]) for note_id in fresh)
+            for old, new in zip(without_shared(whole, known), without_shared(whole, shared))
             if new != old
-        ],
+        ),
     )
 
 

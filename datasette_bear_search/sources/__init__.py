@@ -154,7 +154,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _FLAGS = "pinned archived trashed encrypted has_image has_file has_code"
 
 # Fields of a note, what each must be, and how to say so. SQLite has no longer integers.
-_CHECKS: tuple[tuple[str, Callable[[Any], object], str], ...] = (
+_RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("title body attachments", lambda value: isinstance(value, str), "a text"),
     ("url stamp", lambda value: value is None or isinstance(value, str), "None or a text"),
     ("tags", lambda tags: _all_are(Tag, "name", tags), 'a tuple such as (Tag("work"),)'),
@@ -176,6 +176,7 @@ _CHECKS: tuple[tuple[str, Callable[[Any], object], str], ...] = (
         "a number of to-dos",
     ),
 )
+_CHECKS = [(each, valid, wanted) for names, valid, wanted in _RULES for each in names.split()]
 
 
 def check(item: object, source: Source) -> None:
@@ -197,11 +198,10 @@ def _fault(item: object) -> str:
     if not isinstance(key, str) or not key or key != key.encode(errors="replace").decode():
         return f"a note the key {shortened(key)}; it must be a text that UTF-8 can hold"
     if isinstance(item, Note):
-        for fields, is_valid, wanted in _CHECKS:
-            for field in fields.split():
-                if not is_valid(value := getattr(item, field)):
-                    note = f"the note with the key {key!r}"
-                    return f"{note} the {field} {shortened(value)}; it must be {wanted}"
+        for field, is_valid, wanted in _CHECKS:
+            if not is_valid(value := getattr(item, field)):
+                note = f"the note with the key {key!r}"
+                return f"{note} the {field} {shortened(value)}; it must be {wanted}"
     return ""
 
 

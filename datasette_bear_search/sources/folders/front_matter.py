@@ -81,21 +81,21 @@ def split(text: str) -> tuple[dict[str, Any], str, str]:
 
 def first(properties: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the first of these properties that has a value, as text on one line."""
-    return next((texts[0] for name in names if (texts := _texts(properties.get(name)))), "")
+    found = (_texts(properties[name]) for name in names if name in properties)
+    return next((texts[0] for texts in found if texts), "")
 
 
 def date(properties: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """Return the first of these properties that is a date, in ISO 8601."""
     by_name = {_date_name(name): value for name, value in properties.items()}
-    texts = (text for name in names for text in _texts(by_name.get(name)))
+    texts = (text for name in names if name in by_name for text in _texts(by_name[name]))
     return next(filter(None, map(parse_timestamp, texts)), None)
 
 
 def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str]:
     """Return the tags, without "#", in lists or in texts with commas or else blanks between."""
     items: list[str] = []
-    for name in names:
-        value = properties.get(name)
+    for value in (properties[name] for name in names if name in properties):
         for text in _texts(value):
             if not isinstance(value, str):
                 items.append(text)
