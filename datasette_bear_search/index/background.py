@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
@@ -168,7 +168,7 @@ class _Worker(watch.Watcher):
             embedder = registry.get_embedder(task.model)
             embedder.may_download |= task.may_download
             if HAS_IDLE_THREADS:
-                _run_in_idle_thread(embedder)
+                embedder = cast(Embedder, _IdleModel(embedder))
         super().__init__(
             path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
         )
@@ -207,27 +207,20 @@ class _Worker(watch.Watcher):
                 self._pipe.send(activity)
 
 
-def _run_in_idle_thread(embedder: Embedder) -> None:
-    """Let a model, and the threads that it starts, have what time of the processor is left."""
-    methods = ("open_model", "encode", "measure", "prepare_for_batch", "export_onnx")
-    if methods[0] in vars(embedder):  # as of the task before
-        return
-    here = threading.local()
+class _IdleModel:
+    """An embedder whose model, and the threads that it starts, get what processor time is left."""
 
-    def begin() -> None:
-        here.is_idle = True
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._pool = ThreadPoolExecutor(1, initializer=self._be_idle)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._embedder, name)
+        if not callable(value):
+            return value
+        return lambda *args, **options: self._pool.submit(value, *args, **options).result()
+
+    @staticmethod
+    def _be_idle() -> None:
         with suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-    pool = ThreadPoolExecutor(1, initializer=begin)
-
-    def in_pool(method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            if hasattr(here, "is_idle"):  # a method of the model calls another one
-                return method(*arguments, **options)
-            return pool.submit(method, *arguments, **options).result()
-
-        return call
-
-    for name in methods:
-        setattr(embedder, name, in_pool(getattr(embedder, name)))
