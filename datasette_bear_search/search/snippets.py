@@ -77,7 +77,9 @@ def show(results: Results, embedder: Embedder | None) -> Results:
     """
     plan = results.plan
     by_meaning = "semantic" in results.retrievers
-    scored = _scored_sentences(plan, results.hits, embedder if by_meaning else None)
+    scored: list[Sentences] = [[] for _ in results.hits]  # of what nobody searched for
+    if plan.query.substrings:
+        scored = _scored_sentences(plan, results.hits, embedder if by_meaning else None)
     hits = []
     texts: list[tuple[str, str | None]] = []
     for hit, sentences in zip(results.hits, scored):

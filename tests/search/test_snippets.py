@@ -58,6 +58,15 @@ def marked(text: str) -> str:
     return text.replace("⦗", MARK).replace("⦘", END_MARK)
 
 
+def test_what_nobody_searched_for_shows_its_beginning(index_notes):
+    lines = "".join(f"- [ ] somebody has to do errand {number}\n" for number in range(9))
+    note = BearNote(f"# Saturday\n\nFirst of all the post office on Elm Street.\n\n{lines}")
+    path = index_notes([note])
+    for text in ("", "created:2001.."):
+        snippet = shown(path, text)["Saturday"].snippet
+        assert snippet.startswith("First of all the post office on Elm Street.")
+
+
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 @pytest.mark.parametrize("text", ["boiler", "boilers pressure", '"lost pressure"', "boil*"])
 def test_the_sentences_around_the_words_are_shown(index_notes, text, mode):
