@@ -232,9 +232,12 @@ def _without_time(
         return tokens, Filters(), None
     value = text[found.start : found.end]
     time = Token("filter", value, found.start, found.end, is_open=True)
-    rest = [token for token in tokens if token not in inside]
-    if found.is_all:
-        rest = [token for token in rest if token.kind != "word"]
+    rest = [
+        token
+        for token in tokens
+        if token not in inside
+        and not (token.kind == "word" and (found.is_all or token.start in found.asking))
+    ]
     moments = Filters(moments=((utc(found.since), utc(found.until)),))
     clause = Clause("time", value, f"time: {value}", found.start, found.end)
     return sorted([*rest, time], key=lambda token: token.start), moments, clause

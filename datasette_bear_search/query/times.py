@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
 from .dates import period
@@ -98,6 +99,16 @@ _NOTHING_ELSE = (
     r"created|changed|edited|new|zeig\w*|alle|meine?|mir|habe?n?|hatte|ich|wir|notiz\w*|notier\w*|"
     r"aufgeschrieben|geschrieben|schrieb|die|der|das|welche|einträge|gemacht|was|und|and|so)"
 )
+# What asks for notes in front of a time or of "I": what did I write (last week about the roof).
+_ASKING = (
+    r"(?:what|which|all|any|everything|show|list|find|give|me|my|the|of|from|did|do|have|had|"
+    r"notes?|entries|zeig\w*|alle|alles|meine?|mir|habe?n?|hatten?|notiz(?:en)?|einträge|was|die)"
+)
+_WRITING = (
+    r"(?:wr(?:ite|ote|itten)|note|noted|jot|jotted|"
+    r"notier\w*|aufgeschrieben|geschrieben|schrieb(?:en)?)"
+)
+_WHO = r"(?:i|we|ich|wir)"
 
 
 class Time(NamedTuple):
@@ -108,6 +119,7 @@ class Time(NamedTuple):
     since: datetime
     until: datetime
     is_all: bool  # whether the rest of the text asks for nothing else
+    asking: frozenset[int]  # where words begin that only ask for notes
 
 
 def find(text: str, now: datetime | None = None) -> Time | None:
@@ -123,10 +135,21 @@ def find(text: str, now: datetime | None = None) -> Time | None:
             until = today + timedelta(days=1) if is_open else until
             if since.year < FIRST_YEAR or since > today or not _is_meant(text, match, is_past):
                 continue
-            rest = re.findall(r"\w+", text[: match.start()] + text[match.end() :])
+            start, end = match.span()
+            rest = re.findall(r"\w+", text[:start] + text[end:])
             is_all = all(re.fullmatch(_NOTHING_ELSE, word.lower()) for word in rest)
-            return Time(match.start(), match.end(), since, until, is_all)
+            return Time(start, end, since, until, is_all, _asking(text.lower(), start, end))
     return None
+
+
+def _asking(text: str, start: int, end: int) -> frozenset[int]:
+    words = [word for word in re.finditer(r"\w+", text) if not start <= word.start() < end]
+    first = list(takewhile(lambda it: re.fullmatch(f"{_ASKING}|{_WRITING}|{_WHO}", it[0]), words))
+    if any(re.fullmatch(_WHO, word[0]) for word in first):
+        first += [word for word in words if re.fullmatch(_WRITING, word[0])]
+    elif not first or re.search(r"\w", text[first[-1].end() : start]) or first[-1].end() > start:
+        return frozenset()
+    return frozenset(word.start() for word in first)
 
 
 def _is_meant(text: str, match: re.Match[str], is_past: bool) -> bool:

@@ -170,9 +170,24 @@ def test_a_time_that_is_not_meant_is_words(text):
     assert said(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("what did I write last week about the cabin", "about the cabin"),
+        ("Notes from last summer about the roof", "about the roof"),
+        ("was habe ich gestern über das Dach geschrieben", "über das Dach"),
+        ("what did we decide in March about the roof", "decide about the roof"),
+        ("my new roof last year", "my new roof"),
+        ("notes app last year", "notes app"),
+    ],
+)
+def test_words_that_only_ask_for_notes_of_a_time_are_not_searched_for(text, searched):
+    assert parse(text, now=NOW).meaning == searched
+
+
 def test_a_time_is_taken_out_of_what_is_searched_for():
-    query = parse("what did I write last week about the cabin", now=NOW)
-    assert query.meaning == "what did I write about the cabin"
+    query = parse("the cabin last week", now=NOW)
+    assert query.meaning == "the cabin"
     [clause] = query.understood
     assert (clause.kind, clause.label) == ("time", "time: last week")
     assert query.text_without(clause) == query.meaning
