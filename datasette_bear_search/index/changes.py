@@ -168,10 +168,8 @@ def _moved(
     """
     before: dict[str, list[tuple[str, StoredNote]]] = defaultdict(list)
     for key, old in gone.items() if added else ():
-        row = connection.execute("select body from notes where id = ?", [old.id]).fetchone()
-        if row is None:
-            raise sqlite3.DatabaseError("an index names a row that is missing")
-        before[row[0]].append((key, old))
+        [body] = rows.row_of(connection, "select body from notes where id = ?", old.id)
+        before[body].append((key, old))
     after: dict[str, list[Note]] = defaultdict(list)
     for note in added:
         if note.body in before:

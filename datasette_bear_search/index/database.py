@@ -20,6 +20,8 @@ from . import schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
 
 T = TypeVar("T")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
@@ -186,6 +188,13 @@ def file_state(connection: sqlite3.Connection) -> tuple[object, ...]:
     except OSError:
         return ()
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def keep(cache: dict[Key, Value], key: Key, value: Value, most: int) -> None:
+    """Put a value into a cache of the last ``most`` keys; threads may do so at once."""
+    cache[key] = value
+    for oldest in list(cache)[:-most]:
+        cache.pop(oldest, None)
 
 
 def is_cut_off(connection: sqlite3.Connection) -> bool:

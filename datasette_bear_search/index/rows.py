@@ -193,6 +193,14 @@ class StoredNote(NamedTuple):
     stamp: str | None
 
 
+def row_of(connection: sqlite3.Connection, sql: str, note_id: int) -> tuple[Any, ...]:
+    """Return the row that a query has for a stored note, or raise DatabaseError."""
+    row: tuple[Any, ...] | None = connection.execute(sql, [note_id]).fetchone()
+    if row is None:
+        raise sqlite3.DatabaseError("an index names a row that is missing")
+    return row
+
+
 def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, StoredNote]:
     sql = "select key, id, fingerprint, stamp from notes where source = ?"
     return {key: StoredNote(*stored) for key, *stored in connection.execute(sql, [source_name])}
@@ -267,10 +275,7 @@ def update(
     tokens, shared = max_tokens(connection), shared_lines(connection)
     changed = []
     for note_id, note in notes:
-        row = connection.execute(_STORED, [note_id]).fetchone()
-        if row is None:
-            raise sqlite3.DatabaseError("an index names a row that is missing")
-        old = dict(zip(COLUMNS, row))
+        old = dict(zip(COLUMNS, row_of(connection, _STORED, note_id)))
         is_same = (note.title, note.body) == (old["title"], old["body"])
         new = note_rows(source_name, note, None if is_same else tokens)
         changed.append((note_id, new))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..sqlite import sqlite3, wrong_argument
-from .database import STALE, file_of, get_meta, has_vector_extension, set_meta
+from .database import STALE, file_of, get_meta, has_vector_extension, keep, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
 
 if TYPE_CHECKING:
@@ -196,12 +196,11 @@ def nearest(
     :param notes: the notes that may be found, as :func:`note_set` returns them; None for all
     :raises sqlite3.DatabaseError: if the file is damaged
     """
-    known: dict[Any, Neighbors] = {}
-    if not has_vec0(connection):
-        signs = _signs_in_memory(connection)
-        known = signs.nearest
-        if found := known.get((vector, count, notes)):
-            return found
+    search = vector, count, notes
+    signs = None if has_vec0(connection) else _signs_in_memory(connection)
+    if signs:
+        if known := signs.nearest.get(search):
+            return known
         wanted = OVERSAMPLING * count
         near = "select value as passage_id from json_each(?)"
         among: list[Any] = [json.dumps(signs.candidates(connection, vector, wanted, notes))]
@@ -223,11 +222,9 @@ def nearest(
     order by similarity desc, passage_id
     limit ?
     """
-    found = known[vector, count, notes] = connection.execute(
-        sql, [vector, *among, count]
-    ).fetchall()
-    for oldest in list(known)[:-CACHED_SEARCHES]:
-        known.pop(oldest, None)
+    found: Neighbors = connection.execute(sql, [vector, *among, count]).fetchall()
+    if signs:
+        keep(signs.nearest, search, found, CACHED_SEARCHES)
     return found
 
 

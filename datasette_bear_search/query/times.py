@@ -147,7 +147,7 @@ def _asking(text: str, start: int, end: int) -> frozenset[int]:
     first = list(takewhile(lambda it: re.fullmatch(f"{_ASKING}|{_WRITING}|{_WHO}", it[0]), words))
     if any(re.fullmatch(_WHO, word[0]) for word in first):
         first += [word for word in words if re.fullmatch(_WRITING, word[0])]
-    elif not first or re.search(r"\w", text[first[-1].end() : start]) or first[-1].end() > start:
+    elif first != [word for word in words if word.start() < start]:
         return frozenset()
     return frozenset(word.start() for word in first)
 

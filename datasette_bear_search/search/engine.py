@@ -502,9 +502,7 @@ def rerank(
     scores, notice = _rerank_scores.get(search), None
     if scores is None or (resume and len(scores) < len(passages)):
         scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
-        _rerank_scores[search] = scores
-        for oldest in list(_rerank_scores)[:-CACHED_RERANKS]:
-            _rerank_scores.pop(oldest, None)
+        database.keep(_rerank_scores, search, scores, CACHED_RERANKS)
     if notice is None and not scores:
         notice = NOT_RERANKED
     elif notice is None and len(scores) < len(passages):

@@ -525,9 +525,7 @@ def count_facets(
         kinds={(name, value): of(name)[value] for name, value, _ in KINDS if value in of(name)},
     )
     if key:
-        _counts_of_all[key] = facets
-        for oldest in list(_counts_of_all)[:-CACHED_COUNTS]:
-            _counts_of_all.pop(oldest, None)
+        database.keep(_counts_of_all, key, facets, CACHED_COUNTS)
     return facets
 
 

@@ -182,9 +182,7 @@ def _words_beginning_with(connection: sqlite3.Connection, initial: str) -> list[
             [initial, initial + "\U0010ffff"],
         ).fetchall()
         if key:
-            _word_lists[key] = words
-        for oldest in list(_word_lists)[:-CACHED_LISTS]:
-            _word_lists.pop(oldest, None)
+            database.keep(_word_lists, key, words, CACHED_LISTS)
     return words
 
 
