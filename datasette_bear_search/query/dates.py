@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 # Spans that people mean more often than they know how to write them; years and months they know.
 SPANS = (
@@ -33,7 +33,7 @@ def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
         if match := re.fullmatch(_CALENDAR, text):
             year, month, day = match.groups()
             start = datetime(int(year), int(month or 1), int(day or 1))
-            return start, _units_back(start, "day" if day else "month" if month else "year", -1)
+            return start, units_back(start, "day" if day else "month" if month else "year", -1)
         words = re.sub(r"[-_ ]+", " ", text)
         if words in ("today", "yesterday"):
             return _unit(today, "day", 0 if words == "today" else 1)
@@ -45,7 +45,7 @@ def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
             if ago and not since:
                 return _unit(today, unit, int(count))
             if not ago:
-                return _units_back(today, unit, int(count)), today + timedelta(days=1)
+                return units_back(today, unit, int(count)), today + timedelta(days=1)
         moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
     except OverflowError:
         raise ValueError(f"{text!r} is out of range") from None
@@ -88,6 +88,15 @@ def utc(moment: datetime) -> str:
         raise ValueError(f"The date {moment.isoformat()} is out of range") from None
 
 
+def units_back(moment: datetime, unit: str, count: int) -> datetime:
+    """Return the same time so many units before; in too short a month its last day."""
+    # Takes some milliseconds to import, and few queries need it.
+    from dateutil.relativedelta import relativedelta
+
+    units: dict[str, Any] = {f"{unit}s": count}
+    return moment - relativedelta(**units)
+
+
 def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
     """Return the whole day, week, month or year that lies so many of them back."""
     start = {
@@ -96,18 +105,5 @@ def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
         "month": today.replace(day=1),
         "year": today.replace(month=1, day=1),
     }[unit]
-    start = _units_back(start, unit, back)
-    return start, _units_back(start, unit, -1)
-
-
-def _units_back(moment: datetime, unit: str, count: int) -> datetime:
-    """Return the same time so many units before; in too short a month its last day."""
-    if unit in ("day", "week"):
-        return moment - timedelta(days=count * (7 if unit == "week" else 1))
-    year, month = divmod(
-        moment.year * 12 + moment.month - 1 - count * (12 if unit == "year" else 1), 12
-    )
-    if not 1 <= year <= 9999:
-        raise OverflowError
-    day = min(moment.day, monthrange(year, month + 1)[1])
-    return moment.replace(year=year, month=month + 1, day=day)
+    start = units_back(start, unit, back)
+    return start, units_back(start, unit, -1)

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
-from .dates import period
+from .dates import period, units_back
 
 T = TypeVar("T")
 
@@ -246,9 +246,9 @@ def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
     if "season" in groups:
         first = _named(_SEASONS, groups["season"])
         begin = datetime(year or today.year - (datetime(today.year, first, 1) > today), first, 1)
-        if is_last and _after_months(begin, 3) > today:  # it is still going on
+        if is_last and units_back(begin, "month", -3) > today:  # it is still going on
             begin = begin.replace(year=begin.year - 1)
-        return begin, _after_months(begin, 3)
+        return begin, units_back(begin, "month", -3)
     if "weekday" in groups:
         back = (today.weekday() - _place(_WEEKDAYS, groups["weekday"])) % 7 or 7
         return period(f"{back} days ago", today)
@@ -261,8 +261,3 @@ def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
     if name == "night":
         return period("yesterday", today)
     return period(f"{'this' if 'this' in groups else 'last'} {name}", today)
-
-
-def _after_months(moment: datetime, months: int) -> datetime:
-    year, month = divmod(moment.month - 1 + months, 12)
-    return moment.replace(year=moment.year + year, month=month + 1)
