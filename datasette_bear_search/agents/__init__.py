@@ -116,7 +116,6 @@ where notes.id in (select value from json_each(:ids))
 
 
 def hidden_by_environment() -> tuple[str, ...]:
-    """Return the tags that an environment variable hides from agents."""
     named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
     return tuple(filter(None, map(str.strip, named)))
 

@@ -95,7 +95,6 @@ def get_notes(
 
 
 def list_tags(library: Library, under: str) -> ToolResult:
-    """Return the tree of tags, with how many notes have each or one nested below it."""
     names: dict[str, str] = {}
     notes: dict[str, set[int]] = {}
     with library.open() as connection:

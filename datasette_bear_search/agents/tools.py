@@ -21,8 +21,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Tool:
-    """What a tool is called, what it is for, what it takes and returns, and its function."""
-
     name: str
     title: str
     description: str
@@ -32,7 +30,6 @@ class Tool:
 
 
 def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-    """Run the tool of that name, or raise ToolError."""
     tools = {tool.name: tool for tool in TOOLS}
     if name not in tools:
         raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(tools)}.")

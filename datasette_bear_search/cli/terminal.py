@@ -33,8 +33,6 @@ _SEPARATOR = " · "
 
 @dataclass(frozen=True)
 class Screen:
-    """What a stream can show."""
-
     width: int | None = None  # cells in a line; None doesn't wrap lines
     styled: bool = False  # bold, underlined and faint text, and links (OSC 8)
     colored: bool = False

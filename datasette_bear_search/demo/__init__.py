@@ -67,7 +67,6 @@ class BearNote:
 
 
 def demo_notes() -> list[BearNote]:
-    """Return all notes of the demo library, in the order of their file names."""
     return [_read_note(path) for path in sorted(_NOTES.glob("*.md"))]
 
 

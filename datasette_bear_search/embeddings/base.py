@@ -121,8 +121,6 @@ def broken_model(kind: type[M], name: str, error: Exception) -> M:
 
 
 class ModelFacts(NamedTuple):
-    """What a model says about itself once it is loaded."""
-
     max_tokens: int  # that it reads of a text
     settings: Mapping[str, Any]  # whatever else its vectors depend on, such as prompts
 

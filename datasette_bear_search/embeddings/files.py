@@ -34,7 +34,6 @@ def full_name(model: str) -> str:
 
 
 def is_hub_name(name: str) -> bool:
-    """Return whether the hub could have a model of this name."""
     return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
 
 

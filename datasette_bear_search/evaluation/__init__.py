@@ -49,8 +49,6 @@ SMALLEST_P = 0.001
 
 
 class Run(NamedTuple):
-    """A way to search that is measured."""
-
     connection: sqlite3.Connection
     mode: str
     ranking: Ranking = DEFAULT_RANKING
@@ -136,7 +134,6 @@ class Evaluation:
 
     @property
     def baseline(self) -> str:
-        """The last mode, in which settings are tried."""
         return [mode for mode in self.modes if mode not in self.settings][-1]
 
     @cached_property

@@ -25,8 +25,6 @@ class EvaluationError(ForeseenError):
 
 @dataclass(frozen=True)
 class JudgedQuery:
-    """A query and the notes that answer it."""
-
     id: str
     text: str
     grades: Mapping[int, int]  # note id → grade: above 0 is an answer, and the higher the better
@@ -34,8 +32,6 @@ class JudgedQuery:
 
 @dataclass(frozen=True)
 class QuerySet:
-    """Queries to measure a search with."""
-
     name: str
     queries: tuple[JudgedQuery, ...]
     left_out: int = 0  # queries without a known answer

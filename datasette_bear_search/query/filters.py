@@ -26,8 +26,6 @@ Bind = Callable[[str, str], str]  # a parameter's name and its value → ":name"
 
 
 class Choice(NamedTuple):
-    """One of the values that a filter can have."""
-
     label: str  # on a chip
     condition: str
 

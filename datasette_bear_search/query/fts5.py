@@ -32,7 +32,6 @@ def starting_with(text: str) -> str:
 
 
 def unique(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts without repetitions."""
     return tuple(dict.fromkeys(texts))
 
 

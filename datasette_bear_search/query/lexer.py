@@ -70,7 +70,6 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of any text."""
     return _Lexer(text.translate(QUOTES)).read()
 
 

@@ -217,15 +217,12 @@ def seems_boolean(tokens: Sequence[Token]) -> bool:
 
 
 class Boolean(NamedTuple):
-    """Boolean syntax as it was read."""
-
     match: str | None  # FTS5 expression; None if it joins nothing but filters such as tag:
     wanted: tuple[Token, ...]  # the words and phrases that aren't negated
     ignores_or: bool  # OR stands beside a filter, which holds for every result
 
 
 def read_boolean(tokens: Sequence[Token]) -> Boolean | None:
-    """Return the boolean syntax, or None if these tokens are none."""
     if is_sentence(tokens):
         return None
     parser = _Parser([token for token in tokens if not token.is_punctuation])

@@ -29,8 +29,6 @@ MAX_WORDS = 64
 
 @dataclass(frozen=True)
 class Query:
-    """A search as it was understood."""
-
     text: str  # as typed, cleaned of control characters, cut to MAX_CHARACTERS
     meaning: str = ""  # what is embedded: the text without filters, exclusions and syntax
     words: tuple[str, ...] = ()

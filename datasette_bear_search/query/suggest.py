@@ -34,8 +34,6 @@ Values = Iterable[tuple[str, int | None]]
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One way to go on."""
-
     kind: str  # "operator", the name of the operator whose value it is, or "note"
     label: str  # for people
     detail: str = ""  # how many notes have it, what an operator takes, or that it is a note

@@ -77,8 +77,6 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
 
 
 class Page(NamedTuple):
-    """What a page or document says."""
-
     title: str
     markdown: str
     created: str | None = None  # ISO 8601

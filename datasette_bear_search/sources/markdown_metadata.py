@@ -68,8 +68,6 @@ class LinkTarget(NamedTuple):
 
 
 class Metadata(NamedTuple):
-    """What a text says of its note besides words."""
-
     tags: Sequence[str] = ()  # in the order of the text, each once
     todos_open: int = 0
     todos_done: int = 0

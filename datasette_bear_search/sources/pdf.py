@@ -36,7 +36,6 @@ _NOT_SHOWN = re.compile("[\x02\ufffe\uffff]")
 
 @cache
 def is_installed() -> bool:
-    """Return whether the words of PDFs can be read."""
     return find_spec("pypdfium2") is not None
 
 
