@@ -123,12 +123,10 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
         source = SourceConfig("bear", "bear", str(library))
         with database.open_for_writing(path) as connection:
             is_current = schema.is_current(connection)
-        options = Options(sidecar_path=path)
-        failure = None
         if no_serve or not is_current:
-            failure = index_sources(config.Selection((source,)), options)
-        if failure:
-            raise click.ClickException(failure)
+            failure = index_sources(config.Selection((source,)), Options(sidecar_path=path))
+            if failure:
+                raise click.ClickException(failure)
         if not no_serve:
             serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
 
