@@ -19,8 +19,8 @@ _HEADING = re.compile(r"#{1,6}[ \t]+")
 
 
 # What "Open in …" may open: the web, files, and programs for notes, texts, papers, tasks and mail.
-# Another scheme may run something with what stands behind it, as search-ms:, ms-word: and shell:
-# do. A plugin with another program's notes may add that program's.
+# Other schemes may run what follows them, as search-ms:, ms-word: and shell: do. A plugin for
+# another program's notes may add that program's.
 OPENED_SCHEMES = set(
     "agenda anytype applenotes bear bookends brain capacities craftdocs cursor dayone drafts "
     "evernote file fsnotes hook http https joplin logseq mailto marginnote3app marginnote4app "

@@ -18,8 +18,8 @@ except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
 # searches at once, where an error instead of a late result would only make people try again.
 PATIENCE = 10
 # SQLite's steps between two looks at the clock, per millisecond allowed: some hundredths of it.
-# Each look needs Python's lock, for which other searches wait, too: with 20, of 50 people who
-# search 10,000 notes at once, one in twenty waits 2.8 seconds or more instead of 2.5.
+# Each look takes Python's lock from other searches: with 20, of 50 people who search 10,000 notes
+# at once, one in twenty waits 2.8 seconds or more instead of 2.5.
 STEPS_PER_MILLISECOND = 100
 MIN_STEPS, MAX_STEPS = 1000, 100_000
 
@@ -59,10 +59,9 @@ def execute(
 ) -> sqlite3.Cursor:
     """Run a statement that will be run again, so that SQLite needn't prepare it again."""
     # Preparing the search takes as long as running it in a small library. pysqlite3 caches the 100
-    # statements used most, of which Datasette runs more than that when it opens a file: a new one
-    # then only takes the place of the last new one. Used twice at once it stays; the first time,
-    # without its values, fails within microseconds. (Datasette opens the connections, so that
-    # cached_statements= can't be passed.)
+    # statements used most, and Datasette runs more when it opens a file (it opens the connections,
+    # so cached_statements= can't be passed): a new one only replaces the last new one. Used twice
+    # at once it stays; the first time, without its values, fails within microseconds.
     if parameters:
         with suppress(sqlite3.ProgrammingError):
             connection.execute(sql)

@@ -92,8 +92,7 @@ class Library(library.Library):
 
 # Tags of web clippers, that of Obsidian's among them, and of people who clip by hand.
 CLIPPED_TAGS = ("clippings", "clipped", "clips", "web clips", "web-clips", "webclips")
-# Slack and mail are mostly by others; of Evernote's notes, those that were clipped in a browser end
-# with the page's address.
+# Slack and mail are mostly by others; Evernote's web clips end with the page's address.
 _ORIGIN = """
 select
   notes.id,

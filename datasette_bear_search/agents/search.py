@@ -27,17 +27,16 @@ from . import (
     without_empty,
 )
 
-# Phrasings in one call. Of 78 questions in other words than the notes', three phrasings find the
-# right note among the first three in 66, one in 50, one by meaning alone in 53, for 110 ms instead
-# of 25 (benchmarks/quality/tool_calls.py). Of each phrasing so many results are fused.
+# Results of each phrasing that are fused. Of 78 questions in other words than the notes', three
+# phrasings put the right note among the first three in 66, one in 50, one by meaning alone in 53,
+# for 110 ms instead of 25 (benchmarks/quality/tool_calls.py).
 FUSED = 20
 
 # What "concise" tells of a note, and characters of its text.
 CONCISE = ("id", "title", "url", "modified", "archived", "encrypted", "outside", "snippet")
 CONCISE_CHARACTERS = 160
 
-# Characters of a passage. Five results with twice as many fill twice the context, and get_notes
-# gives the whole note.
+# Characters of a passage: twice as many fill twice the context, and get_notes gives the whole note.
 PASSAGE_CHARACTERS = 400
 
 _NOTHING = (

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folders", nargs=-1, metavar="[COLLECTION]...", type=click.Path(path_type=Path))
-# Without the environment variable: it names a person's own index, which has no collection's
-# documents.
+# Without the environment variable: it names one's own index, which has no collection's documents.
 @click.option(
     "--sidecar",
     "sidecar_path",

@@ -164,8 +164,7 @@ def wrapped(text: str, width: int | None) -> list[str]:
     return wrap(text, width, break_on_hyphens=False)
 
 
-# C0 and C1 control characters, DEL, and what overrides the direction of the text around it
-# (CVE-2021-42574).
+# Control characters, and those that change the direction of the text around them (CVE-2021-42574).
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")

@@ -78,7 +78,7 @@ class Model(ABC):
         with self._warm_up_lock:
             if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
                 return
-            # A daemon: a server that is stopped must not wait for the model, but for a while. A
+            # A daemon, so that a stopped server doesn't wait for the model; but a short while, as a
             # process that ends while onnxruntime starts its threads is aborted (status 134).
             self._warm_up_thread = threading.Thread(None, load, f"warm-up {self.name}", daemon=True)
             self._warm_up_thread.start()

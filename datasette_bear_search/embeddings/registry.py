@@ -1,7 +1,6 @@
 """A model's name → its one embedder in this process, not loaded yet."""
 
-# torch and sentence_transformers take seconds to import, numpy a tenth of one, and every datasette
-# command imports this module: only the functions that need them do.
+# Every datasette command imports this module: torch (seconds) and numpy only inside functions.
 from __future__ import annotations
 
 import re

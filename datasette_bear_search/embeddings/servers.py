@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from .base import Embedder, ModelFacts, ModelUnavailable, first_line
 
 OLLAMA = "http://127.0.0.1:11434"
-# Names of models, separated by commas, that may read notes though they run elsewhere. It isn't kept
-# in the index, which can come from anybody: a search would send its query wherever that says.
+# Models that may read notes though they run elsewhere, separated by commas. Not kept in the index,
+# which can come from anybody: a search would send its query wherever that says.
 REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
 KEY_VARIABLE = "DATASETTE_BEAR_SEARCH_API_KEY"
 # Texts in a request: such servers compute a few at a time.
@@ -33,7 +33,7 @@ MAX_TOKENS = 512
 
 _SENTENCE = "Represent this sentence for searching relevant passages: "
 _QUESTION = "Given a web search query, retrieve relevant passages that answer the query"
-# What comes before a query and a document, by a part of the model's name, as its makers trained it:
+# A part of a model's name → what it was trained to read before a query and before a document:
 # servers don't add it.
 PROMPTS = {
     "embeddinggemma": ("task: search result | query: ", "title: none | text: "),

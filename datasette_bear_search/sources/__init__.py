@@ -212,12 +212,9 @@ def _all_are(kind: type, text: str, values: object) -> bool:
 
 
 # --- the kinds of sources
-#
-# Other packages add theirs by a hook, and are asked first whether a location is theirs: whoever
-# installs one wants it to read them.
 
-# Name → where the class is. A location that several could read belongs to the first: from special
-# to general.
+# Name → where the class is, from special to general: a location belongs to the first that reads it.
+# Plugins are asked before these: whoever installs one wants it to read its notes.
 OUR_KINDS = {
     "bear": "bear:BearLibrary",
     "bear-backup": "bear.backup:BearBackup",

@@ -15,25 +15,22 @@ from .files import MEGABYTE, open_zip
 from .markdown_metadata import leading_heading
 from .text import first_timestamp
 
-# Characters that are left without scripts and pictures. Each million takes ten seconds; of more,
-# only the words are kept.
+# Characters without scripts and pictures. Each million takes ten seconds: of more, only the words.
 LARGEST_PAGE = 1_000_000
 
-# Characters times elements in each other, at the deepest place. The parser looks through all open
-# elements for many a tag, and each quote or list indents all lines in it: 40,000 "<div>" took three
-# seconds. A page of the greatest length may have 50.
+# Characters times open elements at the deepest place: the parser looks through all of them for many
+# tags, and each quote or list indents its lines. 40,000 "<div>" took three seconds.
 DEEPEST_PAGE = 50_000_000
 
-# The XML of a Word document: more is not opened, and of more than LARGEST_WORD only the words are
-# kept. 26 MB weren't done after 150 s, with 1.7 GB of memory; a novel is 2 MB.
+# XML of a Word document that is opened, and of which more than the words is kept: 26 MB took more
+# than 150 s and 1.7 GB of memory; a novel is 2 MB.
 LARGEST_XML = 32 * MEGABYTE
 LARGEST_WORD = 4 * MEGABYTE
 
-# Its tags: so many take 2 s. A novel has 50,000.
+# Its tags: this many take 2 s; a novel has 50,000.
 MOST_TAGS = 100_000
 
-# Elements that mean something as Markdown, with their attributes; those that are a block of their
-# own; and those with what is in them that aren't words.
+# Elements with attributes that mean something in Markdown.
 _ELEMENTS = {
     **{"a": {"href", "title"}, "code": {"class"}, "img": {"alt", "src", "title"}},
     **{"input": {"checked", "type"}, "meta": {"content", "itemprop", "name", "property"}},
@@ -50,7 +47,7 @@ _OTHER_ELEMENTS = [
     label li p q s samp section strong sub sup table tbody tfoot thead title tr u ul
     """.split(),
 ]
-# Not "object": Apple Notes puts each table into one.
+# Left out with all that is in them. Not "object": Apple Notes puts each table into one.
 _NOT_WORDS = """
     button canvas iframe nav noscript script select style svg template
     """.split()
@@ -122,7 +119,7 @@ def parse_word(data: bytes) -> Page:
             size = sum(part.size for part in parts.values())
             if size > LARGEST_XML:
                 raise Unreadable(f"unpacks to more than {LARGEST_XML // MEGABYTE} MB")
-            # Which part is the document, another one may say; so it is called in nearly all.
+            # Another part may name the document differently, but in nearly all it is this one.
             xml = archive.read(_DOCUMENT) if _DOCUMENT in parts else b""
             if xml and (size > LARGEST_WORD or xml.count(b"<") > MOST_TAGS):
                 lines = _WORD_SPACE.sub(r"\n\n\g<0>", xml.decode(errors="replace"))
@@ -159,8 +156,8 @@ def _parsed(html: str) -> Page:
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    # Read as a browser does, in one pass. Python's own parser, which reads what comes out, took
-    # minutes for tags that don't end.
+    # As a browser reads it, in one pass: Python's parser, which then reads the result, took minutes
+    # for tags that don't end.
     tail = html.rfind(">") + 1  # no tag begins behind it: a browser would drop all words there
     html = nh3.clean(
         html[:tail] + html[tail:].replace("<", "&lt;"),

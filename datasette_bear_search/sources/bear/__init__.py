@@ -149,8 +149,8 @@ class _LibraryRows(NamedTuple):
     links: list[tuple[int, int, Any]]  # note, note that it links to, title of that
 
 
-# All that is ever read, least of all ZSFPASSWORD or the text of an encrypted note. Only flags say
-# what became of a note: dates of archiving and trashing outlive their undoing. A flag can be null.
+# All that is ever read: never ZSFPASSWORD or the text of an encrypted note. Only flags, which can
+# be null, say what became of a note: the dates of archiving and trashing outlive their undoing.
 _NOTES = """
 select
   Z_PK as pk, ZUNIQUEIDENTIFIER as key, ZTITLE as title,

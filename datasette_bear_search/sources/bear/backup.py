@@ -70,8 +70,7 @@ class BearBackup(FileSource):
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
-        # Twice through, because a link may lead to a note that comes later. Only one note at a
-        # time is in memory.
+        # Twice, because a link may lead to a later note; only one note at a time is in memory.
         newest = self._newest()
         if not newest:
             raise self._nothing()

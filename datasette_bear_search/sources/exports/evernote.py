@@ -64,7 +64,7 @@ class EvernoteExport(FileSource):
         advice = "one that Evernote exported, or of a folder with some"
         export = self._open_export(lambda file: file.suffix == SUFFIX, f"{SUFFIX} file", advice)
         with export as (archive, notebooks):
-            # Twice through, because links have the titles of notes that may come later.
+            # Twice, because links have the titles of notes that may come later.
             titles = defaultdict(list)
             for key, fields in self._notes(archive, notebooks, frozenset({"title", "created"})):
                 title = _first(fields, "title")

@@ -99,8 +99,7 @@ def threads(
     include_trashed: bool,
 ) -> Iterator[Note | Unchanged]:
     """Yield the threads in the mbox files of an archive, without spam."""
-    # Twice through, as the messages of a thread may be anywhere. In memory are only the messages of
-    # those threads that aren't complete.
+    # Twice, as a thread's messages may be anywhere; only those of incomplete threads are in memory.
     by_id: dict[str, _Thread] = {}
     owners: list[_Thread | None] = []
     seen: set[str] = set()

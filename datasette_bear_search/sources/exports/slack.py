@@ -260,8 +260,7 @@ def to_markdown(text: str, people: Mapping[str, str], channels: Mapping[str, str
     ``&amp;``, ``&lt;`` and ``&gt;`` are what would be taken for these.
     """
     text = _REFERENCE.sub(lambda match: _resolved(match[1], people, channels), text)
-    # In Markdown, the marks around code stand on lines of their own. One that is left over would
-    # swallow the rest.
+    # In Markdown, the marks around code stand on their own lines, and a lone one swallows the rest.
     parts = _CODE.split(text)
     parts[::2] = [as_markdown(part.replace("```", "").strip()) for part in parts[::2]]
     parts[1::2] = [f"\n```\n{code.strip()}\n```\n" for code in parts[1::2]]
