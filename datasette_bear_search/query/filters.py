@@ -52,7 +52,7 @@ class Filter(NamedTuple):
     normalized: Callable[[str], str] = str  # how texts are compared; what becomes "" is no value
     any_of: bool = False  # of several texts one is enough
     completions: str = ""  # SQL: a text's values, and how many notes have each
-    in_form: bool = True  # whether the page's form has a field for it
+    in_form: bool = False  # whether the page's form has a field for it
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -122,6 +122,7 @@ _ROWS = (
         value="a tag such as work/projects",
         example="work/projects",
         normalized=fold_tag,
+        in_form=True,
     ),
     Filter(
         "source",
@@ -133,7 +134,6 @@ _ROWS = (
         example="bear",
         any_of=True,
         completions="select source, count(*) from notes group by source order by 2 desc, 1",
-        in_form=False,
     ),
     Filter(
         "title",
@@ -145,7 +145,6 @@ _ROWS = (
         example="plan",
         completions="select title, count(*) from notes where title != '' and copy_of is null "
         "group by title order by max(modified) desc",
-        in_form=False,
     ),
     Filter(
         "path",
@@ -161,30 +160,16 @@ _ROWS = (
         completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
         "where instr(key, '/') and id not in (select id from notes where copy_of is not null) "
         "group by 1 order by 2 desc, 1",
-        in_form=False,
     ),
-    Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
-    Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05"),
-    Filter("pinned", "state"),
-    Filter("archived", "state"),
-    Filter("trashed", "state", in_form=False),
-    Filter("todo", "state", "todos_open > 0", "with to-dos", "without to-dos", in_form=False),
-    Filter(
-        "done",
-        "state",
-        "todos_done > 0",
-        "with finished to-dos",
-        "without finished to-dos",
-        in_form=False,
-    ),
-    Filter(
-        "untagged",
-        "state",
-        "id not in (select note_id from note_tags)",
-        opposite="tagged",
-        in_form=False,
-    ),
-    Filter("encrypted", "state", in_form=False),
+    Filter("created", "date", help=_DATES, value=_A_DATE, example="2023", in_form=True),
+    Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05", in_form=True),
+    Filter("pinned", "state", in_form=True),
+    Filter("archived", "state", in_form=True),
+    Filter("trashed", "state"),
+    Filter("todo", "state", "todos_open > 0", "with to-dos", "without to-dos"),
+    Filter("done", "state", "todos_done > 0", "with finished to-dos", "without finished to-dos"),
+    Filter("untagged", "state", "id not in (select note_id from note_tags)", opposite="tagged"),
+    Filter("encrypted", "state"),
     Filter(
         "has",
         "choice",
@@ -197,6 +182,7 @@ _ROWS = (
             "code": Choice("with code", "has_code"),
             "link": Choice("with links", "has_link"),
         },
+        in_form=True,
     ),
     Filter(
         "linked_to",
@@ -212,6 +198,7 @@ _ROWS = (
         "join notes as target on target.id = target_id "
         "where note_id not in (select id from notes where copy_of is not null) "
         "group by target_id order by linking desc, target.title",
+        in_form=True,
     ),
 )
 FILTERS = {row.name: row for row in _ROWS}

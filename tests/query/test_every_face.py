@@ -32,6 +32,7 @@ def new_row(monkeypatch):
         value="the beginning of a title",
         example="Ro",
         completions="select 'Roof', 1",
+        in_form=True,
     )
     monkeypatch.setitem(FILTERS, row.name, row)
     for cached in CACHED:
