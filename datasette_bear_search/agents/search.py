@@ -132,9 +132,7 @@ def _within(notes: Sequence[dict[str, Any]], max_tokens: int) -> list[dict[str, 
     """Return as many of the first notes as fit, and one at least."""
     left = max_tokens * CHARACTERS_PER_TOKEN
     sizes = accumulate(len(json.dumps(note, ensure_ascii=False)) for note in notes)
-    return [
-        note for number, (note, size) in enumerate(zip(notes, sizes)) if size < left or not number
-    ]
+    return [note for note, size in zip(notes, sizes) if size < left] or [*notes[:1]]
 
 
 def _concise(note: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,9 +182,7 @@ def _heading(data: Mapping[str, Any], shown: int) -> str:
     return heading
 
 
-def _result(
-    heading: str, data: Mapping[str, Any], notes: Sequence[Mapping[str, Any]]
-) -> ToolResult:
+def _result(heading: str, data: Mapping[str, Any], notes: Sequence[dict[str, Any]]) -> ToolResult:
     lines = [heading, *(f"Notice: {notice}" for notice in data["notices"])]
     lines += [*about_lines(data["about"]), *map(_note_text, notes)]
     return ToolResult("\n".join(lines), without_empty(data) | {"notes": notes})

@@ -244,19 +244,17 @@ def _page_options() -> list[click.Parameter]:
 
 
 def _filter_options(row: Filter) -> Iterator[click.Option]:
-    explained = row.help or None
+    about = row.help or None
     if row.kind == "date":
         first, last = row.parameters
-        yield _option(first, metavar="DATE", help=explained)
+        yield _option(first, metavar="DATE", help=about)
         yield _option(last, metavar="DATE")
     elif row.kind == "state":
-        yield click.Option([f"--{row.name}/--no-{row.name}"], default=None, help=explained)
+        yield click.Option([f"--{row.name}/--no-{row.name}"], default=None, help=about)
     else:
         choices = click.Choice(tuple(row.choices)) if row.choices else None
         complete = None if choices else _complete
-        yield _option(
-            row.name, multiple=True, type=choices, help=explained, shell_complete=complete
-        )
+        yield _option(row.name, multiple=True, type=choices, help=about, shell_complete=complete)
 
 
 def _complete(context: click.Context, option: click.Parameter, typed: str) -> list[str]:

@@ -238,9 +238,8 @@ def serve(
         if open_browser:
             # The socket listens already: the browser's request waits until the server answers.
             webbrowser.open(address)
-        datasette = Datasette(
-            [str(path)], metadata={"plugins": {"datasette-bear-search": {**settings}}}
-        )
+        plugins = {"datasette-bear-search": settings}
+        datasette = Datasette([str(path)], metadata={"plugins": plugins})
         uvicorn_server = server(datasette, settings.get("mcp_hosts", ()))
         updater = Updater(
             path,

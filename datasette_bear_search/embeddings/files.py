@@ -77,19 +77,15 @@ def has_token(folder: Path, word: str) -> bool:
         path = folder / name
         if path.is_file():
             vocabulary = path.read_bytes()
-            # What a word begins with in SentencePiece and in byte-pair encoding.
+            # As a model that doesn't tell cases apart has it.
+            plain = "".join(sign for sign in normalize("NFD", word) if not combining(sign))
             forms = (
                 form.format(start, cased)
-                for start in ("", "▁", "Ġ")
-                for cased in (word, word.capitalize(), _without_accents(word))
+                for start in ("", "▁", "Ġ")  # of words in SentencePiece and byte-pair encoding
+                for cased in (word, word.capitalize(), plain)
             )
             return any(each.encode() in vocabulary for each in forms)
     return False
-
-
-def _without_accents(word: str) -> str:
-    # As a model that doesn't tell cases apart has it.
-    return "".join(sign for sign in normalize("NFD", word) if not combining(sign))
 
 
 def check_name(name: str) -> None:

@@ -159,10 +159,8 @@ class Evaluation:
         return Proposal(setting, self.baseline, gain, p, float(low), float(high))
 
     def _gains(self, mode: str, baseline: str) -> list[float]:
-        return [
-            outcome.modes[mode]["nDCG@10"] - outcome.modes[baseline]["nDCG@10"]
-            for outcome in self.outcomes
-        ]
+        outcomes = (outcome.modes for outcome in self.outcomes)
+        return [modes[mode]["nDCG@10"] - modes[baseline]["nDCG@10"] for modes in outcomes]
 
     def _compare(self, mode: str, baseline: str) -> Comparison:
         gains = self._gains(mode, baseline)

@@ -32,11 +32,8 @@ _WEEKDAYS = (
     "friday|freitag", "saturday|samstag|sonnabend", "sunday|sonntag",
 )  # fmt: skip
 _SEASONS = {
-    "spring|frühling|frühjahr": 3,
-    "summer|sommer": 6,
-    "autumn|fall|herbst": 9,
-    "winter": 12,
-}
+    "spring|frühling|frühjahr": 3, "summer|sommer": 6, "autumn|fall|herbst": 9, "winter": 12,
+}  # fmt: skip
 _NUMBERS = (
     "a|an|one|ein|eine|einem|einer", "two|zwei|a couple of|ein paar", "three|drei|a few",
     "four|vier", "five|fünf", "six|sechs", "seven|sieben", "eight|acht", "nine|neun", "ten|zehn",

@@ -126,7 +126,7 @@ def parse_word(data: bytes) -> Page:
                 text = words_of(unescape(_TAG.sub("", lines))).replace("\n", "\n\n")
                 return Page("", text, problem="so large that only its words are kept")
     except SourceError:
-        raise Unreadable("no document of Word's, or only a part of one") from None
+        raise Unreadable("no Word document, or only a part of one") from None
     # Takes 100 ms to import, and few sources need it.
     import mammoth
 
@@ -139,9 +139,7 @@ def parse_word(data: bytes) -> Page:
     try:
         html = mammoth.convert_to_html(io.BytesIO(data), convert_image=description).value
     except Exception as error:  # in as many ways as a document can be damaged
-        raise Unreadable(
-            f"a damaged document of Word's ({type(error).__name__}: {error})"
-        ) from error
+        raise Unreadable(f"a damaged Word document ({type(error).__name__}: {error})") from error
     return parse_html(html)._replace(has_image=bool(images))
 
 

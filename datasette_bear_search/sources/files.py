@@ -589,9 +589,7 @@ def explained(path: Path | str, error: OSError, *, missing: str = "") -> SourceE
             f"You may not read {path}: its permissions, or those of a folder above it, belong to"
             " somebody else. Run this as the user who owns the notes, or change the permissions."
         )
-    return SourceError(
-        f"{path} could not be read: {error.strerror or error}. Try again in a minute."
-    )
+    return SourceError(f"{path} can't be read: {error.strerror or error}. Try again in a minute.")
 
 
 def not_allowed(path: Path | str) -> SourceError:

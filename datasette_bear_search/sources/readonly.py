@@ -164,9 +164,7 @@ def _explained(file: Path, owner: Owner, words: str) -> SourceError:
         )
     if "malformed" in words or "not a database" in words:
         return _damaged(file, owner)
-    return SourceError(
-        f"{file} could not be read: {words}. Open {owner.program} once, then try again."
-    )
+    return SourceError(f"{file} can't be read: {words}. Open {owner.program} once, then try again.")
 
 
 def _damaged(file: Path, owner: Owner) -> SourceError:

@@ -166,11 +166,11 @@ def test_pictures_in_a_document_are_not_opened_but_described(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no document of Word's, or only a part of one"),
-        (b"PK\3\4", "no document of Word's, or only a part of one"),
-        (b"\xd0\xcf\x11\xe0 an old .doc", "no document of Word's, or only a part of one"),
-        (docx("<w:p>"), "a damaged document of Word's"),
-        (docx("<w:p>" * 5000 + "</w:p>" * 5000), "a damaged document of Word's"),
+        (b"", "no Word document, or only a part of one"),
+        (b"PK\3\4", "no Word document, or only a part of one"),
+        (b"\xd0\xcf\x11\xe0 an old .doc", "no Word document, or only a part of one"),
+        (docx("<w:p>"), "a damaged Word document"),
+        (docx("<w:p>" * 5000 + "</w:p>" * 5000), "a damaged Word document"),
     ],
 )
 def test_what_is_no_document_of_words_is_skipped(tmp_path: Path, data: bytes, reason: str) -> None:
