@@ -19,7 +19,12 @@ _COUNTED = r"(last |past )?([0-9]{1,4}) ?(d|w|m|y|days?|weeks?|months?|years?)( 
 _NAMED = r"(this|last) (week|month|year)"
 
 
-def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
+def today() -> datetime:
+    """Return when this day began."""
+    return datetime.now().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def period(text: str) -> tuple[datetime, datetime]:
     """Return the span that a date means: its first moment and the first moment after it.
 
     ``2024-05`` is a month, ``today`` a day; ``last week`` and ``3-weeks-ago`` are weeks from Monday
@@ -28,7 +33,6 @@ def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
     :raises ValueError: if it isn't a date
     """
     text = text.strip().lower()
-    today = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         if match := re.fullmatch(_CALENDAR, text):
             year, month, day = match.groups()
@@ -36,23 +40,23 @@ def period(text: str, now: datetime | None = None) -> tuple[datetime, datetime]:
             return start, units_back(start, "day" if day else "month" if month else "year", -1)
         words = re.sub(r"[-_ ]+", " ", text)
         if words in ("today", "yesterday"):
-            return _unit(today, "day", 0 if words == "today" else 1)
+            return _unit("day", 0 if words == "today" else 1)
         if match := re.fullmatch(_NAMED, words):
-            return _unit(today, match[2], 0 if match[1] == "this" else 1)
+            return _unit(match[2], 0 if match[1] == "this" else 1)
         if match := re.fullmatch(_COUNTED, words):
             since, count, unit, ago = match.groups()
             unit = _UNITS[unit[0]]
             if ago and not since:
-                return _unit(today, unit, int(count))
+                return _unit(unit, int(count))
             if not ago:
-                return units_back(today, unit, int(count)), today + timedelta(days=1)
+                return units_back(today(), unit, int(count)), today() + timedelta(days=1)
         moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
     except OverflowError:
         raise ValueError(f"{text!r} is out of range") from None
     return moment, moment
 
 
-def span(text: str, now: datetime | None = None) -> tuple[datetime | None, datetime | None]:
+def span(text: str) -> tuple[datetime | None, datetime | None]:
     """Return the first moment of a date or range, and the first after it; None: it is open.
 
     A range is ``2024..2025-03`` (both ends are in it), ``2024-05..``, ``..2024``, ``>2024-05``,
@@ -63,15 +67,15 @@ def span(text: str, now: datetime | None = None) -> tuple[datetime | None, datet
     text = text.strip()
     if text.startswith(("<", ">")):
         comparison = text[: 2 if text[1:2] == "=" else 1]
-        low, high = period(text[len(comparison) :], now)
+        low, high = period(text[len(comparison) :])
         if comparison.startswith(">"):
             return (low if comparison == ">=" else high), None
         return None, (high if comparison == "<=" else low)
     first, dots, last = text.partition("..")
     if not dots:
-        return period(text, now)
-    start = period(first, now)[0] if first.strip() else None
-    end = period(last, now)[1] if last.strip() else None
+        return period(text)
+    start = period(first)[0] if first.strip() else None
+    end = period(last)[1] if last.strip() else None
     if (start is None and end is None) or (start and end and utc(start) >= utc(end)):
         raise ValueError(f"{text!r} is no range of dates")
     return start, end
@@ -97,13 +101,14 @@ def units_back(moment: datetime, unit: str, count: int) -> datetime:
     return moment - relativedelta(**units)
 
 
-def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
+def _unit(unit: str, back: int) -> tuple[datetime, datetime]:
     """Return the whole day, week, month or year that lies so many of them back."""
+    day = today()
     start = {
-        "day": today,
-        "week": today - timedelta(days=today.weekday()),
-        "month": today.replace(day=1),
-        "year": today.replace(month=1, day=1),
+        "day": day,
+        "week": day - timedelta(days=day.weekday()),
+        "month": day.replace(day=1),
+        "year": day.replace(month=1, day=1),
     }[unit]
     start = units_back(start, unit, back)
     return start, units_back(start, unit, -1)

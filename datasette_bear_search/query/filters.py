@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -395,7 +394,7 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     return Filters(found, without=tuple(denied))
 
 
-def read_operator(name: str, value: str, now: datetime | None = None) -> Filters:
+def read_operator(name: str, value: str) -> Filters:
     """Return what ``name:value`` demands of a note.
 
     :param name: one of :func:`operators`
@@ -406,7 +405,7 @@ def read_operator(name: str, value: str, now: datetime | None = None) -> Filters
         name, value = "is", PLACES.get(value.lower(), "")
     row = operators()[name]
     if row.kind == "date":
-        moments = span(value, now)
+        moments = span(value)
         if name in ("before", "after"):
             # As in mail and as the parameter modified_after has it: from that date on.
             moments = (moments[0], None) if name == "after" else (None, moments[0])
@@ -425,13 +424,13 @@ def read_operator(name: str, value: str, now: datetime | None = None) -> Filters
     return Filters({value: ("1",)} if name == "is" else {row.name: (value,)})
 
 
-def is_beginning(name: str, value: str, now: datetime | None = None) -> bool:
+def is_beginning(name: str, value: str) -> bool:
     """Return whether the value of an operator makes sense when more is typed."""
     row = operators()[name]
     if row.kind == "date":
         for more in ("1", "01", "24", "024", "2024"):
             with suppress(ValueError):
-                read_operator(name, value + more, now)
+                read_operator(name, value + more)
                 return True
     choices = SPANS if row.kind == "date" else row.choices
     value = value.lower()

@@ -8,7 +8,6 @@ also none, for AND), and it is no sentence: ``apple AND pear``, ``(apple OR pear
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from . import fts5
@@ -63,18 +62,11 @@ class Reading:
         self.clauses.append(Clause(kind, value, label, token.start, token.end))
 
 
-def read(
-    tokens: Sequence[Token],
-    *,
-    has_boolean: bool,
-    is_typing: bool = False,
-    now: datetime | None = None,
-) -> Reading:
+def read(tokens: Sequence[Token], *, has_boolean: bool, is_typing: bool = False) -> Reading:
     """Read filters, exclusions and phrases.
 
     :param has_boolean: whether NOT may be more than a word
     :param is_typing: whether the last token may go on
-    :param now: what "today" is reckoned from
     """
     reading = Reading()
     knows_not = has_boolean and not is_sentence(tokens)
@@ -95,7 +87,7 @@ def read(
             token = following._replace(start=token.start, minus=True)
             place += 1
         if token.kind == "filter":
-            place += _read_filter(reading, token, tokens[place:], is_typing, now)
+            place += _read_filter(reading, token, tokens[place:], is_typing)
         elif token.minus:
             _exclude(reading, [token])
         else:
@@ -125,11 +117,7 @@ def _can_be_negated(token: Token, depth: int = 0) -> bool:
 
 
 def _read_filter(
-    reading: Reading,
-    token: Token,
-    following: Sequence[Token],
-    is_typing: bool,
-    now: datetime | None,
+    reading: Reading, token: Token, following: Sequence[Token], is_typing: bool
 ) -> int:
     """Read an operator such as ``tag:``; return how many further tokens belong to it."""
     if token.is_open:
@@ -153,7 +141,7 @@ def _read_filter(
             readings.insert(0, (longer, count))
     for longer, count in readings:
         try:
-            demanded = read_operator(longer.name, longer.text, now)
+            demanded = read_operator(longer.name, longer.text)
         except ValueError:
             continue
         reading.filters &= Filters(without=(demanded,)) if longer.minus else demanded
@@ -161,7 +149,7 @@ def _read_filter(
         reading.tokens.append(longer)
         return count
     takes = f"{token.name}: takes {operator.takes}."
-    if is_typing and not following and is_beginning(token.name, token.text, now):
+    if is_typing and not following and is_beginning(token.name, token.text):
         reading.notices.append(
             f"{token.name}:{token.text} isn't complete and filters nothing: {takes}"
         )

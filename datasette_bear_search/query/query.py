@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from . import fts5, parser, times
 from .dates import utc
@@ -77,17 +76,11 @@ class Query:
 
 
 def parse(
-    text: str,
-    mode: str = "auto",
-    filters: Filters | None = None,
-    now: datetime | None = None,
-    *,
-    has_times: bool = True,
+    text: str, mode: str = "auto", filters: Filters | None = None, *, has_times: bool = True
 ) -> Query:
     """Read what was typed. Any text will do: what is no syntax is words.
 
     :param filters: what else narrows the search, beside the text
-    :param now: what "today" is reckoned from
     :param has_times: whether "last week" may be a filter
     """
     ends_in_space = text[-1:].isspace()
@@ -96,9 +89,9 @@ def parse(
     # Who looks for text as it is written means AND and OR as they are written, too.
     has_boolean = mode != "like"
     moments, time = Filters(), None
-    if has_boolean and has_times and (found := times.find(text, now)):
+    if has_boolean and has_times and (found := times.find(text)):
         tokens, moments, time = _without_time(text, tokens, found)
-    reading = parser.read(tokens, has_boolean=has_boolean, is_typing=not ends_in_space, now=now)
+    reading = parser.read(tokens, has_boolean=has_boolean, is_typing=not ends_in_space)
     boolean = parser.read_boolean(reading.tokens) if has_boolean else None
     if boolean:
         terms = boolean.wanted

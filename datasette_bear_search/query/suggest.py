@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import islice
 
 from ..notes import counted, fold_tag
@@ -61,19 +60,16 @@ class Typed:
     is_hash: bool = False  # a tag typed as #tag
 
 
-def suggest(
-    connection: sqlite3.Connection, text: str, cursor: int, now: datetime | None = None
-) -> Suggestions:
+def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestions:
     """Return what completes the text at the cursor.
 
     :param cursor: how many characters stand before it
-    :param now: what "today" is reckoned from
     """
     typed = typed_at(text, cursor) if len(text) <= MAX_CHARACTERS else None
     if typed is None:
         return Suggestions(cursor, cursor)
     if typed.name:
-        values = completions(connection, typed, now)
+        values = completions(connection, typed)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
         found = (
@@ -128,15 +124,13 @@ def _places(connection: sqlite3.Connection, typed: Typed, following: str) -> Ite
             yield replace(each, label=label.format(each.label))
 
 
-def completions(
-    connection: sqlite3.Connection, typed: Typed, now: datetime | None = None
-) -> Values:
+def completions(connection: sqlite3.Connection, typed: Typed) -> Values:
     """Return the values that go on with the one that is typed, and how many notes have each."""
     if typed.name == "tag":
         return _tags(connection, typed.value)
     row = operators()[typed.name]
     if row.kind == "date":
-        return _dates(connection, typed, now)
+        return _dates(connection, typed)
     values: Values = [(choice, None) for choice in row.choices]
     if row.completions:
         values = connection.execute(row.completions)
@@ -174,17 +168,13 @@ def _tags(connection: sqlite3.Connection, typed: str) -> Values:
     return ((name, _note_count(connection, "tag", name)) for name, *_ in rows.fetchall())
 
 
-def _note_count(
-    connection: sqlite3.Connection, name: str, value: str, now: datetime | None = None
-) -> int:
-    conditions, parameters = read_operator(name, value, now).conditions()
+def _note_count(connection: sqlite3.Connection, name: str, value: str) -> int:
+    conditions, parameters = read_operator(name, value).conditions()
     sql = f"select count(*) from notes where {' and '.join([*conditions, 'copy_of is null'])}"
     return int(connection.execute(sql, parameters).fetchone()[0])
 
 
-def _dates(
-    connection: sqlite3.Connection, typed: Typed, now: datetime | None
-) -> Iterator[tuple[str, int]]:
+def _dates(connection: sqlite3.Connection, typed: Typed) -> Iterator[tuple[str, int]]:
     """Yield spans, years and, once a year is typed, its months, if any note is of then."""
     # 2024.. and >= stay as they are: what follows them is a date again.
     beginning = re.sub(r"^(.*\.\.|[<>]=?)", "", typed.value)
@@ -204,7 +194,7 @@ def _dates(
         if not date.startswith(beginning):
             continue
         with suppress(ValueError):  # a range that would end before it begins
-            if notes := _note_count(connection, typed.name, lead + date, now):
+            if notes := _note_count(connection, typed.name, lead + date):
                 yield lead + date, notes
 
 

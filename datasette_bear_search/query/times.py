@@ -15,6 +15,7 @@ from functools import cache
 from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
+from . import dates
 from .dates import period, units_back
 
 T = TypeVar("T")
@@ -119,9 +120,9 @@ class Time(NamedTuple):
     asking: frozenset[int]  # where words begin that only ask for notes
 
 
-def find(text: str, now: datetime | None = None) -> Time | None:
+def find(text: str) -> Time | None:
     """Return the time that is meant in a text; None without one."""
-    today = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = dates.today()
     for pattern, is_past in _patterns():
         for match in re.finditer(pattern, text, re.IGNORECASE):
             try:
@@ -230,12 +231,12 @@ def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
         if name in groups:
             number, unit = groups[name], _named(_UNITS, groups[f"{name}_unit"])
             count = int(number) if number.isdecimal() else _place(_NUMBERS, number) + 1
-            return period(f"{count} {unit}{' ago' if name.startswith('ago') else ''}", today)
+            return period(f"{count} {unit}{' ago' if name.startswith('ago') else ''}")
     if "past_day" in groups:
         back = 2 if re.search("(?i)before|vorgestern", groups["past_day"]) else 1
-        return period(f"{back} days ago", today)
+        return period(f"{back} days ago")
     if "this_day" in groups:
-        return period("today", today)
+        return period("today")
     if "month" in groups:
         month = _place(_MONTHS, groups["month"]) + 1
         is_earlier = month > today.month or (is_last and month == today.month)
@@ -248,13 +249,13 @@ def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
         return begin, units_back(begin, "month", -3)
     if "weekday" in groups:
         back = (today.weekday() - _place(_WEEKDAYS, groups["weekday"])) % 7 or 7
-        return period(f"{back} days ago", today)
+        return period(f"{back} days ago")
     if "span" not in groups:
-        return period(groups["year"], today)
+        return period(groups["year"])
     name = _named(_SPANS, groups["span"])
     if name == "weekend":
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
         return saturday, saturday + timedelta(days=2)
     if name == "night":
-        return period("yesterday", today)
-    return period(f"{'this' if 'this' in groups else 'last'} {name}", today)
+        return period("yesterday")
+    return period(f"{'this' if 'this' in groups else 'last'} {name}")

@@ -37,7 +37,7 @@ NOTES = [
     BearNote("# 京都のメモ", created=day(5)),
     BearNote("# <img src=x onerror=alert(1)>", created=day(6)),
 ]
-NOW = datetime(2024, 5, 20, 12)
+TODAY = datetime(2024, 5, 20)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def labels(connection):
 
     def read(text: str) -> list[str]:
         cursor = text.find("|") if "|" in text else len(text)
-        found = suggest(connection, text.replace("|", ""), cursor, NOW).found
+        found = suggest(connection, text.replace("|", ""), cursor).found
         return [suggestion.label for suggestion in found]
 
     return read
@@ -65,7 +65,7 @@ def choose(connection):
     def run(text: str) -> str:
         cursor = text.find("|") if "|" in text else len(text)
         text = text.replace("|", "")
-        suggested = suggest(connection, text, cursor, NOW)
+        suggested = suggest(connection, text, cursor)
         return text[: suggested.start] + suggested.found[0].insert + text[suggested.end :]
 
     return run
@@ -112,7 +112,7 @@ def test_nothing_is_completed_in_a_phrase_and_in_the_middle_of_a_word(text):
 )
 def test_any_text_can_be_completed_anywhere(connection, text, data):
     cursor = data.draw(st.integers(0, len(text)))
-    suggested = suggest(connection, text, cursor, NOW)
+    suggested = suggest(connection, text, cursor)
     assert 0 <= suggested.start <= cursor <= suggested.end <= len(text)
 
 
@@ -192,7 +192,7 @@ def test_what_is_suggested_needs_neither_every_note_nor_all_their_tags(connectio
 
 
 def test_the_most_used_tags_come_first_each_with_the_number_of_notes_that_it_finds(connection):
-    found = suggest(connection, "tag:", 4, NOW).found
+    found = suggest(connection, "tag:", 4).found
     assert [(tag.label, tag.detail) for tag in found[:3]] == [
         ("cabin", "2 notes"),
         ("recipes", "2 notes"),
@@ -202,10 +202,10 @@ def test_the_most_used_tags_come_first_each_with_the_number_of_notes_that_it_fin
 
 @pytest.mark.parametrize("text", ["tag:", "created:", "modified:20", "before:", "after:2023"])
 def test_the_count_of_a_value_is_that_of_its_search(connection, text):
-    found = suggest(connection, text, len(text), NOW).found
+    found = suggest(connection, text, len(text)).found
     assert found
     for value in found:
-        conditions, parameters = parse(value.insert, now=NOW).filters.conditions()
+        conditions, parameters = parse(value.insert).filters.conditions()
         [count] = connection.execute(
             f"select count(*) from notes where {' and '.join(conditions)}", parameters
         ).fetchone()
@@ -221,9 +221,9 @@ def test_the_same_note_from_a_second_source_is_neither_offered_nor_counted(
         "where title = 'Cabin roof'",
     )
     assert labels("roof") == ["Roof plan"]
-    [cabin] = suggest(connection, "tag:cab", 7, NOW).found[:1]
+    [cabin] = suggest(connection, "tag:cab", 7).found[:1]
     assert cabin.detail == "1 note"
-    after = suggest(connection, "after:2021", 10, NOW).found[0]
+    after = suggest(connection, "after:2021", 10).found[0]
     assert after.detail == f"{len(NOTES) - 1} notes"
 
 

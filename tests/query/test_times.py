@@ -9,11 +9,11 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query import times
 from datasette_bear_search.query.query import parse
 
-NOW = datetime(2026, 11, 23, 12)  # a Monday
+TODAY = datetime(2026, 11, 23)  # a Monday
 
 
 def said(text: str) -> tuple | None:
-    found = times.find(text, NOW)
+    found = times.find(text)
     return found and (text[found.start : found.end].strip(), *map(short, found[2:4]), found.is_all)
 
 
@@ -182,11 +182,11 @@ def test_a_time_that_is_not_meant_is_words(text):
     ],
 )
 def test_words_that_only_ask_for_notes_of_a_time_are_not_searched_for(text, searched):
-    assert parse(text, now=NOW).meaning == searched
+    assert parse(text).meaning == searched
 
 
 def test_a_time_is_taken_out_of_what_is_searched_for():
-    query = parse("the cabin last week", now=NOW)
+    query = parse("the cabin last week")
     assert query.meaning == "the cabin"
     [clause] = query.understood
     assert (clause.kind, clause.label) == ("time", "time: last week")
@@ -198,12 +198,12 @@ def test_a_time_is_taken_out_of_what_is_searched_for():
     "text", ["notes from last summer", "what did I write last week?", "Notizen von gestern"]
 )
 def test_where_nothing_else_is_asked_for_there_are_no_words(text):
-    assert parse(text, now=NOW).substrings == ()
+    assert parse(text).substrings == ()
 
 
 @pytest.mark.parametrize("text", ['cabin "last week"', "created:last week", '"notes from 2023"'])
 def test_a_time_in_quotation_marks_or_of_an_operator_stays_there(text):
-    assert all(clause.kind != "time" for clause in parse(text, now=NOW).understood)
+    assert all(clause.kind != "time" for clause in parse(text).understood)
 
 
 @pytest.mark.datasette
