@@ -30,24 +30,20 @@ APPS = {
 }
 
 
-class CannotInstall(ForeseenError):
-    """The app's configuration can't be changed; the message says what to do by hand."""
-
-
 def files(
     app: str | None, bundle: Path | None, skill: Path | None, options: Sequence[str]
 ) -> Iterator[tuple[Path, str, str | bytes]]:
     """Yield files to write: the path, what is new in it, for people, and all that it then says.
 
     :param options: of ``bear-mcp``, for the server that the app starts
-    :raises CannotInstall: if the app isn't known, or its file isn't plain JSON
+    :raises ForeseenError: if the app isn't known, or its file isn't plain JSON
     """
     # With this Python: apps don't know the shell's PATH.
     arguments = ["-m", "datasette", "bear-mcp", *options]
     entry: dict[str, Any] = {"command": sys.executable, "args": arguments}
     if app:
         if app not in APPS:
-            raise CannotInstall(f"--install knows these apps: {', '.join(APPS)}.")
+            raise ForeseenError(f"--install knows these apps: {', '.join(APPS)}.")
         home = Path.home()
         settings = {
             "darwin": home / "Library" / "Application Support",
@@ -84,15 +80,15 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
             values = (f"{name} = {json.dumps(value)}\n" for name, value in entry.items())
             added = f"[{key}.{NAME}]\n{''.join(values)}"
             if f"[{key}.{NAME}" in text:
-                raise CannotInstall(f"{path} has [{key}.{NAME}] already. Replace it by:\n\n{added}")
+                raise ForeseenError(f"{path} has [{key}.{NAME}] already. Replace it by:\n\n{added}")
             return path, added, f"{text.rstrip()}\n\n{added}".lstrip()
         content = json.loads(text) if text.strip() else {}
         content.setdefault(key, {})[NAME] = entry
     except OSError as error:
-        raise CannotInstall(f"{path} can't be read: {error.strerror}.") from None
+        raise ForeseenError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError):
         # With comments in it, for instance, which would be lost.
-        raise CannotInstall(f"{path} isn't plain JSON. Add this to it:\n\n{added}") from None
+        raise ForeseenError(f"{path} isn't plain JSON. Add this to it:\n\n{added}") from None
     return path, added, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -48,8 +48,12 @@ class Collection:
         for query_id, text in self.queries.items():
             grades = {ids[key]: grade for key, grade in self.qrels.get(query_id, {}).items()}
             queries.append(JudgedQuery(query_id, text, grades))
-        nothing = f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
-        return answered(self.name, queries, nothing)
+        judged = answered(self.name, queries)
+        if not judged.queries:
+            raise EvaluationError(
+                f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
+            )
+        return judged
 
 
 class Corpus(FileSource):

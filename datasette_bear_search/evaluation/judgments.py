@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from ..index.schema import WORDS
@@ -39,12 +38,10 @@ class QuerySet:
     chooses: bool = False  # whether a setting may be chosen by them
 
 
-def answered(name: str, queries: Sequence[JudgedQuery], none_message: str) -> QuerySet:
-    """Return the queries with an answer, or raise EvaluationError if there are none."""
+def answered(name: str, queries: Sequence[JudgedQuery], *, chooses: bool = False) -> QuerySet:
+    """Return the queries with an answer, perhaps none."""
     kept = tuple(query for query in queries if max(query.grades.values(), default=0) > 0)
-    if not kept:
-        raise EvaluationError(none_message)
-    return QuerySet(name, kept, len(queries) - len(kept))
+    return QuerySet(name, kept, len(queries) - len(kept), chooses=chooses)
 
 
 def normalized(query: str) -> str:
@@ -92,9 +89,8 @@ def judged_queries(connection: sqlite3.Connection) -> QuerySet | None:
         if note_id is not None:
             known[note_id] = grade
     queries = [JudgedQuery(query, query, known) for query, known in grades_by_query.items()]
-    with suppress(EvaluationError):
-        return replace(answered("Your judgments", queries, ""), chooses=True)
-    return None
+    judged = answered("Your judgments", queries, chooses=True)
+    return judged if judged.queries else None
 
 
 # --- questions made from the notes
