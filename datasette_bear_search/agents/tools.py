@@ -129,8 +129,7 @@ def _read_number(name: str, schema: Mapping[str, Any], value: Any) -> int:
     )
 
 
-def _read_filters(name: str, schema: Mapping[str, Any], value: Any) -> dict[str, list[str]]:
-    """Return the filters as an address has them: lists of texts; true and false are 1 and 0."""
+def _read_filters(name: str, schema: Mapping[str, Any], value: Any) -> dict[str, list[Any]]:
     if not isinstance(value, dict):
         raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
     known, filters = schema["properties"], {}
@@ -140,9 +139,7 @@ def _read_filters(name: str, schema: Mapping[str, Any], value: Any) -> dict[str,
         texts = given if isinstance(given, list) else [given]
         if any(isinstance(text, (list, dict)) for text in texts):
             raise ToolError(f"{key} must be a text or a list of texts, not {given!r}.")
-        filters[key] = [
-            str(int(text) if isinstance(text, bool) else text).strip() for text in texts
-        ]
+        filters[key] = texts
     return filters
 
 
