@@ -88,7 +88,7 @@ def bear_eval(
             collection = collections.read_collection(folder)
             path = sidecar_path or collections.index_collection(
                 collection,
-                cache or collections.default_cache(),
+                cache,
                 model or registry.default_model(),
                 semantic=bool(evaluation.semantic_modes(modes)),
                 hooks=indexer.Hooks(on_embedded=Progress(quiet=as_json)),

@@ -83,26 +83,19 @@ def read_collection(folder: Path) -> Collection:
     return Collection(folder, queries, _read_qrels(folder / QRELS))
 
 
-def default_cache() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("datasette-bear-search", appauthor=False) / "collections"
-
-
 def index_collection(
-    collection: Collection,
-    cache: Path,
-    model: str,
-    *,
-    semantic: bool,
-    hooks: indexer.Hooks = indexer.SILENT,
+    collection: Collection, cache: Path | None, model: str, *, semantic: bool, hooks: indexer.Hooks
 ) -> Path:
-    """Make or update a collection's index file in the folder ``cache``; return its path.
+    """Make or update a collection's index file; return its path.
 
+    :param cache: the folder for it; None is the usual one
     :param semantic: whether it needs vectors
     :raises SourceError: if the documents can't be read
     :raises EvaluationError: if it needs vectors and they can't be made
     """
+    from platformdirs import user_cache_path
+
+    cache = cache or user_cache_path("datasette-bear-search", appauthor=False) / "collections"
     embedder = registry.get_embedder(model)
     embedder.may_download = True
     # Each model has its own, so that comparing two doesn't embed everything again and again.
