@@ -108,7 +108,6 @@ def check_parameters(path: str, given: Any) -> None:
 
 @site.view(path="/openapi.json")
 async def openapi(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Respond with the description of the API by which programs make clients for it."""
     server = datasette.absolute_url(request, site.url(datasette, "/")).rstrip("/")
     return site.json_response(datasette, description() | {"servers": [{"url": server}]})
 
@@ -139,6 +138,7 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
     """Respond with what completes the text ``q`` at the character ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
     cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
+    clients.hurry()  # somebody is typing
     completed = await site.read_index(
         database, lambda connection: suggestions.suggest(connection, text, cursor)
     )
@@ -240,7 +240,6 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
 
 @site.view(partial(site.html_response, "error.html"), methods=("POST",))
 async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Store or take back a judgment, then go back to the results."""
     if not site.judging_is_on(database):
         raise PageError(OFF, 404)
     form = await site.form(request)

@@ -149,3 +149,51 @@ def test_an_interrupted_search_leaves_no_transaction_open():
     with pytest.raises(sqlite3.OperationalError):
         read()
     assert not connection.in_transaction
+
+
+def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
+    """The places of clients who all ask at once, in the order in which each reads twice.
+
+    :param gone: goes away when it is about to read
+    """
+    turns, reads = clients.Turns(1), []
+    tasks: dict[int, asyncio.Task] = {}
+
+    async def read_twice(place: int) -> None:
+        for _ in range(2):
+            async with turns.turn(place):
+                reads.append(place)
+                await asyncio.sleep(0)
+            if gone is not None and place != gone:
+                tasks[gone].cancel()  # whose turn it may be
+
+    async def all_of_them() -> None:
+        tasks.update({place: asyncio.create_task(read_twice(place)) for place in places})
+        await asyncio.wait_for(asyncio.gather(*tasks.values(), return_exceptions=True), 20)
+
+    asyncio.run(all_of_them())
+    return reads
+
+
+def test_who_came_first_reads_everything_before_those_who_came_later():
+    assert order_of_reads(1, 2, 3) == [1, 2, 1, 2, 3, 3]
+    assert order_of_reads(4, 3, 2, 1) == [4, 1, 2, 1, 2, 3, 4, 3]
+
+
+@pytest.mark.parametrize("gone", [2, 3])
+def test_who_goes_away_keeps_nobody_waiting(gone):
+    assert sorted(order_of_reads(1, 2, 3, gone=gone)) == [1, 1, 5 - gone, 5 - gone]
+
+
+def test_what_takes_no_time_passes_those_who_wait_already():
+    async def place() -> int:
+        clients.hurry()
+        return clients._work.get().number
+
+    async def places() -> list[int]:
+        never = asyncio.Event().wait
+        work = clients.Work()
+        return [work.number, await clients.while_connected(never, place), clients.Work().number]
+
+    before, hurried, after = asyncio.run(places())
+    assert hurried < before < after
