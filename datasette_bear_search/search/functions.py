@@ -24,6 +24,9 @@ from .results import PAGE_SIZE, Hit
 
 # Seconds between two looks at a query's time limit while embed() waits for the model.
 LOADING_STEP = 0.05
+# KiB of the file that each connection keeps in memory. A search reads some thousand vectors, two to
+# a page: with SQLite's 2,000 it takes a tenth longer.
+PAGE_CACHE = 16_000
 
 
 @contextmanager
@@ -92,6 +95,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
             print(error, file=sys.stderr)
             return None
 
+    connection.execute(f"pragma cache_size = -{PAGE_CACHE}")
     vectors.register(connection)
     query_functions.register(connection)
     # Deterministic, or SQLite would call it once a row.
@@ -148,7 +152,6 @@ def found_notes(
 def similar_notes(
     connection: sqlite3.Connection, note_id: Any, size: Any = SIMILAR_NOTES, *, redact: bool = False
 ) -> Rows:
-    """Return the notes most like the one with that id, as the page of similar notes has them."""
     known_id = find_note_id(connection, str(note_id))
     found = find_similar(connection, known_id, size=_read_size(size))
     if found is None:
