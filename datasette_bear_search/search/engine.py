@@ -47,8 +47,6 @@ LOADING = f"{WORDS_ONLY} The model is still loading. Search again in a few secon
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What is searched for, and which part of the results is wanted."""
-
     query: Query
     ranking: Ranking = DEFAULT_RANKING
     size: int = PAGE_SIZE
@@ -63,8 +61,6 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class SearchResponse:
-    """Results, and what a person should know about them."""
-
     results: Results
     notices: tuple[str, ...]
     timing_ms: dict[str, float]
@@ -148,7 +144,6 @@ class Pipeline:
         self._reranker: Reranker | None = None
 
     def plan(self, connection: sqlite3.Connection) -> None:
-        """Fit the query to the notes."""
         self._state = database.read_state(connection)
         self._has_vector_extension = database.has_vector_extension(connection)
         self.planned = self._plan(connection, correct=self._request.correct)
@@ -238,7 +233,6 @@ class Pipeline:
         self._end_step("highlight")
 
     def redact(self, connection: sqlite3.Connection) -> None:
-        """Mask the secrets in the results, if they are to be."""
         if not self._redact:
             return
         hits = redaction.masked_notes(connection, self.results.hits)
@@ -360,7 +354,6 @@ def _read_fraction(parameters: Parameters, name: str) -> float | None:
 
 
 def is_semantic(query: Query) -> bool:
-    """Return whether the dense retriever is to take part."""
     return bool(query.substrings) and query.mode in ("auto", "hybrid", "semantic")
 
 

@@ -371,7 +371,6 @@ def _check_parameter(name: str) -> None:
 
 
 def _texts(value: Value) -> list[str]:
-    """Return a parameter's values as an address has them."""
     if value is None:
         return []
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]

@@ -52,8 +52,6 @@ MAX_SAVED = 20
 
 @dataclass(frozen=True)
 class LinkedNote:
-    """A note at the other end of a link."""
-
     id: int
     title: str
 
@@ -88,7 +86,6 @@ class NoteDetail(ListedNote):
     link_targets: Mapping[str, int]  # what its links name, folded → id; for resolve_link()
 
     def passage(self, passage_id: str | None) -> NotePassage | None:
-        """Return the passage with that id, if it is one of this note's."""
         return next((each for each in self.passages if str(each.id) == passage_id), None)
 
 
@@ -265,8 +262,6 @@ class StartPageNote:
 
 @dataclass(frozen=True)
 class StartPage:
-    """Notes that are pinned, or of this day in another year; and where notes come from."""
-
     pinned: tuple[StartPageNote, ...]
     on_this_day: tuple[StartPageNote, ...]
     sources: tuple[rows.StoredSource, ...]
@@ -274,12 +269,10 @@ class StartPage:
 
 
 def saved_searches(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the query strings that somebody saved, newest first."""
     return tuple(json_value(get_meta(connection, SAVED_SEARCHES) or "[]", list))
 
 
 def save_search(connection: sqlite3.Connection, search: str, *, keep: bool) -> None:
-    """Keep a query string among those saved, or take it out."""
     others = [other for other in saved_searches(connection) if other != search]
     saved = [search, *others][:MAX_SAVED] if keep else others
     set_meta(connection, **{SAVED_SEARCHES: json.dumps(saved)})
@@ -379,8 +372,6 @@ NO_EXTENSION = (
 
 @dataclass(frozen=True)
 class SimilarNote(ListedNote):
-    """A note that is like another, and why."""
-
     similarity: float | None  # cosine of the most similar two passages, -1 to 1
     score: float  # what the order follows
     reasons: tuple[str, ...]  # for people
@@ -389,7 +380,6 @@ class SimilarNote(ListedNote):
 
     @property
     def text(self) -> str:
-        """The most similar passage, as text."""
         return passage_text(self.passage, self.title) if self.passage else ""
 
     @property
@@ -399,8 +389,6 @@ class SimilarNote(ListedNote):
 
 @dataclass(frozen=True)
 class SimilarNotes:
-    """The notes most like one note, most similar first."""
-
     id: int
     title: str
     notes: tuple[SimilarNote, ...]
@@ -411,7 +399,6 @@ class SimilarNotes:
         return iter(self.notes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return them for programs, in the shapes of Datasette 1.0."""
         return {
             "ok": True,
             "note": {"id": self.id, "title": self.title},

@@ -83,8 +83,6 @@ MAX_DOUBTFUL = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """A query as it is run."""
-
     query: Query
     shape: str  # one of BALANCES
     balance: float  # 0 is words alone, 1 is meaning alone

@@ -75,23 +75,24 @@ _plans: dict[int, tuple[tuple[str, str, int], Plan]] = {}
 
 def remember(connection: sqlite3.Connection, planned: Plan) -> None:
     """Let the functions use a plan instead of making it again."""
-    key = planned.query.typed, planned.reading, _version(connection)
-    _plans[id(connection)] = key, planned
+    _plans[id(connection)] = _key(connection, planned.query.typed, planned.reading), planned
 
 
 def planned_for(connection: sqlite3.Connection, text: str, reading: str = "") -> Plan:
     """Return the plan for a text, on a connection that :func:`register` was called for."""
-    key, planned = _plans.get(id(connection), (None, None))
-    if planned is None or key != (text, reading, _version(connection)):
-        query = parse(text, "like" if reading == "like" else "auto")
-        planned = plan(connection, query, correct=not reading)
-        _plans[id(connection)] = (text, reading, _version(connection)), planned
+    key = _key(connection, text, reading)
+    known = _plans.get(id(connection))
+    if known and known[0] == key:
+        return known[1]
+    query = parse(text, "like" if reading == "like" else "auto")
+    planned = plan(connection, query, correct=not reading)
+    _plans[id(connection)] = key, planned
     return planned
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _key(connection: sqlite3.Connection, text: str, reading: str) -> tuple[str, str, int]:
     [version] = connection.execute("pragma data_version").fetchone()
-    return int(version)
+    return text, reading, version
 
 
 def register(connection: sqlite3.Connection) -> None:

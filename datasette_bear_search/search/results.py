@@ -65,8 +65,6 @@ class MatchedPassage:
 
 @dataclass(frozen=True)
 class ListedNote:
-    """What every list of notes says of one."""
-
     id: int
     source: str
     key: str
@@ -83,8 +81,6 @@ class ListedNote:
 
 @dataclass(frozen=True)
 class Hit(ListedNote):
-    """A note that was found, and why."""
-
     snippet: str  # plain text around what answers, marked (see snippets)
     passage: MatchedPassage | None
     keyword_rank: int | None
@@ -137,7 +133,6 @@ def marked_html(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return the text without marks."""
     return _ALL_MARKS.sub("", text)
 
 
@@ -471,8 +466,6 @@ class TagCount:
 
 @dataclass(frozen=True)
 class Facets:
-    """How many of the notes that a search finds have what."""
-
     total: int
     at_least: bool = False  # there may be more of everything
     tags: tuple[TagCount, ...] = ()

@@ -484,7 +484,6 @@ def json_body(
     rerank: str | None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Return a response for programs, in the shapes of Datasette 1.0."""
     return {
         "ok": True,
         "rows": [json_row(hit) for hit in results.hits],
@@ -499,7 +498,6 @@ def json_body(
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
-    """Return how a query was read and run, for programs."""
     query, plan = results.query, results.plan
     return {
         **{name: getattr(query, name) for name in _JSON_QUERY},

@@ -116,7 +116,7 @@ def search_statement(
         has_words = _has_words(planned, retrievers) if is_shallow else ""
         parts.append(_page(has_words, weaker, sort, size, offset))
     order = _order(sort, "is_found desc, " if retrievers else "")
-    return Statement(statement_sql(parts, _rows(order)), parameters)
+    return Statement(statement_sql(parts, f"{ROWS}{order}\n"), parameters)
 
 
 def matches_statement(
@@ -467,10 +467,8 @@ def _order(sort: str, first: str = "") -> str:
     return f"{first}{by[sort]}note_id"
 
 
-def _rows(order: str) -> str:
-    return f"""
+ROWS = """
 select id, title, score, blend, bm25, lexical_rank, similarity,
   dense_rank, level, is_found, passage_id, total, found, closest
 from page join notes on id = note_id
-order by {order}
-"""
+order by """

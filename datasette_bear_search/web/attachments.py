@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 from urllib.parse import quote
@@ -21,7 +21,6 @@ from datasette.database import Database
 from ..index import rows
 from ..index.schema import FILES
 from ..search.engine import read_note_id
-from ..search.results import Hit
 from ..sources import SourceConfig, SourceError, Unreadable, open_source
 from ..sources.files import digest
 from ..sources.markdown_metadata import IMAGES, OTHER_FILES, suffix
@@ -61,18 +60,8 @@ _PAGE = re.compile(r", page (\d+)$")
 
 @dataclass(frozen=True)
 class FileLink:
-    """An image or file of a note."""
-
     url: str
     is_picture: bool  # that browsers show
-
-
-@dataclass(frozen=True)
-class HitFiles:
-    """What a result shows of its note's files."""
-
-    picture: str | None = None  # address of the first one
-    found_in: str | None = None  # of the file that has the words, at their page
 
 
 class NoteFiles:
@@ -109,7 +98,6 @@ class NoteFiles:
 
 
 def are_sent(datasette: Datasette) -> bool:
-    """Return whether the pages show images and files."""
     return bool(site.config(datasette).get("files")) and not site.redacts(datasette)
 
 
@@ -131,24 +119,11 @@ def note_files(
     return {note_id: NoteFiles(datasette, files) for note_id, files in found.items()}
 
 
-def hit_files(
-    datasette: Datasette, connection: sqlite3.Connection, hits: Sequence[Hit]
-) -> Mapping[int, HitFiles]:
-    """Return what results show of their notes' files, by the notes' ids."""
-    files = note_files(datasette, connection, [hit.id for hit in hits])
-    return {
-        hit.id: HitFiles(files[hit.id].picture, files[hit.id].url_of_text(hit.file_name))
-        for hit in hits
-        if hit.id in files
-    }
-
-
 # --- what is sent
 
 
 @site.view()
 async def file(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Respond with the image or file whose id is in the path."""
     if not are_sent(datasette):
         raise PageError(NOT_SENT, 404)
     file_id = read_note_id(request.url_vars["id"])

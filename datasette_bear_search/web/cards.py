@@ -34,8 +34,6 @@ MAX_TAGS = 3
 
 @dataclass(frozen=True)
 class Badge:
-    """A reason why a note was found, and where it stands by it."""
-
     label: str
     rank: str  # "4", "2 · 0.51"
     title: str  # the same in words
@@ -50,8 +48,6 @@ class ShownPassage:
 
 @dataclass(frozen=True)
 class Card:
-    """A note as lists show it."""
-
     hit: ListedNote
     title: Markup | str
     url: str  # of the note's page
@@ -78,7 +74,7 @@ def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **field
     return Card(
         hit=note,
         tags=tuple(
-            Anchor(_marked(marked.get(tag, tag)), urls.search(add=[("tag", tag)]))
+            Anchor(_marked(marked.get(tag, tag)), urls.adding("tag", tag))
             for tag in tags[:MAX_TAGS]
         ),
         more_tags=" ".join(f"#{tag}" for tag in tags[MAX_TAGS:]),
@@ -175,7 +171,6 @@ def open_link(url: str | None, app: str = "") -> Anchor | None:
 
 
 def shown(passage: MatchedPassage, title: str) -> Markup:
-    """Return the beginning of a passage of the note with that title."""
     return _marked(shortened(passage_text(passage, title), SHOWN))
 
 

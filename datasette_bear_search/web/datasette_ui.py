@@ -41,7 +41,6 @@ MENU_SECONDS = 0.5
 
 
 def routes() -> list[tuple[str, Any]]:
-    """Return the addresses of the pages, and what answers there."""
     from . import api, attachments, first_run, note_page, search_page
 
     # Each index has its own, of which those of the first need no name.

@@ -25,8 +25,6 @@ NOT_FOUND = "Only notes that were found on this computer can be chosen here."
 
 @dataclass(frozen=True)
 class Offer:
-    """A source that was found on this computer."""
-
     app: str
     location: str
     notes: int | None = None

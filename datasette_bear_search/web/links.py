@@ -65,10 +65,8 @@ class Urls:
         *,
         drop: Iterable[str] = OF_ONE_LIST,
         remove: Iterable[Pair] = (),
-        add: Iterable[Pair] = (),
         **changes: str | int,
     ) -> str:
-        """Return this search with other parameters."""
         drop, remove = set(drop), set(remove)
         pairs: list[Pair] = []
         for name in self.arguments:
@@ -80,19 +78,24 @@ class Urls:
                     for value in self.arguments.getlist(name)
                     if value and (name, value) not in remove
                 )
-        pairs.extend(pair for pair in add if pair not in pairs)
         pairs.extend((name, str(value)) for name, value in changes.items())
         # As urlencode() does it, for hundreds of links that differ in one parameter.
         query = "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
         return f"{self._address}?{query}" if query else self._address
 
+    def adding(self, name: str, value: str) -> str:
+        if value in self.arguments.getlist(name):
+            return self.search()
+        return f"{self._and}{_quoted(name)}={_quoted(value)}"
+
     def unfiltered(self) -> str:
-        """Return this search without the filters beside the text."""
         filters = (name for row in FILTERS.values() for name in row.parameters)
         return self.search(drop=(*OF_ONE_LIST, *filters))
 
     def modified_in(self, text: str, query: Query) -> str:
         """Return this search in a year (``2024``) or month (``2024-05``), within its own dates."""
+        if not {"modified_after", "modified_before"} & {*self.arguments}:
+            return f"{self._and}modified_after={text}&modified_before={text}"
         start, end = (utc(moment) for moment in period(text))
         beside = query.filters_beside.values
         [after], [before] = (beside.get(f"modified_{end}", ("",)) for end in ("after", "before"))
@@ -116,16 +119,21 @@ class Urls:
     def _address(self) -> str:
         return site.url(self.datasette, self.path)
 
+    @cached_property
+    def _and(self) -> str:
+        # This search, to which hundreds of links of a page add something.
+        url = self.search()
+        return f"{url}{'&' if '?' in url else '?'}"
+
 
 _quoted = lru_cache(1000)(quote_plus)
 
 
 def text_chips(urls: Urls, query: Query) -> list[Anchor]:
-    """Return what was understood of the text."""
     chips = []
     for token in query.understood:
-        rest = query.text_without(token)
-        without = urls.search(drop=(*OF_ONE_LIST, "q"), add=[("q", rest)] if rest else [])
+        rest: dict[str, Any] = {"q": text} if (text := query.text_without(token)) else {}
+        without = urls.search(drop=(*OF_ONE_LIST, "q"), **rest)
         chips.append(Anchor(token.label, without))
     return chips
 
@@ -156,6 +164,7 @@ def _date_chips(urls: Urls, row: Filter) -> Iterator[Anchor]:
         yield Anchor(f"{row.title} {word} {period_name(after or before)}", removed)
 
 
+@lru_cache(1000)
 def period_name(text: str) -> str:
     """Return a year or month as people write it, ``2024``, ``Dec 2024``; anything else as it is."""
     try:
@@ -180,7 +189,6 @@ class FacetValue:
 
     @property
     def is_open(self) -> bool:
-        """Whether something nested in it is selected."""
         return any(each.selected or each.is_open for each in self.nested)
 
 
@@ -191,7 +199,6 @@ class FacetGroup:
 
 
 def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, ...]:
-    """Return the facets that can narrow this search."""
     sources = facets.sources if len(facets.sources) > 1 or urls.values("source") else {}
     kinds = (
         _choice(urls, name, value, FILTERS[name].describe(value), notes)
@@ -210,11 +217,13 @@ def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, 
 def narrowing(groups: Iterable[FacetGroup], total: int) -> tuple[FacetGroup, ...]:
     """Return the groups without the values that all results have, unless one is selected."""
 
-    def of(choices: Iterable[FacetValue]) -> tuple[FacetValue, ...]:
-        kept = (replace(choice, nested=of(choice.nested)) for choice in choices)
-        return tuple(each for each in kept if each.count < total or each.selected or each.nested)
+    def of(choices: Iterable[FacetValue]) -> Iterator[FacetValue]:
+        for choice in choices:
+            nested = tuple(of(choice.nested))
+            if choice.count < total or choice.selected or nested:
+                yield choice if nested == choice.nested else replace(choice, nested=nested)
 
-    return tuple(replace(group, choices=of(group.choices)) for group in groups)
+    return tuple(replace(group, choices=tuple(of(group.choices))) for group in groups)
 
 
 def _choice(
@@ -222,7 +231,7 @@ def _choice(
 ) -> FacetValue:
     folded = FILTERS[name].normalized
     same = [(name, given) for given in urls.values(name) if folded(given.strip()) == folded(value)]
-    url = urls.search(remove=same) if same else urls.search(add=[(name, value)])
+    url = urls.search(remove=same) if same else urls.adding(name, value)
     return FacetValue(value, label, notes, bool(same), url, nested)
 
 
@@ -314,7 +323,6 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
 
 
 def _months(first: str, last: str) -> list[str]:
-    """Return every month from the first to the last."""
     (year, month), (last_year, last_month) = (map(int, text.split("-")) for text in (first, last))
     return [
         f"{number // 12:04}-{number % 12 + 1:02}"

@@ -23,7 +23,7 @@ from ..search.notes import NoteDetail, SimilarNote, SimilarNotes
 from ..search.results import PAGE_SIZE, url_at_heading
 from ..search.snippets import innermost
 from ..sqlite import sqlite3, time_limit
-from . import api, clients, render, site
+from . import api, render, site
 from .attachments import NoteFiles, note_files
 from .cards import Card, listed, open_link, shown
 from .links import PASSAGE_ANCHOR, Urls, note_url, tag_url
@@ -109,17 +109,16 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
     return await _note_page(request, database, whole, words)
 
 
-async def _notes_like(database: Database, note_id: int) -> tuple[SimilarNote, ...]:
-    def read(connection: sqlite3.Connection) -> tuple[SimilarNote, ...]:
-        try:
-            with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
-                found = notes.find_similar(connection, note_id, size=SIMILAR_SIZE)
-            alike = found.notes if found else ()
-            return redaction.masked_notes(connection, alike) if site.redacts(database.ds) else alike
-        except sqlite3.DatabaseError:
-            return ()  # the page of similar notes takes its time, and says what is wrong
-
-    return await site.read_index(database, read)
+def _notes_like(
+    connection: sqlite3.Connection, note_id: int, *, redact: bool
+) -> tuple[SimilarNote, ...]:
+    try:
+        with time_limit(connection, SIMILAR_TIME_LIMIT_MS):
+            found = notes.find_similar(connection, note_id, size=SIMILAR_SIZE)
+        alike = found.notes if found else ()
+        return redaction.masked_notes(connection, alike) if redact else alike
+    except sqlite3.DatabaseError:
+        return ()  # the page of similar notes takes its time, and says what is wrong
 
 
 async def _other_result(request, database: Database, note_id: int, step: int) -> Response:
@@ -149,14 +148,17 @@ async def _note_page(
     request, database: Database, whole: NoteDetail, words: frozenset[str]
 ) -> Response:
     datasette = database.ds
-    alike = () if whole.encrypted else await _notes_like(database, whole.id)
+
+    def around(connection: sqlite3.Connection) -> tuple[tuple[SimilarNote, ...], NoteFiles | None]:
+        files = note_files(datasette, connection, [whole.id]).get(whole.id)
+        if whole.encrypted:
+            return (), files
+        return _notes_like(connection, whole.id, redact=site.redacts(datasette)), files
+
+    alike, files = await site.read_index(database, around)
     passage = whole.passage(request.args.get("passage"))
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while: neither the event loop nor one of the few SQL threads waits for that.
-    found = await clients.execute(
-        database, lambda connection: note_files(datasette, connection, [whole.id])
-    )
-    files = found.get(whole.id)
     rendered = await asyncio.to_thread(
         render.render,
         whole.body,

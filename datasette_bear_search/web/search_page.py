@@ -53,7 +53,7 @@ from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
 from . import api, clients, first_run, links, site
-from .attachments import HitFiles, hit_files
+from .attachments import NoteFiles, note_files
 from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
 from .site import PART_HEADERS, SEARCH_PATH, PageError
@@ -151,7 +151,7 @@ class Surroundings:
 
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
-    files: Mapping[int, HitFiles] = field(default_factory=dict)
+    files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
 
 
@@ -258,6 +258,14 @@ async def respond(
         redact=site.redacts(datasette),
         wait=wait,
     )
+    is_reranked = search_request.ranking.rerank is not None
+
+    def read(connection: sqlite3.Connection) -> None:
+        pipeline.retrieve(connection)
+        pipeline.redact(connection)
+        if not is_reranked:  # each change of threads takes as long as a small statement
+            pipeline.refine()
+
     try:
         await clients.execute(database, pipeline.plan)
         is_awaited = not by_words_first or search_request.query.mode != "auto"
@@ -267,10 +275,9 @@ async def respond(
         if (updater and updater.watches) or site.hidden.get():
             count_changes = lambda path: 0  # noqa: E731 - indexed in a moment, or hidden
         changes = asyncio.create_task(asyncio.to_thread(count_changes, database.path))
-        await clients.execute(database, pipeline.retrieve)
-        if site.redacts(datasette):
-            await clients.execute(database, pipeline.redact)
-        await asyncio.to_thread(pipeline.refine)
+        await clients.execute(database, read)
+        if is_reranked:
+            await asyncio.to_thread(pipeline.refine)
     except TimeLimitExceeded:
         raise PageError(TOO_SLOW, 503) from None
     except sqlite3.DatabaseError as error:
@@ -301,7 +308,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
         return Surroundings(
             has_several_sources=len(rows.read_sources(connection)) > 1,
             more_passages=more,
-            files=hit_files(database.ds, connection, results.hits),
+            files=note_files(database.ds, connection, [hit.id for hit in results.hits]),
             saved=saved_searches(connection) if may_save(database) else (),
         )
 
@@ -309,7 +316,6 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
 
 
 async def _home(database: Database, request, query: Query) -> StartPage | None:
-    """Return what is shown before anything is searched for."""
     if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
         return None
     home = await _in_time(database, read_start_page)
@@ -422,7 +428,6 @@ async def _first_results(
 async def _results(
     urls: Urls, request, database: Database, response: SearchResponse, around: Surroundings
 ) -> dict[str, Any]:
-    """Return the results, and what is said about them."""
     results, query = response.results, response.results.query
     beside = links.filter_chips(urls)
     more = around.more_passages
@@ -535,7 +540,6 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
 
 @site.view(partial(site.html_response, "error.html"), methods=("POST",))
 async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Save a search, or take it out again, then go back to the page."""
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = await site.form(request)
@@ -549,7 +553,6 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
 
 
 def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:
-    """Return what else to try."""
     query, links = results.query, []
     if filters:
         links.append(Anchor("Search without filters", urls.unfiltered()))
