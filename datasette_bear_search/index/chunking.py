@@ -13,7 +13,7 @@ import hashlib
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -53,6 +53,8 @@ class Passage:
     end: int
     text: str
     shared_by: int | None = None  # notes with this text, if many; 0 if it says too little
+    # Of the text, below the titles; a block of code is one.
+    lines: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def content_hash(self) -> str:
@@ -76,8 +78,10 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
             # Nothing is left of blanks alone, such as the control characters of a broken export.
             stripped = body[start:end].lstrip()
             first = end - len(stripped) if stripped else start
-            text = "\n".join(filter(None, [prefix, *[piece.text for piece in group]]))
-            found.append(Passage(len(found), headings, first, first + len(stripped.rstrip()), text))
+            lines = tuple(chain.from_iterable(piece.lines() for piece in group if piece.text))
+            text = "\n".join([prefix, *lines] if prefix else lines)
+            last = first + len(stripped.rstrip())
+            found.append(Passage(len(found), headings, first, last, text, lines=lines))
             start = end
     if not found and title:
         found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
@@ -98,7 +102,7 @@ def line_hash(line: str) -> int | None:
 
 def line_hashes(title: str, cut: Iterable[Passage]) -> set[int]:
     """Return the hashes of a title, and of the lines and headings of some passages."""
-    lines = chain.from_iterable((*each.headings, *each.text.split("\n")[1:]) for each in cut)
+    lines = chain.from_iterable((*each.headings, *each.lines) for each in cut)
     return {hashed for hashed in (_title_hash(title), *map(line_hash, lines)) if hashed is not None}
 
 
@@ -111,9 +115,9 @@ def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequenc
 
 
 def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: bool) -> Passage:
-    first, *lines = passage.text.split("\n")
-    title, *headings = first.split(" › ")
-    own = [line for line in lines if line_hash(line) not in shared]
+    titles = passage.text.removesuffix("\n".join(passage.lines)).rstrip("\n")
+    title, *headings = titles.split(" › ")
+    own = [line for line in passage.lines if line_hash(line) not in shared]
     if line_hash(" ".join(own)) is None:  # too little to be compared by
         counts = [shared.get(each, 0) for each in line_hashes("", [passage])]
         shared_by = max(counts, default=0)
@@ -280,6 +284,12 @@ class _Piece(NamedTuple):
     text: str
     words: float
     tokens: int
+    kind: _Kind
+
+    def lines(self) -> list[str]:
+        # Many notes share runs-on: ubuntu-latest, which tells what they are about. Without such
+        # lines TIL lost .001 nDCG@10.
+        return [self.text] if self.kind == "code" else self.text.split("\n")
 
 
 _ITEMS = re.compile(r"\n(?=[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|\|))")
@@ -301,7 +311,7 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> list[_P
     tokens = estimated_tokens(text)
     words = max(blanks + 1, tokens / TOKENS_PER_WORD)
     if tokens <= room and (words <= MAX_WORDS or kind == "code"):
-        return [_Piece(start + len(raw), text, words, tokens)]
+        return [_Piece(start + len(raw), text, words, tokens, kind)]
     cuts = [0]
     while places and len(cuts) == 1:
         place, *places = places

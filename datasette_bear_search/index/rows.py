@@ -22,7 +22,7 @@ from .database import LANGUAGES, get_meta, json_value, set_meta
 from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
 # Goes up when passages are cut or cleaned in another way, so that every note is cut again.
-PASSAGE_VERSION = 2
+PASSAGE_VERSION = 3
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
 # Key in meta: when sources with an interval or an error were last asked, and the error.
@@ -502,11 +502,17 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     :param model_tokens: the most tokens that the model takes; None keeps what is stored
     """
     tokens = max_tokens(connection) if model_tokens is None else min(MAX_TOKENS, model_tokens)
-    settings = f"{PASSAGE_VERSION}/{tokens}"
-    if get_meta(connection, "passage_settings") == settings:
+    stored, settings = get_meta(connection, "passage_settings") or "", f"{PASSAGE_VERSION}/{tokens}"
+    if stored == settings:
         return
     set_meta(connection, passage_settings=settings)
     notes = connection.execute("select id, title, body from notes").fetchall()
+    if notes and not stored.startswith(f"{PASSAGE_VERSION}/"):
+        connection.execute(f"delete from {LINES}")
+        for note_id, title, body in notes:
+            hashes = line_hashes(title, passages(title, body, max_tokens=tokens)[:MAX_TEMPLATE])
+            _insert_rows(connection, LINES, ("hash", "note_id"), [(it, note_id) for it in hashes])
+        set_meta(connection, links_to_resolve="yes")
     _cut_anew(connection, notes, shared_lines(connection))
 
 

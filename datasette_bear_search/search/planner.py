@@ -347,6 +347,7 @@ def _replacements(
     A word may be replaced by ``x*`` for a beginning, and by None for nothing.
     """
     replacements: dict[str, str | None] = {}
+    is_sentence = _shape(query) == "sentence"
     has_rare = bool(query.phrases or query.prefixes or query.identifiers)
     common: list[str] = []
     known: list[str] = []
@@ -367,7 +368,11 @@ def _replacements(
             unknown.append(word)
     doubtful: dict[str, tuple[str, ...]] = {}
     for word in unknown:
-        if spelling.completions(connection, word):
+        # In a sentence, and of a number, nothing is left to type but at the end. With each of its
+        # words for a beginning, German questions lost .004 nDCG@10, NFCorpus .001.
+        is_whole = is_sentence or word.isdecimal()
+        may_go_on = word == query.beginning or not is_whole
+        if may_go_on and spelling.completions(connection, word):
             replacements[word], has_rare = f"{word}*", True
         elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
             pass

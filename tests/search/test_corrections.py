@@ -130,3 +130,22 @@ def test_few_lists_are_cached(write, bear_index, sidecar_path, monkeypatch):
     for word in ("orchrad", "quary", "hlils"):
         corrected(sidecar_path, word)
     assert len(spelling._word_lists) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "beginnings"),
+    [
+        ("pass rules", ("pass",)),
+        ("early guests rules pass", ("pass",)),
+        ("early guests rules pass ", ()),
+        ("early pass of guests rules", ()),
+        ("19 orchard", ()),
+        ("orchard 19", ("19",)),
+    ],
+)
+def test_only_at_the_end_a_number_or_a_word_of_a_sentence_is_a_beginning(
+    index_notes, typed, beginnings
+):
+    orchard = BearNote("# Orchard\n\nPlanted in 1950, pruned in 1999.")
+    path = index_notes([*SIX, orchard], "--no-semantic")
+    assert planned(path, typed).query.prefixes == beginnings

@@ -12,6 +12,7 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.notes import find_similar
+from datasette_bear_search.sqlite import sqlite3
 
 WORDS = "alpaca bobsled cactus drizzle espresso fjord giraffe harp igloo jigsaw".split()
 CLOSING = "Remember to drink enough water and to be kind to whoever is tired."
@@ -123,3 +124,35 @@ def test_short_lines_are_no_template():
     assert without_shared(closing, shared) == [replace(closing[0], shared_by=30)]
     short = passages("Soup", "Salt")
     assert without_shared(short, shared) == short
+
+
+def test_code_is_a_template_only_as_a_whole():
+    code = "runs-on: ubuntu-latest\nuses: actions/checkout@v3"
+    shared = {line_hash(line): 30 for line in code.split("\n")}
+    note = passages("Tests", f"How they run:\n```yaml\n{code}\n```")
+    assert without_shared(note, shared) == note
+    query = passages("Monday", f"Rye bread for breakfast.\n```dataview\n{code}\n```")
+    assert without_shared(query, {line_hash(f"dataview\n{code}"): 30}) == [
+        replace(query[0], text="Monday\nRye bread for breakfast.")
+    ]
+
+
+def test_an_index_of_an_older_version_learns_which_code_many_notes_share(
+    write, bear_index, sidecar_path
+):
+    code = "table rating from the folder books\nwhere rating is more than three"
+    write(*(BearNote(f"# {word}\n\n{word} {word}.\n```\n{code}\n```\n") for word in WORDS))
+    bear_index()
+    expected = _vectors(sidecar_path)
+    with sqlite3.connect(sidecar_path) as connection:
+        connection.executescript(
+            """
+            update meta set value = replace(value, '3/', '2/') where key = 'passage_settings';
+            delete from _lines; delete from _shared_lines;
+            """
+        )
+    bear_index()
+    bear_index()
+    assert _vectors(sidecar_path) == expected
+    with open_sidecar(sidecar_path) as connection:
+        assert connection.execute("select notes from _shared_lines").fetchall() == [(10,)]
