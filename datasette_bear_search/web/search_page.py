@@ -250,7 +250,8 @@ async def respond(
     :param by_words_first: whether only a mode that is chosen waits for the embedding model
     """
     datasette, search_request = database.ds, search_request.hiding(site.hidden.get())
-    updater = site.updaters.get(datasette)
+    if updater := site.updaters.get(datasette):
+        updater.give_way()
     pipeline = Pipeline(
         search_request,
         cross_encoder=site.config(datasette).get("cross_encoder"),

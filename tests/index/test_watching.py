@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from datasette.app import Datasette
@@ -243,8 +244,37 @@ def test_a_model_works_when_nobody_else_wants_the_processor():
             policies.add(os.sched_getscheduler(0))
             return super().encode(texts, is_query=is_query)
 
-    embedder = background._IdleModel(Model(TINY))
+    embedder = background._IdleModel(Model(TINY), SimpleNamespace(value=0.0))
     assert embedder.embed_documents(["a roof"])[0]
     assert embedder.dimension == 64
     assert policies == {os.SCHED_IDLE}
     assert os.sched_getscheduler(0) != os.SCHED_IDLE
+
+
+def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
+    clock, batches = [1000.0], []
+
+    def sleep(seconds):
+        clock[0] += seconds
+
+    class Model(TinyEmbedder):
+        def encode(self, texts, *, is_query):
+            batches.append((round(clock[0], 1), len(texts)))
+            return super().encode(texts, is_query=is_query)
+
+    monkeypatch.setattr(
+        background, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+    )
+    texts, last_search = [f"roof {number}" for number in range(20)], SimpleNamespace(value=1000.0)
+    embedder = background._IdleModel(Model(TINY), last_search)
+    embedder.load()
+    batches.clear()
+    assert embedder.embed_documents(texts) == TinyEmbedder(TINY).embed_documents(texts)
+    (start, first), (second, rest) = batches
+    assert (first, rest) == (16, 4)
+    assert start - 1000 == pytest.approx(background.REST, abs=0.11)
+    assert second == start
+    last_search.value = 10_000.0  # and on and on
+    batches.clear()
+    embedder.embed_documents(texts[:1])
+    assert batches[0][0] - start == pytest.approx(background.LONGEST_WAIT, abs=0.11)

@@ -139,7 +139,11 @@ MICE = "q=mice+%3Cb%3E&tag=garden"
 def bear_serve(path, watches=False) -> Datasette:
     datasette = Datasette([str(path)])
     site.updaters[datasette] = SimpleNamespace(
-        activity=Activity(), watches=watches, has_notes=1, update=lambda locations: None
+        activity=Activity(),
+        watches=watches,
+        has_notes=1,
+        update=lambda locations: None,
+        give_way=lambda: None,
     )
     return datasette
 

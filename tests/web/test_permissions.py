@@ -397,7 +397,11 @@ WRITES = (
 async def test_who_may_not_see_all_notes_changes_nothing(served, is_hidden, monkeypatch):
     updated: list[Sequence[str]] = []
     updater = SimpleNamespace(
-        activity=Activity(), watches=False, has_notes=1, update=updated.append
+        activity=Activity(),
+        watches=False,
+        has_notes=1,
+        update=updated.append,
+        give_way=lambda: None,
     )
     monkeypatch.setitem(site.updaters, served, updater)
     settings = site.config(served) | {"hidden_tags": ["none"] if is_hidden else []}
