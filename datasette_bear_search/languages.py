@@ -48,9 +48,19 @@ STOP_WORDS = {
 # the right one was then told for .64 to .88 (5 words) and .96 to .99 (12), a wrong one for .002 and
 # .000. Of 4,800 texts a hundred letters are enough for .97, and tell the same; 300 take .3 ms.
 LETTERS, FEW_LETTERS, FEWEST_LETTERS, SURE = 300, 100, 20, 0.8
-# Links and code say nothing.
+# Closed-class words that only English has, from which on a text is told without the model. Of
+# 87,000 texts in 33 languages that tells 5,400, more than half of the English notes, all as it does
+# (three words: 23 of 6,200 not).
+SURELY_ENGLISH = 4
+_OTHER_STOPS = frozenset().union(*(STOP_WORDS[each] for each in STOP_WORDS if each != "en"))
+_ONLY_ENGLISH = {word for word in STOP_WORDS["en"] - _OTHER_STOPS if len(word) > 1}
+_FOREIGN = {word for word in _OTHER_STOPS - STOP_WORDS["en"] if len(word) > 1}
+# Samples of texts, as from a template but for its dates, that are told once.
+CACHED_SAMPLES = 1000
+# Links and code say nothing. What would become of a lone blank is one.
 _NO_LANGUAGE = re.compile(
-    r"(?s)```.*?(?:```|$)|`[^`\n]*`|\w+://\S+|\]\([^)\s]*\)|[\s\d!-/:-@[-`{-~]+"
+    r"(?s)```.*?(?:```|$)|`[^`\n]*`|\w+://\S+|\]\([^)\s]*\)"
+    r"|(?! [^\s\d!-/:-@[-`{-~])[\s\d!-/:-@[-`{-~]+"
 )
 
 # Thai, Lao, Burmese, Khmer, Japanese, Chinese; and Korean, whose words end in particles.
@@ -93,6 +103,16 @@ def detect(text: str) -> str | None:
     sample = _NO_LANGUAGE.sub(" ", text[: 2 * LETTERS])[:LETTERS]
     if len(sample) < FEWEST_LETTERS and not _HAS_UNSPACED.search(sample):
         return None
+    words = set(sample.lower().split())
+    own, foreign = len(words & _ONLY_ENGLISH), len(words & _FOREIGN)
+    is_latin = len(sample.encode(errors="replace")) < 1.03 * len(sample)
+    if own >= SURELY_ENGLISH and 3 * foreign <= own and is_latin:
+        return "en"
+    return _classified(sample)
+
+
+@lru_cache(CACHED_SAMPLES)
+def _classified(sample: str) -> str | None:
     for part in (sample[-FEW_LETTERS:], sample):
         language, certainty = _identifier().classify(part)
         if certainty >= SURE:
