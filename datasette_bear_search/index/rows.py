@@ -319,6 +319,26 @@ def _remove_relations(
         connection.execute(sql, [json.dumps(note_ids)])
 
 
+def relink(connection: sqlite3.Connection, source_name: str, renamed: Mapping[str, str]) -> None:
+    """Let a source's links to the keys of some notes lead to other keys."""
+    sql = """
+    with renamed as materialized (select key as old, value as new from json_each(?))
+    select new, links.id, note_id
+    from links
+    join renamed on old = target_key
+    join notes on notes.id = note_id
+    where source = ?
+    """
+    found = connection.execute(sql, [_json(renamed), source_name]).fetchall() if renamed else ()
+    connection.executemany(
+        "update links set target_key = ? where id = ?", (row[:2] for row in found)
+    )
+    # Unknown until the note is read again.
+    note_ids = {note_id for *_, note_id in found}
+    sql = "update notes set fingerprint = '' where id = ?"
+    connection.executemany(sql, ((note_id,) for note_id in note_ids))
+
+
 def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:
     """Compare the notes, once all are stored: links, languages, copies, and shared lines.
 
@@ -354,11 +374,11 @@ def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, No
     notes = [(note_id, item.note) for note_id, item in new]
     names = {tag.name: fold_tag(tag.name) for _, note in notes for tag in note.tags}
     _insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
-    connection.executemany(
-        "insert or ignore into note_tags (note_id, tag_id, pinned) select ?, id, ? from tags "
-        "where name = ?",
-        [(note_id, tag.pinned, tag.name) for note_id, note in notes for tag in note.tags],
-    )
+    sql = "select name, id from tags where name in (select value from json_each(?))"
+    ids = dict(connection.execute(sql, [_json([*names])]).fetchall())
+    rows = [(note_id, ids[tag.name], tag.pinned) for note_id, note in notes for tag in note.tags]
+    columns = ("note_id", "tag_id", "pinned")
+    _insert_rows(connection, "note_tags", columns, rows, "insert or ignore")
     links = [(note_id, link.key, link.title) for note_id, note in notes for link in note.links]
     _insert_rows(connection, "links", ("note_id", "target_key", "title"), links)
     files = [

@@ -30,6 +30,8 @@ from . import front_matter, git_dates
 # What a folder's own note is called: in a repository, a site, Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
+# Goes up when a stamp says the same in another way.
+_STAMPS = 2
 # What a note shows or links to, beside other notes.
 LINKED = IMAGES | OTHER_FILES
 
@@ -79,6 +81,8 @@ class NoteFolder(FileSource, Incremental):
         for option, flag in (("inline_tags", inline_tags), ("folder_tags", folder_tags)):
             checked_option(option, flag, isinstance(flag, bool), "true or false")
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
+        self._listed: Folder | None = None  # by state(), for the reading that follows
+        self.renamed: dict[str, str] = {}
         wanted = (
             "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
         )
@@ -96,7 +100,7 @@ class NoteFolder(FileSource, Incremental):
 
     def state(self) -> str:
         try:
-            folder = self._list(include_trashed=True)
+            self._listed = folder = self._list(include_trashed=True)
         except SourceError:
             return "none"
         stamps = [(file.key, file.stamp) for file in folder.linked.values()]
@@ -106,7 +110,9 @@ class NoteFolder(FileSource, Incremental):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
-        folder = self._list(include_trashed=include_trashed)
+        is_whole = include_trashed or not self.hidden  # as state() lists it
+        folder = (is_whole and self._listed) or self._list(include_trashed=include_trashed)
+        self._listed = None
         self.skipped = folder.skipped
         self._problems: list[str] = []
         commit = git_dates.head(self.root)
@@ -122,9 +128,16 @@ class NoteFolder(FileSource, Incremental):
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         resolver = LinkResolver(names, aliases, whole=self.whole_names)
-        # Which names mean another note now, or none: the notes that use them are read again.
+        # Which names mean another note now, or none: the notes that use them are read again. Where
+        # one note had a name and another has it now, as a moved file, their links only lead there.
         changed = known.keys() ^ folder.files.keys() if known else ()
         moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
+        by_path = {name + "/" for name in moved}
+        before = _owners({key: self._link_name(key) for key in known}) if changed else {}
+        after = _owners(names) if changed else {}
+        own = {name for name in moved if before.get(name) and after.get(name)}
+        self.renamed = {before[name]: after[name] for name in own}
+        moved = (moved - own) | by_path
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
@@ -182,7 +195,8 @@ class NoteFolder(FileSource, Incremental):
 
     def _settings(self) -> tuple[object, ...]:
         """Return all that decides what becomes of a file, other than the file."""
-        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags)
+        own = (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags)
+        return (*own, _STAMPS)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
@@ -256,7 +270,7 @@ class NoteFolder(FileSource, Incremental):
         hashes: set[str] = set()
         for link in targets:
             path = self._without_suffix(link.path)
-            hashes.add(_name_hash(path))
+            hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
             if self.whole_names or path.startswith("id:"):
                 hashes.add(alias_hash(path))
             key = resolver.resolve(link.path, file.folder, is_wiki=link.is_wiki)
@@ -398,6 +412,19 @@ def _names(name: str) -> list[str]:
     """Return what links may call a note: its name, and that of the folder that it stands for."""
     folder, _, last = name.rpartition("/")
     return [name, folder] if last.lower() in INDEX_NAMES else [name]
+
+
+def _owners(names: Mapping[str, str]) -> dict[str, str]:
+    """Return by the hash of a name the key of the only note that has it, "" for several.
+
+    Also for a folder's, which is another note once the folder has another README.
+    """
+    found: dict[str, str] = {}
+    for key, name in names.items():
+        own = _names(name)
+        for hashed in map(_name_hash, own):
+            found[hashed] = key if len(own) == 1 and hashed not in found else ""
+    return found
 
 
 @lru_cache(maxsize=50_000)
