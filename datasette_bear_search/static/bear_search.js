@@ -437,6 +437,8 @@
     return Object.assign(document.createElement(name), properties);
   }
 
+  // Browsers focus it with the first frame only, and lose the keys before.
+  if (document.activeElement === document.body && !location.hash) box.focus({ preventScroll: true });
   // Where one would go on typing; browsers put the cursor of a box that has the focus from the start before its text.
   box.setSelectionRange(box.value.length, box.value.length);
   // What was typed before this script came.

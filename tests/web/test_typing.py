@@ -759,3 +759,13 @@ def test_without_scripts_the_page_is_a_form(chromium, address):
     page.locator("#bear-help summary").click()
     assert page.get_by_text("What can be typed").is_visible()
     context.close()
+
+
+def test_the_first_key_reaches_the_box(page, search):
+    # A browser focuses it with its first frame, which may come after what is typed by then.
+    page.add_init_script(
+        "document.addEventListener('DOMContentLoaded', () =>"
+        " (window.focusedAtFirst = document.activeElement.id))"
+    )
+    search()
+    assert page.evaluate("focusedAtFirst") == "bear-q"
