@@ -44,8 +44,6 @@ class Snapshot:
     # Notes that were read and are as they are stored: key → new stamp.
     restamped: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
-    # Keys to which links of notes that weren't read again lead, and those to which they do now.
-    renamed: Mapping[str, str] = field(default_factory=dict)
     left: int = 0  # notes that weren't kept, as those before them took all of MOST_TEXT
 
     @property
@@ -93,7 +91,6 @@ def read(
             items = source.read(include_trashed=config.include_trashed)
         _take_in(snapshot, items, stamps, fingerprints)
         snapshot.skipped[:0] = map(str, source.skipped)
-        snapshot.renamed = getattr(source, "renamed", {})
     except SourceError:
         raise
     except Exception as error:

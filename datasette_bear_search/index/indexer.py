@@ -378,7 +378,7 @@ class _Run:
                 gone += len(change.removed)
             encrypted = 0
             for snapshot, change in diffs:
-                rows.relink(connection, snapshot.config.name, snapshot.renamed)
+                rows.relink(connection, snapshot.source)
                 locked = [each for each in (*change.changed, *change.moved) if each[1].encrypted]
                 rows.update(connection, snapshot.config.name, locked)
                 encrypted += len(locked)

@@ -300,12 +300,13 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     """Remove notes, with everything that was made from them."""
     note_ids = list(note_ids)
     _remove_relations(connection, note_ids, [*_RELATIONS, LINES])
-    for note_id in note_ids:
-        rows = connection.execute("select id from passages where note_id = ?", [note_id])
-        _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
-        connection.execute("update links set target_id = null where target_id = ?", [note_id])
-        connection.execute("update notes set copy_of = null where copy_of = ?", [note_id])
-        connection.execute("delete from notes where id = ?", [note_id])
+    gone = "in (select value from json_each(?))"
+    rows = connection.execute(f"select id from passages where note_id {gone}", [_json(note_ids)])
+    _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
+    for table, column in (("links", "target_id"), ("notes", "copy_of")):
+        sql = f"update {table} set {column} = null where {column} {gone}"
+        connection.execute(sql, [_json(note_ids)])
+    connection.execute(f"delete from notes where id {gone}", [_json(note_ids)])
 
 
 _RELATIONS = ("note_tags", "links", schema.FILES)
@@ -319,24 +320,22 @@ def _remove_relations(
         connection.execute(sql, [json.dumps(note_ids)])
 
 
-def relink(connection: sqlite3.Connection, source_name: str, renamed: Mapping[str, str]) -> None:
-    """Let a source's links to the keys of some notes lead to other keys."""
+def relink(connection: sqlite3.Connection, source: Source) -> None:
+    """Let the links of notes that weren't read again lead to the keys that others have now."""
     sql = """
     with renamed as materialized (select key as old, value as new from json_each(?))
     select new, links.id, note_id
-    from links
-    join renamed on old = target_key
-    join notes on notes.id = note_id
+    from links join renamed on old = target_key join notes on notes.id = note_id
     where source = ?
     """
-    found = connection.execute(sql, [_json(renamed), source_name]).fetchall() if renamed else ()
+    renamed = _json(getattr(source, "renamed", {}))
+    found = connection.execute(sql, [renamed, source.name]).fetchall()
     connection.executemany(
         "update links set target_key = ? where id = ?", (row[:2] for row in found)
     )
     # Unknown until the note is read again.
-    note_ids = {note_id for *_, note_id in found}
     sql = "update notes set fingerprint = '' where id = ?"
-    connection.executemany(sql, ((note_id,) for note_id in note_ids))
+    connection.executemany(sql, {row[2:] for row in found})
 
 
 def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:

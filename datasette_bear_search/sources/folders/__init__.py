@@ -30,8 +30,6 @@ from . import front_matter, git_dates
 # What a folder's own note is called: in a repository, a site, Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
-# Goes up when a stamp says the same in another way.
-_STAMPS = 2
 # What a note shows or links to, beside other notes.
 LINKED = IMAGES | OTHER_FILES
 
@@ -132,12 +130,11 @@ class NoteFolder(FileSource, Incremental):
         # one note had a name and another has it now, as a moved file, their links only lead there.
         changed = known.keys() ^ folder.files.keys() if known else ()
         moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
-        by_path = {name + "/" for name in moved}
-        before = _owners({key: self._link_name(key) for key in known}) if changed else {}
-        after = _owners(names) if changed else {}
+        before = _owners({key: self._link_name(key) for key in known if changed})
+        after = _owners(names if changed else {})
         own = {name for name in moved if before.get(name) and after.get(name)}
         self.renamed = {before[name]: after[name] for name in own}
-        moved = (moved - own) | by_path
+        moved = (moved - own) | {name + "/" for name in moved}
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
@@ -195,8 +192,8 @@ class NoteFolder(FileSource, Incremental):
 
     def _settings(self) -> tuple[object, ...]:
         """Return all that decides what becomes of a file, other than the file."""
-        own = (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags)
-        return (*own, _STAMPS)
+        # The number goes up when a stamp says the same in another way.
+        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 2)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
@@ -415,10 +412,7 @@ def _names(name: str) -> list[str]:
 
 
 def _owners(names: Mapping[str, str]) -> dict[str, str]:
-    """Return by the hash of a name the key of the only note that has it, "" for several.
-
-    Also for a folder's, which is another note once the folder has another README.
-    """
+    """Return by the hash of a name the note that has it; "" if several have, or a folder may."""
     found: dict[str, str] = {}
     for key, name in names.items():
         own = _names(name)
