@@ -54,8 +54,6 @@ SURELY_ENGLISH = 4
 _OTHER_STOPS = frozenset().union(*(STOP_WORDS[each] for each in STOP_WORDS if each != "en"))
 _ONLY_ENGLISH = {word for word in STOP_WORDS["en"] - _OTHER_STOPS if len(word) > 1}
 _FOREIGN = {word for word in _OTHER_STOPS - STOP_WORDS["en"] if len(word) > 1}
-# Samples of texts, as from a template but for its dates, that are told once.
-CACHED_SAMPLES = 1000
 # Links and code say nothing. What would become of a lone blank is one.
 _NO_LANGUAGE = re.compile(
     r"(?s)```.*?(?:```|$)|`[^`\n]*`|\w+://\S+|\]\([^)\s]*\)"
@@ -110,7 +108,7 @@ def detect(text: str) -> str | None:
     return _classified(sample)
 
 
-@lru_cache(CACHED_SAMPLES)
+@lru_cache(1000)  # texts from a template differ only in their dates
 def _classified(sample: str) -> str | None:
     told = map(_identifier().classify, (sample[-FEW_LETTERS:], sample))
     return next((str(language) for language, certainty in told if certainty >= SURE), None)

@@ -197,8 +197,8 @@ def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Findin
     try:
         changed = changes.count_changes(connection, stored)
     except SourceError as error:
-        says = f"{place}: {error} {stored.schedule}".rstrip()
-        yield Finding(source.name, says, False, _source_fix(source))
+        says = stored.schedule if str(error) == stored.error else f"{error} {stored.schedule}"
+        yield Finding(source.name, f"{place}: {says}".rstrip(), False, _source_fix(source))
         return
     if stored.schedule:
         ok = False if stored.error else None

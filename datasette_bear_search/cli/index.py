@@ -318,7 +318,7 @@ def _listing(library: Library) -> str:
                 changed = f"{changes.count_changes(connection, stored):,}"
             except SourceError as error:
                 changed = "can't be read"
-                below.append(f"{name}: {error}")
+                below += [f"{name}: {error}"] if str(error) != stored.error else []
             if stored.schedule:
                 below.append(f"{name}: {stored.schedule}")
             read, notes = stored.read or "never", f"{stored.notes:,}"

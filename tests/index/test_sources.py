@@ -335,6 +335,9 @@ async def test_an_interval_and_the_last_error_are_said_wherever_one_looks(
     assert "belongs" not in index(path).output  # it stays without the option
     journal("feed", "broken")
     index(fails=True)
+    assert index("--list").output.count("The journal is wet.") == 1
+    doctor = CliRunner().invoke(cli, ["bear-doctor", "--sidecar", str(sidecar_path)]).output
+    assert doctor.count("The journal is wet.") == 1
     journal("feed", note("Monday"))  # well again, but nobody has read it since
     says = r"The journal is wet\. Dry it\. \(Tried at 20.*Z\.\) Read every 1h, next at 20.*Z\."
     assert re.search(f"^journal: {says}$", index("--list").output, re.M)

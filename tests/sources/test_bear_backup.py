@@ -280,7 +280,7 @@ def test_of_a_note_that_is_there_twice_the_newer_version_counts(tmp_path: Path) 
     for bundles in ([old, new], [new, old]):
         source = backup(tmp_path, *bundles)
         assert read(source).keys() == {"New"}
-        assert source.skipped == ["Old.textbundle: an older version of New.textbundle"]
+        assert source.skipped == ["Old.textbundle: the same note as New.textbundle, not newer"]
 
 
 def test_of_two_versions_of_the_same_age_the_encrypted_one_counts(tmp_path: Path) -> None:

@@ -187,6 +187,8 @@ def test_toml_is_read_as_hugo_writes_it(tmp_path: Path) -> None:
     )
     assert (note.title, tag_names(note), note.body) == ("Tea", ["drinks", "hot"], "Text")
     assert note.created == "2024-05-01T16:30:00Z"
+    zola = markdown(tmp_path, '+++\ntitle = "Tea"\n[taxonomies]\ntags = ["hot"]\n+++\n\nText')
+    assert (tag_names(zola), zola.body) == (["hot"], "Text")
 
 
 @given(st.text(max_size=300))

@@ -100,7 +100,7 @@ class BearBackup(FileSource):
                 newer, older = older, newer
             newest[newer[1].key] = newer
             if older:
-                self.skipped.append(f"{older[0]}: an older version of {newer[0]}")
+                self.skipped.append(f"{older[0]}: the same note as {newer[0]}, not newer")
         return newest
 
     def _bundles(self) -> Iterator[_Bundle]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from typing import Any
 
-from ..text import parse_timestamp, storable
+from ..text import as_dict, parse_timestamp, storable
 
 # All by their lower-case names, dates with "_" for blanks and hyphens. The first that has a value
 # counts.
@@ -157,7 +157,8 @@ def _toml(block: str) -> dict[str, Any]:
     try:
         import tomllib
 
-        return _by_name(tomllib.loads(block))
+        loaded = tomllib.loads(block)
+        return _by_name(loaded | as_dict(loaded.pop("taxonomies", None)))  # where Zola has tags
     except ImportError:  # Python 3.10
         raise _Invalid("its front matter is TOML, which needs Python 3.11") from None
     except (ValueError, RecursionError):
