@@ -130,10 +130,10 @@ class NoteFolder(FileSource, Incremental):
         # one note had a name and another has it now, as a moved file, their links only lead there.
         changed = known.keys() ^ folder.files.keys() if known else ()
         moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
-        before = _owners({key: self._link_name(key) for key in known if changed})
-        after = _owners(names if changed else {})
-        own = {name for name in moved if before.get(name) and after.get(name)}
-        self.renamed = {before[name]: after[name] for name in own}
+        then = _owners({key: self._link_name(key) for key in known if changed})
+        now = _owners(names if changed else {})
+        own = {name for name in moved if then.get(name) and now.get(name)}
+        self.renamed = {then[name]: now[name] for name in own}
         moved = (moved - own) | {name + "/" for name in moved}
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
