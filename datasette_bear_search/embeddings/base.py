@@ -135,7 +135,7 @@ class WordPieces:
 
     def vectors(self, pieces: Sequence[int]) -> Any:
         """Return the rows of these pieces, less the mean: pieces x numbers."""
-        rows = self.table[list(pieces)].astype("float32", copy=False)
+        rows = self.table.take(pieces, axis=0).astype("float32", copy=False)
         rows -= self.mean  # in place: memory that is new takes longer to get than this
         return rows
 

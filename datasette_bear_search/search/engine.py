@@ -373,7 +373,6 @@ def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
 
 
 def pending_notice(state: State) -> str | None:
-    """Return what to say while some passages have no vector yet."""
     if not state.has_vectors or not state.pending:
         return None
     waiting = f"{counted(state.pending, 'passage')} can only be found by words so far."
@@ -386,7 +385,6 @@ def pending_notice(state: State) -> str | None:
 
 
 def changed_notice(changed: int) -> str | None:
-    """Return what to say of so many notes that changed since they were indexed."""
     if not changed:
         return None
     changes = f"{counted(changed, 'note')} changed since the index was made."

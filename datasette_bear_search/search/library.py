@@ -198,7 +198,6 @@ class Library:
     # --- what may be seen
 
     def changed_notice(self) -> str | None:
-        """Return what to say if notes changed since they were indexed."""
         from ..index import watch
         from . import engine
 

@@ -64,7 +64,7 @@ HAS = f"""
 """
 
 # The plan that each connection used last, by text, reading, and state of the index file.
-_plans: dict[int, tuple[tuple[str, str, int], Plan]] = {}
+_plans: dict[int, tuple[tuple[str, str, int | None], Plan]] = {}
 
 
 # --- what is to be known of the text
@@ -75,24 +75,26 @@ _plans: dict[int, tuple[tuple[str, str, int], Plan]] = {}
 
 def remember(connection: sqlite3.Connection, planned: Plan) -> None:
     """Let the functions use a plan instead of making it again."""
-    _plans[id(connection)] = _key(connection, planned.query.typed, planned.reading), planned
+    # Within a transaction the file stays as it is, which they then needn't ask.
+    version = None if connection.in_transaction else _version(connection)
+    _plans[id(connection)] = (planned.query.typed, planned.reading, version), planned
 
 
 def planned_for(connection: sqlite3.Connection, text: str, reading: str = "") -> Plan:
     """Return the plan for a text, on a connection that :func:`register` was called for."""
-    key = _key(connection, text, reading)
-    known = _plans.get(id(connection))
-    if known and known[0] == key:
-        return known[1]
-    query = parse(text, "like" if reading == "like" else "auto")
-    planned = plan(connection, query, correct=not reading)
-    _plans[id(connection)] = key, planned
+    key, planned = _plans.get(id(connection), (None, None))
+    if planned and connection.in_transaction and key == (text, reading, None):
+        return planned
+    if planned is None or key != (text, reading, _version(connection)):
+        planned = plan(
+            connection, parse(text, "like" if reading == "like" else "auto"), correct=not reading
+        )
+        _plans[id(connection)] = (text, reading, _version(connection)), planned
     return planned
 
 
-def _key(connection: sqlite3.Connection, text: str, reading: str) -> tuple[str, str, int]:
-    [version] = connection.execute("pragma data_version").fetchone()
-    return text, reading, version
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("pragma data_version").fetchone()[0])
 
 
 def register(connection: sqlite3.Connection) -> None:

@@ -217,7 +217,6 @@ def masked_similar(connection: sqlite3.Connection, found: SimilarNotes) -> Simil
 
 
 def masked_notes(connection: sqlite3.Connection, notes: Sequence[Found]) -> tuple[Found, ...]:
-    """Return found notes with every secret in them masked."""
     places = [(note.id, note.passage.id if note.passage else None) for note in notes]
     texts = _texts(connection, places)
     return tuple(masked_record(note, *texts.get(note.id, ())) for note in notes)

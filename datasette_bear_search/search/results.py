@@ -19,7 +19,7 @@ from ..markdown import plain_text
 from ..notes import fold_tag
 from ..query.filters import FILTERS
 from ..query.query import Query
-from ..sqlite import execute, sqlite3
+from ..sqlite import execute, snapshot, sqlite3
 from . import matching
 from .planner import Plan
 from .query_functions import remember, rrf
@@ -492,7 +492,6 @@ def count_facets(
     names_source = planned.query.filters.names_source()
     has_copies = planned.has_copies and not names_source
     planned = replace(planned, has_copies=False)
-    remember(connection, planned)
     close = _CLOSE.format(is_close(planned, retrievers, ranking))
     select = _SELECT + (close if "semantic" in retrievers else "")
     statement = matches_statement(planned, retrievers, ranking, _counted(has_copies) + select)
@@ -502,7 +501,10 @@ def count_facets(
     if key and (known := _counts_of_all.get(key)):
         return known
     counts: dict[str, list[tuple[str, str, int]]] = {}
-    for facet, value, label, notes in execute(connection, statement.sql, statement.parameters):
+    with snapshot(connection):
+        remember(connection, planned)
+        rows = execute(connection, statement.sql, statement.parameters).fetchall()
+    for facet, value, label, notes in rows:
         if notes:
             counts.setdefault(facet, []).append((value, label, notes))
 

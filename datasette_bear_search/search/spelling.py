@@ -57,7 +57,8 @@ def note_counts(
     return counts
 
 
-def stems(text: str) -> list[str]:
+@lru_cache(1000)  # of a word several times a search
+def stems(text: str) -> Sequence[str]:
     """Return the tokens of a text as the word index has them."""
     return _tokens("stemmed", text)
 

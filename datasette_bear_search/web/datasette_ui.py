@@ -287,7 +287,6 @@ async def query_permission(
 
 
 async def query_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
-    """Return the same as a rule for Datasette 1.0."""
     from datasette.permissions import PermissionSQL
 
     found = site.known_sidecars(datasette)

@@ -83,7 +83,6 @@ _searcher: ContextVar[tuple[Actor, Database] | None] = ContextVar("searcher", de
 
 
 async def sidecar_databases(datasette: Datasette) -> list[Database]:
-    """Return the attached databases that are sidecars."""
     for database in list(datasette.databases.values()):
         if database.path and index_database.is_half_committed(Path(database.path)):
             with suppress(sqlite3.Error):  # whoever reads it finds out
@@ -315,9 +314,9 @@ def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> 
     if not index_database.is_sidecar_connection(connection):
         return
     index_database.wait_for_writers(connection)
+    functions.register_embed(connection)
     if not index_database.load_vector_extension(connection):
         index_database.hide_passage_index(connection)
-    functions.register_embed(connection)
     functions.register_search(connection, redact=redacts(datasette))
 
 
