@@ -38,7 +38,7 @@ NOTES_PER_COMMIT = 1000
 CHARACTERS_PER_COMMIT = 4_000_000
 # Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
 PASSAGES_PER_COMMIT = 128
-# Passages that are kept in memory until the lines that many notes share are known: 60 MB.
+# Passages that are kept in memory until the lines that many notes share are known: 80 MB.
 MOST_CUT = 100_000
 # Passages sorted by length before they are cut into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
@@ -407,7 +407,7 @@ class _Run:
             with transaction(connection):
                 cut = rows.insert(connection, source_name, fresh, self.known_ids)
                 rows.update(connection, source_name, stored)
-            if sum(map(len, self._cut.values())) < MOST_CUT:
+            if sum(map(len, (*self._cut.values(), *cut.values()))) < MOST_CUT:
                 self._cut |= cut
 
     def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
