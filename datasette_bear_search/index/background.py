@@ -35,9 +35,8 @@ STOPPED = (
 # writes doesn't: searches wait for its lock, up to 1.6 s where two busy programs leave it no turn.
 HAS_IDLE_THREADS = hasattr(os, "SCHED_IDLE")
 NICENESS = 5 if HAS_IDLE_THREADS else 19
-# Even idle threads share caches and memory with a search, whose p95 they raised by 55 %. So a model
-# gets this many texts at once, .4 s of work, and between them waits until nobody has searched for
-# so many seconds; who never stops searching holds it up for so many each time.
+# Idle threads, too, raised the p95 of a search by 55 %. So a model gets so many texts at once, .4 s
+# of work, and between them waits for so many seconds without a search, but no longer than so many.
 TEXTS_AT_ONCE, REST, LONGEST_WAIT = 16, 0.5, 10.0
 
 
@@ -82,11 +81,8 @@ class Updater:
         context = get_context("spawn")  # a fork of a process with threads can hang
         self._last_search = context.Value("d", lock=False)  # by time.monotonic()
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_keep_updated,
-            args=[theirs, path, watches, NICENESS, self._last_search],
-            daemon=True,
-        )
+        arguments = theirs, path, watches, NICENESS, self._last_search
+        self._process = context.Process(target=_keep_updated, args=arguments, daemon=True)
         with _ignoring_ctrl_c():  # a terminal sends it to both processes; this one ends the other
             self._process.start()
         theirs.close()
