@@ -310,7 +310,8 @@ asyncio.run(main())
 def test_the_bundled_model_agrees_on_texts_of_all_kinds(library_and_onnx):
     library, runtime = library_and_onnx(BUNDLED)
     assert runtime.fingerprint == "427339dd71cd033b"
-    texts = [*TEXTS, *KINDS_OF_TEXT.values(), *(text * 60 for text in KINDS_OF_TEXT.values())]
+    kinds = [*KINDS_OF_TEXT.values()]
+    texts = [*TEXTS, *kinds, *(text * 60 for text in kinds[::4])]
     vectors = [embedder.encode(texts, is_query=False) for embedder in (library, runtime)]
     assert cosines(*vectors).min() >= 0.9999
     assert model_files.model_folder(BUNDLED) == model_files.bundled_folder()

@@ -11,7 +11,8 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import MODES
 from tests.support.bear_libraries import day
 
-pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+# The engine answers, whose answers are the same on both Datasettes (test_same_answer.py).
+pytestmark = pytest.mark.asyncio
 
 NOTES = [
     BearNote(
