@@ -236,7 +236,8 @@ class _IdleModel:
             longest = time.monotonic() + LONGEST_WAIT
             while time.monotonic() < min(longest, self._last_search.value + REST):
                 time.sleep(0.05)
-            made += self.__getattr__("embed_documents")(texts[start : start + TEXTS_AT_ONCE])
+            some = texts[start : start + TEXTS_AT_ONCE]
+            made += self._pool.submit(self._embedder.embed_documents, some).result()
         return made
 
     @staticmethod
