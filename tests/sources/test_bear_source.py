@@ -130,8 +130,9 @@ def test_of_two_rows_with_the_same_id_the_last_modified_is_read(
     older = BearNote(title="Older", id="A", tags=("old",), created=day(1))
     newer = BearNote(title="Newer", id="A", tags=("new",), created=day(2))
     bear_library(path, [newer, older] if newer_first else [older, newer])
-    (note,) = BearLibrary(path).read()
+    (note,) = (source := BearLibrary(path)).read()
     assert (note.title, tag_names(note)) == ("Newer", ["new"])
+    assert source.skipped == ["1 older rows of notes that are there twice"]
 
 
 def test_a_conflict_copy_is_a_note_like_any_other(path: Path) -> None:

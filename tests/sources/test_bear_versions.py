@@ -167,6 +167,17 @@ def test_notes_are_read_without_a_column_that_they_can_do_without(path: Path, co
     assert list(read_notes(path)) == ["Plan", "Budget"]
 
 
+@pytest.mark.parametrize(("column", "says"), [("ZTRASHED", "trash"), ("ZENCRYPTED", "encrypted")])
+def test_a_flag_that_is_gone_and_would_keep_notes_out_is_said(
+    path: Path, column: str, says: str
+) -> None:
+    bear_library(path, ALL_SORTS)
+    edit(path, f"alter table ZSFNOTE rename column {column} to ZSTATE")
+    source = BearLibrary(path)
+    assert len([*source.read()]) == (3 if says == "trash" else 2)
+    assert [says in line and "may be read" in line for line in source.skipped] == [True]
+
+
 # Anything at all
 
 ANYTHING = (

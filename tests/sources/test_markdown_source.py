@@ -148,6 +148,13 @@ def test_words_with_a_hash_are_tags(tmp_path: Path, text: str, tags: list[str]) 
     assert tag_names(markdown(tmp_path, f"# Title\n{text}\n")) == tags
 
 
+def test_a_title_with_a_tag_and_a_link_has_both(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.md": "# Tea #drinks, as [[b]]\n\nGreen.", "b.md": "Black"})
+    note = read(MarkdownFolder, tmp_path)["a.md"]
+    assert (tag_names(note), link_keys(note)) == (["drinks"], ["b.md"])
+    assert (note.title, note.body) == ("Tea #drinks, as b", "Green.")
+
+
 def test_the_folder_of_a_single_note_is_no_tag(tmp_path: Path) -> None:
     notion = "Garden 0123456789abcdef0123456789abcdef"
     write_files(

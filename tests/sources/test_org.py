@@ -146,6 +146,11 @@ def test_a_link_by_id_is_found_when_its_note_comes_or_changes(tmp_path: Path) ->
     assert again.keys() == {"a.org", "b.org"}
 
 
+def test_logseqs_properties_of_a_headline_without_words_are_no_tag() -> None:
+    parsed = org.parse("**** :PROPERTIES:\n:id: 60acdeba\n:END:\nTimer", "a")
+    assert (parsed.tags, parsed.body) == ([], "#### \n\nTimer")
+
+
 def test_a_logseq_graph_may_be_written_in_org(tmp_path: Path) -> None:
     pages = {
         "pages/Roof.org": "#+tags: x\n* TODO call [[Soup]]\n",

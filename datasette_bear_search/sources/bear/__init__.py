@@ -109,8 +109,16 @@ class BearLibrary(FileSource):
                     f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
                 )
             rows = _fetch(db, include_trashed=include_trashed)
-        unnamed = sum(not _text(row["key"]) for row in rows.notes)
-        self.skipped = [f"{unnamed:,} notes without an identifier"] if unnamed else []
+            columns = _columns(db, "ZSFNOTE")
+        keys = [key for row in rows.notes if (key := _text(row["key"]))]
+        unnamed, older = len(rows.notes) - len(keys), len(keys) - len(set(keys))
+        self.skipped = [f"{unnamed:,} notes without an identifier"] * bool(unnamed)
+        self.skipped += [f"{older:,} older rows of notes that are there twice"] * bool(older)
+        if "ZTRASHED" not in columns:
+            self.skipped.append("no column ZTRASHED: notes in the trash may be read")
+        # The first versions encrypted nothing.
+        if "ZENCRYPTED" not in columns and "ZENCRYPTEDDATA" in columns:
+            self.skipped.append("no column ZENCRYPTED: what is encrypted may be read")
         return _notes(rows, self._file_fields)
 
     def _files_root(self) -> Path:

@@ -47,6 +47,7 @@ class ParsedFile:
     problem: str = ""  # what couldn't be read of it, for people; "" if all could
     todos_open: int = 0  # that the body doesn't show as such
     todos_done: int = 0
+    title_line: str = ""  # that isn't in the body; its tags and links are the note's
 
 
 class NoteFolder(FileSource, Incremental):
@@ -229,7 +230,7 @@ class NoteFolder(FileSource, Incremental):
         parsed = self._parse(file, text)
         if parsed.problem:
             self._problems.append(f"{file.key}: {parsed.problem}")
-        metadata = self._metadata(parsed.body)
+        metadata = self._metadata(parsed.title_line + parsed.body)
         targets = [*metadata.links]
         if self.tags_are_links:
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]

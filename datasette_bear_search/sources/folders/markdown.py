@@ -93,7 +93,8 @@ class MarkdownFolder(NoteFolder):
             body = below
         title = title or first_heading(below) or name
         created = front_matter.date(properties, front_matter.CREATED) or file.day
-        return self._with_properties(properties, problem, title, body, created)
+        parsed = self._with_properties(properties, problem, title, body, created)
+        return replace(parsed, title_line=below[: len(below) - len(body)])
 
     def _url(self, file: File) -> str | None:
         if not self.url:

@@ -84,7 +84,9 @@ def parse(text: str, name: str) -> ParsedFile:
             in_drawer = False
             level = len(line) - len(line.lstrip("*"))
             headline, _, last = words.rpartition(" ")
-            if len(last) > 2 and last[0] == last[-1] == ":":
+            if last.upper() == ":PROPERTIES:":  # of a headline without words, as Logseq writes it
+                in_drawer, words = True, headline
+            elif len(last) > 2 and last[0] == last[-1] == ":":
                 tags += filter(None, last.split(":"))
                 words = headline.rstrip()
             state = words[level:].lstrip().partition(" ")[0]
