@@ -181,6 +181,9 @@ def _parsed(html: str) -> Page:
             picture.replace_with(str(picture.get("alt") or ""))
     for element in soup.find_all(_MORE_BLOCKS):
         element.name = "div"
+    for link in soup.find_all("a", href=lambda href: href and ":" not in href):
+        if link.get_text() == link["href"]:  # markdownify writes <it>, as if it were on the web
+            link["href"] += "#"
     for element in soup.find_all("label"):
         element.insert_after(" ")
     for box in soup.find_all("input", type="checkbox"):

@@ -375,6 +375,11 @@ def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
         assert absent not in note.body
 
 
+def test_a_link_in_a_page_whose_label_is_its_address_is_a_link(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.html": "<p><a href=b.html>b.html</a>", "b.html": "<p>Tea"})
+    assert link_keys(read(MarkdownFolder, tmp_path)["a.html"]) == ["b.html"]
+
+
 @pytest.mark.parametrize(
     ("html", "title", "body"),
     [
