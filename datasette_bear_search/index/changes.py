@@ -29,7 +29,7 @@ from . import rows, schema
 from .rows import StoredNote, StoredSource
 
 # Bytes of texts that a reading keeps in memory. Of more, the next reading takes the next ones.
-MOST_TEXT = 64 * 1024 * 1024
+MOST_TEXT = 128 * 1024 * 1024
 
 
 @dataclass
