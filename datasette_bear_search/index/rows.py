@@ -322,14 +322,16 @@ def _remove_relations(
 
 def relink(connection: sqlite3.Connection, source: Source) -> None:
     """Let the links of notes that weren't read again lead to the keys that others have now."""
+    renamed = getattr(source, "renamed", {})
+    if not renamed:
+        return
     sql = """
     with renamed as materialized (select key as old, value as new from json_each(?))
     select new, links.id, note_id
     from links join renamed on old = target_key join notes on notes.id = note_id
     where source = ?
     """
-    renamed = _json(getattr(source, "renamed", {}))
-    found = connection.execute(sql, [renamed, source.name]).fetchall()
+    found = connection.execute(sql, [_json(renamed), source.name]).fetchall()
     connection.executemany(
         "update links set target_key = ? where id = ?", (row[:2] for row in found)
     )
@@ -526,13 +528,11 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
         return
     set_meta(connection, passage_settings=settings)
     notes = connection.execute("select id, title, body from notes").fetchall()
-    if notes and not stored.startswith(f"{PASSAGE_VERSION}/"):
+    has_other_lines = bool(notes) and not stored.startswith(f"{PASSAGE_VERSION}/")
+    if has_other_lines:
         connection.execute(f"delete from {LINES}")
-        for note_id, title, body in notes:
-            hashes = line_hashes(title, passages(title, body, max_tokens=tokens)[:MAX_TEMPLATE])
-            _insert_rows(connection, LINES, ("hash", "note_id"), [(it, note_id) for it in hashes])
         set_meta(connection, links_to_resolve="yes")
-    _cut_anew(connection, notes, shared_lines(connection))
+    _cut_anew(connection, notes, shared_lines(connection), with_lines=has_other_lines)
 
 
 def update_words(connection: sqlite3.Connection) -> None:
@@ -550,10 +550,15 @@ def _cut_anew(
     connection: sqlite3.Connection,
     notes: Iterable[tuple[int, str, str]],
     shared: Mapping[int, int],
+    *,
+    with_lines: bool = False,
 ) -> None:
     tokens = max_tokens(connection)
     for note_id, title, body in notes:
         whole = passages(title, body, max_tokens=tokens)
+        if with_lines:
+            hashes = line_hashes(title, whole[:MAX_TEMPLATE])
+            _insert_rows(connection, LINES, ("hash", "note_id"), [(it, note_id) for it in hashes])
         _replace_passages(connection, note_id, _passage_rows(whole, shared, body))
 
 

@@ -86,9 +86,8 @@ def planned_for(connection: sqlite3.Connection, text: str, reading: str = "") ->
     if planned and connection.in_transaction and key == (text, reading, None):
         return planned
     if planned is None or key != (text, reading, _version(connection)):
-        planned = plan(
-            connection, parse(text, "like" if reading == "like" else "auto"), correct=not reading
-        )
+        query = parse(text, "like" if reading == "like" else "auto")
+        planned = plan(connection, query, correct=not reading)
         _plans[id(connection)] = (text, reading, _version(connection)), planned
     return planned
 
