@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -286,14 +287,16 @@ def _preview(library: Library, selection: Selection) -> str | None:
             if snapshot is None:
                 click.echo(f"Nothing has changed in {source.location}. Nothing was written.")
                 continue
-            change = changes.Diff(snapshot.notes)
-            if current is not None:
-                change = changes.diff(current, snapshot)
-            moved = f", move {len(change.moved):,}" if change.moved else ""
+            added = changed = moved = removed = 0
+            for part in chain([snapshot], snapshot.rest):
+                change = changes.diff(current, part) if current else changes.Diff(part.notes)
+                added, changed = added + len(change.added), changed + len(change.changed)
+                moved, removed = moved + len(change.moved), removed + len(change.removed)
+            and_move = f", move {moved:,}" if moved else ""
             click.echo(
-                f"{source.location}: {counted(snapshot.count, 'note')}. "
-                f"Would add {len(change.added):,}, change {len(change.changed):,}{moved}, "
-                f"remove {len(change.removed):,}. Nothing was written."
+                f"{source.location}: {counted(part.count, 'note')}. "
+                f"Would add {added:,}, change {changed:,}{and_move}, "
+                f"remove {removed:,}. Nothing was written."
             )
     for name in selection.remove:
         click.echo(f"{name}: its {counted(known[name].notes, 'note')} would leave the index.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from typing import Any
 
 from ..notes import Note, fold_tag
@@ -16,7 +17,6 @@ from ..sources import (
     Source,
     SourceConfig,
     SourceError,
-    Unchanged,
     check,
     open_source,
     pdf,
@@ -28,23 +28,27 @@ from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredNote, StoredSource
 
-# Bytes of texts that a reading keeps in memory. Of more, the next reading takes the next ones.
-MOST_TEXT = 128 * 1024 * 1024
+# Bytes of texts that are kept in memory: a source that has more is read in parts.
+MOST_TEXT = 64 * 1024 * 1024
 
 
 @dataclass
 class Snapshot:
-    """What a source contained when it was read, and the state that it was in just before."""
+    """What a source contained when it was read, and the state that it was in just before.
+
+    Of a source with much text it is a part; each one knows all notes of those before it.
+    """
 
     config: SourceConfig
     source: Source
     state: str
     notes: list[Note] = field(default_factory=list)  # those that may differ from what is stored
-    unchanged: set[str] = field(default_factory=set)  # keys of notes that weren't read again
+    unchanged: set[str] = field(default_factory=set)  # keys of notes that aren't read again
     # Notes that were read and are as they are stored: key → new stamp.
     restamped: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
-    left: int = 0  # notes that weren't kept, as those before them took all of MOST_TEXT
+    rest: Iterable[Snapshot] = ()  # the parts that follow, which are read one by one
+    is_last: bool = True
 
     @property
     def count(self) -> int:
@@ -82,15 +86,60 @@ def read(
     :raises SourceError: if it can't be read, whatever the reason
     """
     config = config or SourceConfig(source.name, "", source.location)
+    parts = _parts(source, config, stamps, state, fingerprints)
+    first = next(parts)
+    first.rest = parts
+    return first
+
+
+def _parts(
+    source: Source,
+    config: SourceConfig,
+    stamps: Mapping[str, str],
+    state: str | None,
+    fingerprints: Mapping[str, str],
+) -> Iterator[Snapshot]:
+    # With a slash at the end, a tag begins those nested below it, and no others.
+    never = tuple(f"{fold_tag(tag)}/" for tag in config.never)
+    seen: set[str] = set()
+    twice: list[str] = []
     try:
         # Before the notes: a change in between then means one run more, never one too few.
-        snapshot = Snapshot(config, source, str(source.state() if state is None else state))
+        state = str(source.state() if state is None else state)
+        part = Snapshot(config, source, "", is_last=False)
+        size = 0
         if stamps and isinstance(source, Incremental):
             items = source.read_changed(stamps, include_trashed=config.include_trashed)
         else:
             items = source.read(include_trashed=config.include_trashed)
-        _take_in(snapshot, items, stamps, fingerprints)
-        snapshot.skipped[:0] = map(str, source.skipped)
+        for item in items:
+            check(item, source)
+            key = item.key
+            if key in seen:
+                twice.append(f"{key}: there is another note with this key; the first one counts")
+            elif isinstance(item, Note):
+                if never and any(f"{fold_tag(tag.name)}/".startswith(never) for tag in item.tags):
+                    continue
+                seen.add(key)
+                note = _storable(item)
+                if fingerprints and fingerprints.get(key) == note.fingerprint():
+                    part.restamped[key] = note.stamp
+                    continue
+                part.notes.append(note)
+                size += sys.getsizeof(note.body) + sys.getsizeof(note.attachments)
+                if size > MOST_TEXT:
+                    yield part
+                    part = Snapshot(config, source, "", unchanged=set(seen), is_last=False)
+                    size = 0
+            elif key in stamps:
+                seen.add(key)
+                part.unchanged.add(key)
+            else:
+                raise SourceError(
+                    f"The source says that {key} is unchanged, but it was never read."
+                )
+        part.state, part.is_last = state, True
+        part.skipped = [*map(str, source.skipped), *twice]
     except SourceError:
         raise
     except Exception as error:
@@ -100,9 +149,7 @@ def read(
             f" {responsible_for(source)} has a fault; please report it. Until it is fixed, what the"
             " index has of this source stays as it was."
         ) from error
-    if snapshot.left:
-        snapshot.state = ""
-    return snapshot
+    yield part
 
 
 def read_if_changed(
@@ -138,7 +185,7 @@ def current_state(source: Source) -> str | None:
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
     stored = rows.stored_notes(connection, snapshot.config.name)
     for key in snapshot.unchanged:
-        del stored[key]
+        stored.pop(key, None)  # of an earlier part, in a preview
     known = [(stored.pop(key, None), stamp) for key, stamp in snapshot.restamped.items()]
     restamped = [(old.id, stamp) for old, stamp in known if old and stamp is not None]
     if not stored:  # as in a first run: nothing to compare with
@@ -156,6 +203,7 @@ def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
     moved = _moved(connection, added, stored)
     ids = {note.key: old_id for old_id, note in moved}
     gone = [old.id for old in stored.values() if old.id not in ids.values()]
+    gone = gone if snapshot.is_last else []
     return Diff([note for note in added if note.key not in ids], changed, moved, restamped, gone)
 
 
@@ -209,7 +257,8 @@ def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
     if not schema.is_current(connection):
         return 0  # nothing to compare with before the next run
     snapshot = read_if_changed(connection, stored.config, stored)
-    return 0 if snapshot is None else diff(connection, snapshot).count
+    parts = [] if snapshot is None else chain([snapshot], snapshot.rest)
+    return sum(diff(connection, part).count for part in parts)
 
 
 def reader_version() -> str | None:
@@ -219,45 +268,6 @@ def reader_version() -> str | None:
         return version("datasette-bear-search") + suffix
     except PackageNotFoundError:  # not installed, run from its folder
         return suffix or None
-
-
-def _take_in(
-    snapshot: Snapshot,
-    items: Iterable[Note | Unchanged],
-    stamps: Mapping[str, str],
-    fingerprints: Mapping[str, str],
-) -> None:
-    # With a slash at the end, a tag begins those nested below it, and no others.
-    never = tuple(f"{fold_tag(tag)}/" for tag in snapshot.config.never)
-    seen: set[str] = set()
-    size = 0
-    for item in items:
-        check(item, snapshot.source)
-        key = item.key
-        if key in seen:
-            twice = f"{key}: there is another note with this key; the first one counts"
-            snapshot.skipped.append(twice)
-        elif isinstance(item, Note):
-            if never and any(f"{fold_tag(tag.name)}/".startswith(never) for tag in item.tags):
-                continue
-            seen.add(key)
-            note = _storable(item)
-            if fingerprints and fingerprints.get(key) == note.fingerprint():
-                snapshot.restamped[key] = note.stamp
-                continue
-            own = sys.getsizeof(note.body) + sys.getsizeof(note.attachments)
-            if size + own <= MOST_TEXT or not snapshot.notes or note.encrypted:
-                snapshot.notes.append(note)
-                size += own
-                continue
-            snapshot.left += 1
-            if key in fingerprints:  # as it was, until then
-                snapshot.unchanged.add(key)
-        elif key in stamps:
-            seen.add(key)
-            snapshot.unchanged.add(key)
-        else:
-            raise SourceError(f"The source says that {key} is unchanged, but it was never read.")
 
 
 def _storable(note: Note) -> Note:

@@ -13,7 +13,7 @@ import hashlib
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -45,16 +45,20 @@ SHORTEST_LINE_WORDS, SHORTEST_LINE_BYTES = 3, 20
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a note's body, and the text that is embedded for it."""
+    """A stretch of a note's body, and what is embedded for it."""
 
     position: int  # 0 for the note's first passage
     headings: tuple[str, ...]  # those above it, outermost first, without the note's title
     start: int  # offsets in the note's body, in characters, ``end`` exclusive
     end: int
-    text: str
+    titles: str  # of the note and the headings, as one line
+    lines: tuple[str, ...] = ()  # of the text below; a block of code is one
     shared_by: int | None = None  # notes with this text, if many; 0 if it says too little
-    # Of the text, below the titles; a block of code is one.
-    lines: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """What is embedded."""
+        return "\n".join([self.titles, *self.lines] if self.titles else self.lines)
 
     @property
     def content_hash(self) -> str:
@@ -79,9 +83,8 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
             stripped = body[start:end].lstrip()
             first = end - len(stripped) if stripped else start
             lines = tuple(chain.from_iterable(piece.lines() for piece in group if piece.text))
-            text = "\n".join([prefix, *lines] if prefix else lines)
             last = first + len(stripped.rstrip())
-            found.append(Passage(len(found), headings, first, last, text, lines=lines))
+            found.append(Passage(len(found), headings, first, last, prefix, lines))
             start = end
     if not found and title:
         found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
@@ -115,16 +118,15 @@ def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequenc
 
 
 def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: bool) -> Passage:
-    titles = passage.text.removesuffix("\n".join(passage.lines)).rstrip("\n")
-    title, *headings = titles.split(" › ")
-    own = [line for line in passage.lines if line_hash(line) not in shared]
+    title, *headings = passage.titles.split(" › ")
+    own = tuple(line for line in passage.lines if line and line_hash(line) not in shared)
     if line_hash(" ".join(own)) is None:  # too little to be compared by
         counts = [shared.get(each, 0) for each in line_hashes("", [passage])]
         shared_by = max(counts, default=0)
         return passage if is_only and not shared_by else replace(passage, shared_by=shared_by)
     kept = [heading for heading in headings if line_hash(heading) not in shared]
     prefix = " › ".join(kept if _title_hash(title) in shared else [title, *kept])
-    return replace(passage, text="\n".join(filter(None, [prefix, *own])))
+    return replace(passage, titles=prefix, lines=own)
 
 
 def _title_hash(title: str) -> int | None:

@@ -199,20 +199,6 @@ def update(
         run = _Run(connection, embedder, report, hooks, known_ids)
         run.write(path, snapshots, list(remove), tidy=tidy, verify_model=verify_model)
         rows.write_tries(connection, configs, dict(report.failures))
-        left = {snapshot.config.name: snapshot.left for snapshot in snapshots if snapshot.left}
-        while left:
-            # So much text that it doesn't go into memory at once.
-            configs = [config for config in configs if config.name in left]
-            snapshots.clear()
-            stored = rows.read_sources(connection)
-            snapshots = _read_all(connection, configs, stored, report, hooks)
-            run.write(path, snapshots, tidy=tidy)
-            # A source whose notes are others each time never ends.
-            left = {
-                snapshot.config.name: snapshot.left
-                for snapshot in snapshots
-                if 0 < snapshot.left < left[snapshot.config.name]
-            }
     return report
 
 
@@ -309,7 +295,12 @@ class _Run:
         verify_model: bool = False,
     ) -> None:
         connection, embedder, report = self.connection, self.embedder, self.report
-        self._write_text(snapshots, remove, tidy)
+        started = time.perf_counter()
+        has_withdrawn = self._write_text(snapshots, remove)
+        for snapshot in snapshots:
+            has_withdrawn |= self._write_rest(snapshot)
+        self._complete_text(optimize=tidy or has_withdrawn)
+        report.text_seconds = time.perf_counter() - started
         self.hooks.on_text(report)
         started = time.perf_counter()
         try:
@@ -331,9 +322,9 @@ class _Run:
         report.pending = database.read_state(connection).pending
         report.size = path.stat().st_size
 
-    def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str], tidy: bool) -> None:
+    def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str]) -> bool:
+        """Write what differs; return whether text was withdrawn."""
         connection, report = self.connection, self.report
-        started = time.perf_counter()
         diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
         has_withdrawn = self._withdraw(diffs, remove)
         for snapshot, change in diffs:
@@ -342,26 +333,46 @@ class _Run:
             report.changed += len(change.changed)
             report.moved += len(change.moved)
         with transaction(connection):
+            for snapshot, change in diffs:
+                sql = "update notes set stamp = ?2 where id = ?1"
+                connection.executemany(sql, change.restamped)
+                self._write_source(snapshot, state=snapshot.state)
+        return has_withdrawn
+
+    def _write_rest(self, first: Snapshot) -> bool:
+        """Write the other parts of a source; return whether text was withdrawn."""
+        has_withdrawn = False
+        if not first.is_last:
+            first.notes.clear()  # or two parts would be in memory
+        try:
+            for snapshot in first.rest:
+                self.hooks.on_read(first.config, snapshot)
+                has_withdrawn |= self._write_text([snapshot], ())
+                snapshot.notes.clear()
+        except SourceError as error:
+            self.report.failures.append(Failure(first.config.name, str(error)))
+            self.hooks.on_failure(self.report.failures[-1])
+        return has_withdrawn
+
+    def _complete_text(self, *, optimize: bool) -> None:
+        """Compare the notes with each other, and forget their old words."""
+        connection, report = self.connection, self.report
+        with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
                 rows.relate(connection, self._cut)
                 self._cut.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
-            if (tidy or has_withdrawn) and get_meta(connection, "old_text_in_fts"):
+            if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
                 # them, and secure_delete overwrites the old pages.
                 for table in ("notes_fts", schema.WORDS):
                     connection.execute(f"insert into {table} ({table}) values ('optimize')")
                 connection.execute("delete from meta where key = 'old_text_in_fts'")
-            for snapshot, change in diffs:
-                sql = "update notes set stamp = ?2 where id = ?1"
-                connection.executemany(sql, change.restamped)
-                self._write_source(snapshot, state=snapshot.state)
             if database.has_vector_extension(connection):
                 vectors.reuse(connection, self._kept)
         self._kept.clear()
         state = database.read_state(connection)
         report.pending, report.pace = state.pending, state.passages_per_second
-        report.text_seconds = time.perf_counter() - started
 
     def _withdraw(self, diffs: Sequence[tuple[Snapshot, Diff]], remove: Sequence[str]) -> bool:
         """Take out text that was deleted or encrypted, first of all; return whether any was."""

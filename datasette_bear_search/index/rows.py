@@ -240,7 +240,7 @@ def insert(
     notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
 ) -> dict[int, Sequence[Passage]]:
-    """Store notes that aren't in the index file yet; return their ids, and passages as cut.
+    """Store notes that aren't in the index file yet; return their ids, and passages to embed.
 
     :param known_ids: those that notes have had before, by source and key
     """
@@ -265,7 +265,7 @@ def insert(
         for row in _passage_rows(item.cut or (), shared, item.note.body)
     ]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
-    return {note_id: item.cut or () for note_id, item in new}
+    return {note_id: (item.cut or ())[:MAX_EMBEDDED] for note_id, item in new}
 
 
 def update(
@@ -566,7 +566,8 @@ def _passage_rows(
     whole: Sequence[Passage], shared: Mapping[int, int], body: str
 ) -> list[PassageRow]:
     rows: list[PassageRow] = []
-    cut = without_shared(whole, shared)
+    # What isn't embedded needs no other text than its own.
+    cut = [*without_shared(whole[:MAX_EMBEDDED], shared), *whole[MAX_EMBEDDED:]]
     line, before = 1, 0
     is_long = len(body) > LONG_NOTE
     for each, end in zip(cut, [*(following.start for following in cut[1:]), len(body)]):

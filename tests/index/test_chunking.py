@@ -47,7 +47,7 @@ def sentences(count: int) -> str:
 
 def test_a_short_note_is_one_passage_with_its_title():
     assert passages("Soup", "Lentils and cumin.") == [
-        Passage(0, (), 0, 18, "Soup\nLentils and cumin.")
+        Passage(0, (), 0, 18, "Soup", ("Lentils and cumin.",))
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import yaml
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.index import changes, database
+from datasette_bear_search.index import changes, database, indexer
+from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.files import Folder
 from tests.sources.test_bear_backup import bundle
 from tests.sources.test_slack import EXPORT, says
 from tests.sources.test_sql_examples import EXAMPLES
@@ -29,6 +32,11 @@ NOTES = {
 def stored(path: Path) -> list[tuple]:
     with closing(database.connect(path)) as connection:
         return connection.execute("select source, title, tags from notes order by id").fetchall()
+
+
+def ids(path: Path) -> dict[str, int]:
+    with closing(database.connect(path)) as connection:
+        return dict(connection.execute("select key, id from notes").fetchall())
 
 
 @pytest.mark.parametrize(
@@ -74,31 +82,64 @@ def test_a_query_in_the_configuration_is_indexed(sidecar_path: Path, tmp_path: P
     assert stored(sidecar_path) == [("apple", note.title, '["Cooking, Recipes"]')]
 
 
-def test_what_does_not_fit_into_memory_is_read_in_the_same_run(
+def test_what_does_not_fit_into_memory_is_read_part_by_part(
     bear_index: Any, sidecar_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, "MOST_TEXT", 500)
-    kept = []
-    take_in = changes._take_in
+    read = Counter[str]()
+    open_note = Folder.head
     monkeypatch.setattr(
-        changes,
-        "_take_in",
-        lambda snapshot, *rest: (take_in(snapshot, *rest), kept.append(len(snapshot.notes))),
+        Folder, "head", lambda self, key, size: (read.update([key]), open_note(self, key, size))[1]
     )
-    notes = {f"Note{n}": f"# Note {n}\n\n{'peas ' * 50}" for n in range(4)}
-    path = folder_of(tmp_path / "notes", {f"{name}.md": text for name, text in notes.items()})
+    parts = []
+    diff = changes.diff
+    monkeypatch.setattr(indexer, "diff", lambda *of: (parts.append(len(of[1].notes)), diff(*of))[1])
+    notes = {f"Note{n}.md": f"# Note {n}\n\n{'peas ' * 50}" for n in range(8)}
+    path = folder_of(tmp_path / "notes", notes)
+    assert "Would add 8, change 0" in bear_index("--no-semantic", "--dry-run", path=path).output
+    read.clear()
     bear_index("--no-semantic", path=path)
-    assert [title for _, title, _ in stored(sidecar_path)] == [
-        "Note 0",
-        "Note 1",
-        "Note 2",
-        "Note 3",
-    ]
-    assert kept == [1, 1, 1, 1]
+    assert [title for _, title, _ in stored(sidecar_path)] == [f"Note {n}" for n in range(8)]
+    assert parts == [2, 2, 2, 2, 0]
+    assert set(read.values()) == {1}
     assert "Nothing has changed in" in bear_index("--no-semantic", path=path).output
-    for name, text in notes.items():
-        (path / f"{name}.md").write_text(f"{text} and beans")
+
+    before = ids(sidecar_path)
+    (path / "Note0.md").unlink()
+    (path / "Note7.md").rename(path / "A note.md")
+    changed = [*notes][1:7]
+    for name in changed:
+        (path / name).write_text(f"{notes[name]} and beans")
+    report = bear_index("--no-semantic", path=path).output
+    assert "0 notes added, 6 changed, 1 moved, 1 removed" in report
+    kept = {name: before[name] for name in changed}
+    assert ids(sidecar_path) == kept | {"A note.md": before["Note7.md"]}
+
+
+def test_a_source_that_fails_in_a_later_part_keeps_what_was_read(
+    bear_index: Any, sidecar_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = {f"Note{n}.md": f"# Note {n}\n\n{'peas ' * 50}" for n in range(6)}
+    path = folder_of(tmp_path / "notes", notes | {"Old.md": "# Old"})
     bear_index("--no-semantic", path=path)
+    for name, text in notes.items():
+        (path / name).write_text(f"{text} and beans")
+    (path / "Old.md").unlink()
+    monkeypatch.setattr(changes, "MOST_TEXT", 500)
+    with monkeypatch.context() as patch:
+        open_note = Folder.head
+
+        def head(self: Folder, key: str, size: int) -> bytes:
+            if key == "Note3.md":
+                raise SourceError("The drive was pulled out.")
+            return open_note(self, key, size)
+
+        patch.setattr(Folder, "head", head)
+        result = bear_index("--no-semantic", path=path, fails=True)
+    assert "The drive was pulled out." in result.output
     with closing(database.connect(sidecar_path)) as connection:
-        [[found]] = connection.execute("select count(*) from notes where body like '%and beans'")
-    assert found == 4
+        sql = "select key, body like '%beans' from notes order by key"
+        found = dict(connection.execute(sql).fetchall())
+    assert found == {name: name < "Note2.md" for name in notes} | {"Old.md": False}
+    report = bear_index("--no-semantic", path=path).output
+    assert "0 notes added, 4 changed, 1 removed" in report
