@@ -12,6 +12,8 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
+from itertools import chain
+from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -132,13 +134,15 @@ def words(text: str, language: str | None) -> Iterator[Word]:
     Of a run without spaces each character begins a pair; the last one stands alone.
     """
     for match in TOKEN.finditer(text):
-        token, start, end = match[0], match.start(), match.end()
-        if is_unspaced(token[0]):
-            for place in range(len(token)):
-                yield Word(token[place : place + 2], start + place, min(start + place + 2, end))
-        else:
-            form = _stem(token.lower(), language) if language in SNOWBALL else token
-            yield Word(form, start, end)
+        found = _indexed_forms(match[0], language)
+        for place, form in enumerate(found, match.start()):
+            yield Word(form, place, match.end() if len(found) == 1 else place + len(form))
+
+
+def _indexed_forms(token: str, language: str | None) -> list[str]:
+    if is_unspaced(token[0]):
+        return [*map(add, token, token[1:]), token[-1]]
+    return [_stem(token.lower(), language) if language in SNOWBALL else token]
 
 
 def pairs(token: str) -> list[str]:
@@ -152,7 +156,8 @@ def indexed(text: T, language: str | None) -> T | str:
     """Return a text of a note as FTS5 is to see it, and what is no text as it is."""
     if not isinstance(text, str) or (language not in SNOWBALL and not is_unspaced(text)):
         return text
-    return " ".join(word.form for word in words(text, language))
+    found = (_indexed_forms(token, language) for token in TOKEN.findall(text))
+    return " ".join(chain.from_iterable(found))
 
 
 def words_version() -> str:
