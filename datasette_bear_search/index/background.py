@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,9 +36,10 @@ STOPPED = (
 # writes doesn't: searches wait for its lock, up to 1.6 s where two busy programs leave it no turn.
 HAS_IDLE_THREADS = hasattr(os, "SCHED_IDLE")
 NICENESS = 5 if HAS_IDLE_THREADS else 19
-# Idle threads, too, raised the p95 of a search by 55 %. So a model gets so many texts at once, .4 s
-# of work, and between them waits for so many seconds without a search, but no longer than so many.
-TEXTS_AT_ONCE, REST, LONGEST_WAIT = 16, 0.5, 10.0
+# Even idle threads raised the p95 of a search by 55 %. So there are so many texts for the model and
+# so many notes to write at once, .4 s of work, and then a pause until nobody has searched for so
+# many seconds, but no longer than so many.
+TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Updater:
                 self._pipe.send(task)
 
     def give_way(self) -> None:
-        """Let the model wait, since somebody searches."""
+        """Let the process wait, since somebody searches."""
         self._last_search.value = time.monotonic()
 
     def stop(self) -> None:
@@ -171,7 +173,11 @@ class _Worker(watch.Watcher):
         self._pipe = pipe
         self._said: Activity | None = None
         hooks = indexer.Hooks(
-            on_read=self._on_read, on_text=self._on_text, on_embedded=self._on_embedded
+            on_read=self._on_read,
+            notes_per_commit=NOTES_AT_ONCE,
+            on_commit=partial(_await_quiet, last_search),
+            on_text=self._on_text,
+            on_embedded=self._on_embedded,
         )
         embedder = None
         if task.model:
@@ -216,6 +222,12 @@ class _Worker(watch.Watcher):
                 self._pipe.send(activity)
 
 
+def _await_quiet(last_search: Any) -> None:
+    longest = time.monotonic() + LONGEST_WAIT
+    while time.monotonic() < min(longest, last_search.value + REST):
+        time.sleep(0.05)
+
+
 class _IdleModel:
     """An embedder that waits while people search, and gets what processor time is left."""
 
@@ -233,9 +245,7 @@ class _IdleModel:
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
         made: list[bytes | None] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            longest = time.monotonic() + LONGEST_WAIT
-            while time.monotonic() < min(longest, self._last_search.value + REST):
-                time.sleep(0.05)
+            _await_quiet(self._last_search)
             some = texts[start : start + TEXTS_AT_ONCE]
             made += self._pool.submit(self._embedder.embed_documents, some).result()
         return made

@@ -118,11 +118,15 @@ class Report:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Callbacks on the progress of a run, in the run's own thread."""
+    """Callbacks on the progress of a run, in the run's own thread, and its pace."""
 
     on_read: Callable[[SourceConfig, Snapshot | None], None] = lambda config, snapshot: None
     """After each source; None instead of a snapshot if nothing in it can have changed."""
     on_failure: Callable[[Failure], None] = lambda failure: None
+    notes_per_commit: int | None = None
+    """None for as many as cost least."""
+    on_commit: Callable[[], None] = lambda: None
+    """After each transaction that writes notes, when nothing is locked."""
     on_text: Callable[[Report], None] = lambda report: None
     """When all text is searchable."""
     on_embedded: Callable[[int, int], None] = lambda done, total: None
@@ -412,12 +416,15 @@ class _Run:
         added = ((None, note) for note in change.added)
         # Encrypted ones are written already.
         changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
-        for batch in _commits(chain(added, changed)):
+        for batch in _commits(
+            chain(added, changed), self.hooks.notes_per_commit or NOTES_PER_COMMIT
+        ):
             fresh = [note for note_id, note in batch if note_id is None]
             stored = [(note_id, note) for note_id, note in batch if note_id is not None]
             with transaction(connection):
                 cut = rows.insert(connection, source_name, fresh, self.known_ids)
                 rows.update(connection, source_name, stored)
+            self.hooks.on_commit()
             if sum(map(len, (*self._cut.values(), *cut.values()))) < MOST_CUT:
                 self._cut |= cut
 
@@ -601,12 +608,14 @@ def _sentence(text: str) -> list[str]:
     return words if len(words) >= FEWEST_WORDS else []
 
 
-def _commits(notes: Iterable[tuple[int | None, Note]]) -> Iterator[list[tuple[int | None, Note]]]:
+def _commits(
+    notes: Iterable[tuple[int | None, Note]], most: int
+) -> Iterator[list[tuple[int | None, Note]]]:
     batch, characters = [], 0
     for note_id, note in notes:
         batch.append((note_id, note))
         characters += len(note.body) + len(note.attachments)
-        if len(batch) == NOTES_PER_COMMIT or characters >= CHARACTERS_PER_COMMIT:
+        if len(batch) == most or characters >= CHARACTERS_PER_COMMIT:
             yield batch
             batch, characters = [], 0
     if batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 
 import pytest
@@ -90,6 +91,20 @@ def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
     )
     indexer.update(tmp_path / "notes.db", [config], None)
     assert sizes == [1] * NUMBER
+
+
+def test_between_commits_others_may_write_and_find_what_is_there(tmp_path, config):
+    path, found = tmp_path / "notes.db", []
+
+    def write_too():
+        with closing(sqlite3.connect(path, timeout=0)) as connection, connection:
+            connection.execute("insert into meta values (?, '')", [f"key {len(found)}"])
+            found.append(connection.execute("select count(*) from notes").fetchone()[0])
+
+    indexer.update(
+        path, [config], None, hooks=indexer.Hooks(notes_per_commit=2, on_commit=write_too)
+    )
+    assert found == [*range(2, NUMBER, 2), NUMBER]
 
 
 @pytest.mark.parametrize("where", ["insert", "note_rows"])
