@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timezone
 from html import unescape
 from types import SimpleNamespace
@@ -41,7 +43,8 @@ async def page(datasette, query="") -> str:
 def section(html, heading) -> list[str]:
     """The titles below a heading."""
     found = re.search(rf"<h2[^>]*>{heading}</h2>(.*?)</section>", html, re.DOTALL)
-    return re.findall(r'dir="auto">([^<#]+)</a>', found.group(1)) if found else []
+    titles = r'(?:class="bear-title"[^>]*|dir="auto")>([^<#]+)</a>'
+    return re.findall(titles, found.group(1)) if found else []
 
 
 async def test_before_a_search_the_page_shows_what_is_new_and_pinned(datasette):
@@ -67,6 +70,9 @@ async def test_it_says_so_if_there_is_no_model(write, bear_index, sidecar_path):
     bear_index("--no-semantic")
     html = await page(Datasette([str(sidecar_path)]))
     assert "<dt>Semantic search</dt><dd>off</dd>" in html
+    with closing(sqlite3.connect(sidecar_path)) as db, db:  # as before the first vectors
+        db.execute("delete from meta where key = 'semantic'")
+    assert "<dt>Semantic search</dt><dd>not yet</dd>" in await page(Datasette([str(sidecar_path)]))
 
 
 async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, sidecar_path):
