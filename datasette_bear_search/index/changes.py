@@ -122,7 +122,7 @@ def _parts(
                     continue
                 seen.add(key)
                 note = _storable(item)
-                if fingerprints and fingerprints.get(key) == note.fingerprint():
+                if key in fingerprints and fingerprints[key] == note.fingerprint():
                     part.restamped[key] = note.stamp
                     continue
                 part.notes.append(note)

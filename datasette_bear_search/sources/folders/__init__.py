@@ -109,7 +109,8 @@ class NoteFolder(FileSource, Incremental):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
-        is_whole = include_trashed or not self.hidden  # as state() lists it
+        # As state() lists it, if there is no trash in it.
+        is_whole = include_trashed or not any(map(self._has, self.hidden))
         folder = (is_whole and self._listed) or self._list(include_trashed=include_trashed)
         self._listed = None
         self.skipped = folder.skipped
@@ -214,6 +215,9 @@ class NoteFolder(FileSource, Incremental):
             front_matter.date(properties, front_matter.MODIFIED),
             problem=problem and f"{problem}; it is searched as text",
         )
+
+    def _has(self, name: str) -> bool:
+        return os.path.lexists(os.path.join(self.root, name))
 
     def _list(self, *, include_trashed: bool) -> Folder:
         return Folder(
