@@ -52,6 +52,7 @@ def seconds(parser: Callable[[str], Any], text: str, most: float = 20.0) -> floa
 
 def scaling(parser: Callable[[str], Any], shape: str, length: int) -> tuple[float, float]:
     """Return the time for a text, and how many times that for one half as long it is."""
+    seconds(parser, hostile_text(shape, length // 64))  # loads what is loaded once
     taken = seconds(parser, hostile_text(shape, length))
     if not SHORT < taken <= SECONDS:
         return taken, 0.0
