@@ -57,8 +57,8 @@ def find_configuration(given: Path | None) -> Path | None:
     """Return the given configuration file, that of the environment, or the default if it exists."""
     if given is None and (chosen := os.environ.get(ENVIRONMENT_VARIABLE)):
         given = Path(chosen).expanduser()
-    if given is None and default_path().is_file():
-        given = default_path()
+    if given is None and (default := default_path()).is_file():
+        given = default
     return given
 
 

@@ -81,23 +81,24 @@ def show(results: Results, embedder: Embedder | None) -> Results:
     scored: list[Sentences] = [[] for _ in results.hits]  # of what nobody searched for
     if plan.query.substrings:
         scored = _scored_sentences(plan, results.hits, embedder if by_meaning else None)
-    hits = []
+    passages = []
     texts: list[tuple[str, str | None]] = []
     for hit, sentences in zip(results.hits, scored):
         best = _sentence_that_stands_out(hit, plan, sentences)
         said = _shown_text(hit, plan, sentences, best), plain_text(hit.title) or hit.title
         texts += [(text, hit.language) for text in (*said, *hit.tags)]
-        hits.append(_with_sentence(hit, best))
+        passages.append(_with_sentence(hit, best))
     marked = iter(matching.marked(plan, texts))
     shown = (
         replace(
             hit,
+            passage=passage,
             snippet=next(marked),
             marked_title=next(marked),
             marked_tags=tuple(islice(marked, len(hit.tags))),
             why=_why(hit, plan),
         )
-        for hit in hits
+        for hit, passage in zip(results.hits, passages)
     )
     return replace(results, hits=tuple(shown))
 
@@ -340,14 +341,14 @@ def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> 
     return span if is_sure else None
 
 
-def _with_sentence(hit: Hit, sentence: Span | None) -> Hit:
+def _with_sentence(hit: Hit, sentence: Span | None) -> MatchedPassage | None:
     passage = hit.passage
     if passage is None or sentence is None:
-        return hit
+        return passage
     start, end = (hit.around_start + place for place in sentence)
     if not passage.start <= start < end <= passage.end:
-        return hit
-    return replace(hit, passage=replace(passage, sentence_start=start, sentence_end=end))
+        return passage
+    return replace(passage, sentence_start=start, sentence_end=end)
 
 
 def sentence_scores(
