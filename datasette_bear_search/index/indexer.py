@@ -11,6 +11,7 @@ import json
 import re
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -175,7 +176,8 @@ def update(
             wanted = {config.name: config for config in [*known, *configs]}
             configs = [config for name, config in wanted.items() if name not in remove]
             rebuild = True
-        snapshots = _read_all(connection, configs, {} if rebuild else stored, report, hooks)
+        known_sources = {} if rebuild else stored
+        snapshots = _read_all(connection, configs, known_sources, report, hooks, twice=rebuild)
         if is_older and report.failures:
             source, message = report.failures[0]
             raise database.SidecarError(
@@ -254,12 +256,18 @@ def _read_all(
     stored: Mapping[str, StoredSource],
     report: Report,
     hooks: Hooks,
+    *,
+    twice: bool,
 ) -> list[Snapshot]:
+    """Return what differs in each source; ``twice`` reads one in parts to its end before."""
     snapshots = []
     for config in configs:
         started = time.perf_counter()
         try:
             snapshot = read_if_changed(connection, config, stored.get(config.name))
+            if snapshot is not None and not snapshot.is_last and twice:
+                deque(snapshot.rest, maxlen=0)  # or what fails there would cost the index
+                snapshot = read_if_changed(connection, config, stored.get(config.name))
         except SourceError as error:
             report.failures.append(Failure(config.name, str(error)))
             hooks.on_failure(report.failures[-1])

@@ -65,7 +65,12 @@ class Source(Protocol):
         ...
 
     def read(self, *, include_trashed: bool = False) -> Iterable[Note]:
-        """Yield every note, without those in the trash unless asked for. Raises SourceError."""
+        """Yield every note, without those in the trash unless asked for.
+
+        It may stand still for minutes between two notes, while the index is written: hold no lock.
+
+        :raises SourceError: if they can't be read
+        """
         ...
 
 

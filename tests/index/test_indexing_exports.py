@@ -135,6 +135,9 @@ def test_a_source_that_fails_in_a_later_part_keeps_what_was_read(
             return open_note(self, key, size)
 
         patch.setattr(Folder, "head", head)
+        rebuilding = bear_index("--no-semantic", "--rebuild", path=path, fails=True)
+        assert "The drive was pulled out." in rebuilding.output
+        assert ids(sidecar_path).keys() == {*notes, "Old.md"}
         result = bear_index("--no-semantic", path=path, fails=True)
     assert "The drive was pulled out." in result.output
     with closing(database.connect(sidecar_path)) as connection:
