@@ -185,7 +185,6 @@ def test_of_two_runs_at_once_one_does_the_work(place):
         assert damage.check_two_at_once(place, other) == []
 
 
-@pytest.mark.datasette
 def test_searching_while_the_index_is_written_meets_no_error_and_no_half_note(place):
     # `python -m tests.stress.searchers` asks for longer, by more clients.
     seen, runs = searchers.check(place, seconds=3, clients=3)
