@@ -84,6 +84,20 @@ def test_the_page_fits_its_window(page, address, width):
     assert overflow == 0
 
 
+def test_on_a_phone_tags_give_way_to_what_says_why_a_note_was_found(page, address):
+    page.set_viewport_size({"width": 320, "height": 800})
+    page.goto(f"{address}/-/bear-search?q=when+is+the+boiler+serviced")
+    badges = page.locator(".bear-card:has-text('home/appliances') .bear-badge")
+    bottoms = badges.evaluate_all(
+        """badges => badges.map(badge => [
+            badge.closest(".bear-details").getBoundingClientRect().bottom,
+            badge.getBoundingClientRect().bottom,
+        ])"""
+    )
+    assert bottoms
+    assert all(inside <= outside for outside, inside in bottoms)
+
+
 def _wait_for(url: str) -> None:
     for _ in range(100):
         try:
