@@ -119,7 +119,8 @@ def test_short_lines_are_no_template():
     assert line_hash("Ingredients") is None
     shared = {line_hash(line): 30 for line in ("Adjustment for tomorrow", CLOSING)}
     soup = passages("Soup", f"## Adjustment for tomorrow\nLentils and cumin\n{CLOSING}")
-    assert without_shared(soup, shared) == [replace(soup[0], text="Soup\nLentils and cumin")]
+    without = replace(soup[0], titles="Soup", lines=("Lentils and cumin",))
+    assert without_shared(soup, shared) == [without]
     closing = passages("Soup", f"-\n{CLOSING}")
     assert without_shared(closing, shared) == [replace(closing[0], shared_by=30)]
     short = passages("Soup", "Salt")
@@ -133,7 +134,7 @@ def test_code_is_a_template_only_as_a_whole():
     assert without_shared(note, shared) == note
     query = passages("Monday", f"Rye bread for breakfast.\n```dataview\n{code}\n```")
     assert without_shared(query, {line_hash(f"dataview\n{code}"): 30}) == [
-        replace(query[0], text="Monday\nRye bread for breakfast.")
+        replace(query[0], lines=("Rye bread for breakfast.",))
     ]
 
 
