@@ -55,15 +55,19 @@ CACHED_PASSAGES = 2000
 MAX_MORE_PASSAGES = 4
 
 # A sentence ends at a mark with a space behind it, a Chinese or Japanese mark, or its line's end;
-# not after an initial or a day ("J. Smith", "am 6. Oktober"), nor before a small letter.
+# not after an initial or a day ("J. Smith", "am 6. Oktober"), nor before a small letter or "(".
 _ENDS = re.compile(
-    r"(?<![ \t.(][^\W\d_])(?<![ \t]\d)(?<![ \t]\d\d)[.!?…][\"'”’)\]*_]*[ \t]+(?![a-zß-ÿ])"
+    r"(?<![ \t.(][^\W\d_])(?<![ \t]\d)(?<![ \t]\d\d)[.!?…][\"'”’)\]*_]*[ \t]+(?![a-zß-ÿ(])"
     r"|[。！？][”’」』）]*|\n+"
 )
 _HEADING = re.compile(r"\s*#{1,6}\s")
 # Before the words of a line: a mark around these would keep them from being taken for markup.
 _LINE_MARKS = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _HALF_LINK = re.compile(r"\s*!?\[{1,2}[^\[\]\n]*(?:\]\([^)\s]*)?$")
+# Such as the mark of an item whose words were cut off.
+_LEFT_OVER = re.compile(r"(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[ xX]\])*\s*$")
+# A label may have the end of a sentence in it: [Why? (2022)](https://…).
+_LINK = re.compile(r"\[[^\[\]\n]*\]\(")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
@@ -172,7 +176,7 @@ def shortened(text: str, characters: int) -> str:
     """Return the beginning of a text, at most so many characters, up to the end of a word."""
     if len(text) <= characters:
         return text
-    return balanced(_HALF_LINK.sub("", text[:characters].rsplit(" ", 1)[0])) + ELLIPSIS
+    return balanced(_without_half(text[:characters].rsplit(" ", 1)[0])) + ELLIPSIS
 
 
 def with_words_marked(text: str) -> str:
@@ -206,7 +210,7 @@ def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | No
     limit = SHOWN if planned.query.substrings else BEGINNING
     whole = hit.around
     start, end = _window(whole, sentences, limit, marked)
-    text = whole[start:end] if end >= len(whole) else _HALF_LINK.sub("", whole[start:end])
+    text = whole[start:end] if end >= len(whole) else _without_half(whole[start:end])
     if marked:
         first, last = marked[0] - start, marked[1] - start
         text = f"{text[:first]}{SENTENCE}{text[first:last]}{END_SENTENCE}{text[last:]}"
@@ -219,6 +223,11 @@ def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | No
         text, end = shortened(text, limit).removesuffix(ELLIPSIS), 0
     before = ELLIPSIS if hit.around_start or whole[:start].strip() else ""
     return before + text + (ELLIPSIS if hit.goes_on or whole[end:].strip() else "")
+
+
+def _without_half(text: str) -> str:
+    """Return a text that was cut off without half of a link, and marks that nothing follows."""
+    return _LEFT_OVER.sub("", _HALF_LINK.sub("", text))
 
 
 def _with_fence(text: str, passage: str, start: int) -> str:
@@ -389,7 +398,11 @@ def _split(passage: str, embedder: Embedder) -> list[tuple[tuple[int, int], list
 
 def _sentences(passage: str) -> Iterator[tuple[int, int]]:
     start = 0
+    links = [match.span() for match in _LINK.finditer(passage)]
     for end in [*(match.end() for match in _ENDS.finditer(passage)), len(passage)]:
+        link = bisect(links, (end,)) - 1
+        if link >= 0 and end < links[link][1]:
+            continue
         text = passage[start:end]
         says_much = (
             len(text.strip().encode(errors="replace")) >= SHORTEST_SENTENCE_BYTES

@@ -101,6 +101,20 @@ def test_no_half_link_is_shown(index_notes):
     assert "[[" not in shown(index_notes([BearNote(text)]), "gauge")["Pump"].text
 
 
+def test_no_sentence_ends_inside_of_a_link(index_notes):
+    links = "- [Is that a pump? (2022)](https://pumps.example/2022) for the cellar.\n" * 30
+    for hit in shown(index_notes([BearNote(f"# Pumps\n\n{links}")]), "pump 2022").values():
+        assert "](" not in hit.text
+
+
+@pytest.mark.parametrize("mark", ["- ", "* ", "12. ", "> - ", "- [ ] ", "  - [", "- x - ["])
+def test_no_item_is_shown_of_which_there_is_only_the_mark(index_notes, mark):
+    for length in range(8):
+        items = f"{mark}{'a' * length} pump, with a long way home\n" * 40
+        [hit] = shown(index_notes([BearNote(f"# List\n\n{items}")]), "pump").values()
+        assert not re.search(r"([-*>\[\]]|\b12\.)…$", hit.text)
+
+
 def test_a_word_is_found_in_a_compound(index_notes):
     filler = "Davon sprach an diesem Tag keiner. " * 30
     text = f"# Amazonas\n\n{filler}Am Fluss steht ein Laubwald. {filler}"
