@@ -1,6 +1,6 @@
-"""Search over your own notes, by words and by meaning, as a Datasette plugin: its hooks."""
+"""The hooks of a Datasette plugin that searches your own notes by words and by meaning."""
 
-# Every datasette command imports this module, and most need nothing of it: hooks import lazily.
+# Every datasette command imports this module and few of them need it, so hooks import lazily.
 from __future__ import annotations
 
 import os
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from .search.library import Library as Library
     from .sqlite import sqlite3
 
-# Before anything imports them, in each process of ours: onnxruntime tells Microsoft of the machine
-# as soon as it is imported, and the client of the Hugging Face hub says more than a download needs.
+# Set before these libraries are imported: onnxruntime reports the machine to Microsoft on import,
+# and the client of the Hugging Face hub sends more than a download needs.
 os.environ.update(ORT_DISABLE_TELEMETRY="1", HF_HUB_DISABLE_TELEMETRY="1")
 
 Actor = dict[str, Any] | None
 
-# Datasette's own, without importing it: `bear-search` and the Python API do without Datasette.
+# Equal to datasette.hookimpl, but `bear-search` and the Python API needn't import Datasette.
 hookimpl = HookimplMarker("datasette")
 
 
@@ -80,7 +80,7 @@ def register_agent_tools(datasette: Datasette) -> list[Any]:
 def skip_csrf(datasette: Datasette, scope: dict[str, Any]) -> bool:
     from .agents import http
 
-    # Datasette 1.0 has no such hook: there every request is checked by its origin.
+    # Datasette 1.0 has no such hook: it checks the origin of every request instead.
     return http.is_mcp_request(datasette, scope)
 
 
@@ -119,7 +119,7 @@ top_table = top_database
 def extra_template_vars(
     datasette: Datasette, request: Any, database: str | None, view_name: str | None
 ) -> Any:
-    # Datasette 1.0 has the hooks above instead.
+    # In Datasette 1.0 the hooks above do this.
     if hasattr(datasette, "allowed") or view_name not in ("index", "database", "table"):
         return {}
 
@@ -161,14 +161,14 @@ def register_facet_classes() -> list[type]:
 
 @hookimpl
 def get_metadata(datasette: Datasette, key: str | None) -> dict[str, Any]:
-    # Datasette 1.0 has no such hook: there it is done when it starts.
+    # Datasette 1.0 has no such hook: there, startup() stores the metadata.
     return _datasette_ui().metadata(datasette, key)
 
 
-@hookimpl(trylast=True)  # the last answer counts
+@hookimpl(trylast=True)  # the last plugin's answer wins
 def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource: Any) -> Any:
-    # Datasette 1.0 has the next one instead.
-    if action != "view-query":  # asked many times a page
+    # Datasette 1.0 calls permission_resources_sql instead.
+    if action != "view-query":  # other actions are checked many times per page
         return None
     return lambda: _datasette_ui().query_permission(datasette, actor, resource)
 
@@ -179,7 +179,7 @@ def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) ->
         return lambda: _datasette_ui().query_rules(datasette, actor)
     if action == "bear-search":
         return lambda: _datasette_ui().site.search_rules(datasette, actor)
-    return []  # not None, or Datasette takes the next plugin's rules for ours
+    return []  # with None, Datasette would mistake the next plugin's rules for ours
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The hooks with which other plugins add to the search."""
+"""Hooks with which other plugins can extend the search."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _adding = threading.Lock()
 
 @hookspec
 def register_note_sources() -> Mapping[str, type[Source]]:  # type: ignore[empty-body]
-    """Return kinds of sources by name: ``{"diary": Diary}``. Built-in ones can't be overridden."""
+    """Return source classes by name: ``{"diary": Diary}``. Built-in ones can't be overridden."""
 
 
 @hookspec
 def register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty-body]
     """Return embedding models by name, for ``bear-index --model NAME``.
 
-    Each is made at most once, by calling its factory without arguments, and loaded when the first
+    Each factory is called at most once, without arguments, and its model is loaded when the first
     vector is needed: ``{"my-model": lambda: MyEmbedder("my-model")}`` with a subclass of
     :class:`~datasette_bear_search.embeddings.base.Embedder`. The name of a model on this machine
-    keeps meaning that model.
+    can't be overridden.
     """
 
 
@@ -40,12 +40,12 @@ def register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty
 def register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
     """Return rerankers by name, for ``rerank=NAME``.
 
-    Each is made at most once for an index: its factory gets the index's embedder, or None.
+    A factory is called with the index's embedder, or None, and again only for another embedder.
     """
 
 
 def hooks() -> HookRelay:
-    """Return the hooks of all of Datasette's plugins, loading them if need be."""
+    """Return the hooks of all of Datasette's plugins, which are loaded if necessary."""
     from datasette.plugins import pm
 
     with _adding:

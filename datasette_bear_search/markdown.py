@@ -1,7 +1,7 @@
 """Markdown → plain text: markup becomes ``\\0``, so that every word keeps its offset.
 
-Each expression reads any input once: it has no nested repeats that can match the same characters in
-two ways.
+No regular expression here has nested repeats that can match the same characters in two ways, so no
+input makes one backtrack for long.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# With all that str.strip() strips: a passage of nothing else would end before it begins.
+# Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 EMPTY = "\0" + _SPACES
 QUOTED_BLANKS = " \t\r>"
-# Also inside of list items and quotes. `Backticks` after backticks are no fence.
+# A code fence, also inside list items and quotes. A line with more `backticks` isn't one.
 FENCE = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?P<marks>`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE
 )
 
 # [[Title]], [[Title/Heading|label]], and Obsidian's ![[picture.png]].
 WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+)(?:\|(?P<label>[^\[\]\n]*))?\]\]")
-# The same, found five times as fast: an expression that begins with plain characters is.
+# The same without "!": an expression that begins with literal characters is five times as fast.
 _WIKI_TARGET = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
-# What a line can begin with. In this and the next expression a group holds what stays.
+# Markup at the start of a line. In this and the next expressions, a group holds text that stays.
 _LINE_STARTS = re.compile(
     r"""(\n)[ \t]*(?:
         \#{1,6}(?=\s|$)                                                        # heading
@@ -43,9 +43,9 @@ _BRACKETS = re.compile(
     )""",
     re.VERBOSE,
 )
-# Anything that the other expressions may find.
+# Any character that may be markup inside a line: a quick test for text without any.
 _MARKUP = re.compile(r"[\[<*_=~`|\\]")
-# Marks that open before a word or close after one: not 2 * 3, 2**3 or snake_case.
+# Marks that open before a word or close after one, unlike those in 2 * 3, 2**3 and snake_case.
 _EMPHASIS = re.compile(
     r"""(?=[*_=~`\\])(?:
         \\([^\w\s])                                                # \* is a star
@@ -61,12 +61,12 @@ _EMPHASIS = re.compile(
 
 
 def plain_text(markdown: str) -> str:
-    """Return Markdown without its markup, for people; lines stay lines."""
+    """Return Markdown without its markup, keeping line breaks."""
     return words_of(blanked(markdown))
 
 
 def blanked(text: str) -> str:
-    """Return prose with its markup and the targets of its links blanked, at the same length."""
+    """Return prose of the same length, with its markup and link targets blanked."""
     return blanked_inside(_LINE_STARTS.sub(_blank, "\n" + text)[1:])
 
 
@@ -74,7 +74,7 @@ def blanked_inside(text: str) -> str:
     if not _MARKUP.search(text):
         return text
     text = _BRACKETS.sub(_blank, text)
-    if "](" in text:  # an image inside of a link
+    if "](" in text:  # an image inside a link
         text = _BRACKETS.sub(_blank, text)
     text = _EMPHASIS.sub(_blank, text)
     is_table = "\n|" in text or text.lstrip()[:1] == "|"
@@ -90,7 +90,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def blanked_fence(text: str) -> str:
-    """Return a code fence with its marks blanked; the name of the language stays."""
+    """Return a fenced code block with its fences blanked; the language's name stays."""
     opening = FENCE.match(text)
     marks = opening.end() if opening else 0
     code, newline, last = text[marks:].rpartition("\n")
@@ -100,7 +100,7 @@ def blanked_fence(text: str) -> str:
 
 
 def words_of(blanked: str) -> str:
-    """Return what is left of blanked prose, with single spaces and without empty lines."""
+    """Return the text that blanking left, with single spaces and without empty lines."""
     text = blanked.replace("\0", "")
     if "\n" not in text:
         return " ".join(text.split())

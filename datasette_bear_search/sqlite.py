@@ -1,4 +1,4 @@
-"""SQLite: the library that speaks to it, chosen once, and how statements run."""
+"""The SQLite module, chosen once, and how statements run."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ try:
 except ImportError:  # pragma: no cover - where pysqlite3 has no wheel
     import sqlite3
 
-# A statement may take this many times its work by the clock: for a slow disk, and for fifty
-# searches at once, where an error instead of a late result would only make people try again.
+# A statement's limit by the clock is this many times its limit of CPU time. That allows for a slow
+# disk and for fifty searches at once, when an error would only make people try again.
 PATIENCE = 10
-# SQLite's steps between two looks at the clock, per millisecond allowed: some hundredths of it.
-# Each look takes Python's lock from other searches: with 20, of 50 people who search 10,000 notes
-# at once, one in twenty waits 2.8 seconds or more instead of 2.5.
+# SQLite's steps between two checks of the clock, per millisecond of the limit: some hundredths of
+# it. Each check takes the GIL from other searches: with 20, the slowest 5 % of 50 people searching
+# 10,000 notes at once wait 2.8 seconds or more instead of 2.5.
 STEPS_PER_MILLISECOND = 100
 MIN_STEPS, MAX_STEPS = 1000, 100_000
 
 
 def wrong_argument(problem: str) -> sqlite3.DataError:
-    """Return the error of an SQL function for an argument that makes no sense."""
-    # Of an error, SQLite only says that a function raised something.
+    """Print why an SQL function's argument is invalid, and return the error to raise."""
+    # SQLite's own message says only that a function raised an exception.
     print(problem, file=sys.stderr)
     return sqlite3.DataError(problem)
 
 
 @contextmanager
 def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> Iterator[None]:
-    """Interrupt statements that take more CPU time; None lets them run.
+    """Interrupt statements that take more CPU time than that; None sets no limit.
 
     :raises sqlite3.OperationalError: "interrupted", from the statement
     """
-    # CPU time, because a busy machine says nothing about the statement.
+    # CPU time, because wall-clock time also depends on how busy the machine is.
     if milliseconds is None:
         yield
         return
     work = time.thread_time() + milliseconds / 1000
     end = time.perf_counter() + milliseconds / 1000 * PATIENCE
     steps = max(MIN_STEPS, min(MAX_STEPS, int(milliseconds * STEPS_PER_MILLISECOND)))
-    # Called in the thread that runs the statement, whose time it is.
+    # SQLite calls this in the thread that runs the statement, so it measures that thread's time.
     connection.set_progress_handler(
         lambda: time.thread_time() >= work or time.perf_counter() >= end, steps
     )
@@ -57,11 +57,11 @@ def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> It
 def execute(
     connection: sqlite3.Connection, sql: str, parameters: Mapping[str, Any]
 ) -> sqlite3.Cursor:
-    """Run a statement that will be run again, so that SQLite needn't prepare it again."""
-    # Preparing the search takes as long as running it in a small library. pysqlite3 caches the 100
-    # statements used most, and Datasette runs more when it opens a file (it opens the connections,
-    # so cached_statements= can't be passed): a new one only replaces the last new one. Used twice
-    # at once it stays; the first time, without its values, fails within microseconds.
+    """Run a statement so that it stays in the cache of prepared statements for the next time."""
+    # In a small library, preparing the search takes as long as running it. pysqlite3 caches the 100
+    # most used statements. Datasette runs more when it opens a file (and opens the connections, so
+    # we can't pass cached_statements=): from then on, each new statement replaces the previous one.
+    # Used twice in a row it stays; the first run, without values, fails within microseconds.
     if parameters:
         with suppress(sqlite3.ProgrammingError):
             connection.execute(sql)
@@ -70,7 +70,7 @@ def execute(
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Let all statements read the file as it is when the first one does."""
+    """Let all statements see the file as it was when the first one ran."""
     if connection.in_transaction:
         yield
         return
@@ -82,5 +82,5 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def like_literal(text: str) -> str:
-    """Return the text as ``like … escape '^'`` finds it: no character stands for others."""
+    """Escape the text for ``like … escape '^'``, so that no character is a wildcard."""
     return re.sub(r"[%_^]", r"^\g<0>", text)
