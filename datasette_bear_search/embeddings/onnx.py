@@ -1,11 +1,11 @@
 """ONNX export and runtime: the vectors of a SentenceTransformer without importing torch.
 
 torch and sentence-transformers take seconds and hundreds of megabytes even for one query's vector;
-onnxruntime and tokenizers make it of the same weights in a tenth of that. Static models and
-transformers pooled by the mean or the first token are exported to a folder in the user's cache.
+onnxruntime and tokenizers need a tenth of that, with the same weights. Static models, and
+transformers pooled by the mean or the first token, are exported to a folder in the user's cache.
 """
 
-# Every datasette command imports this module; numpy and onnxruntime take tenths of a second.
+# Every datasette command imports this module, so only functions import numpy and onnxruntime.
 from __future__ import annotations
 
 import copy
@@ -25,15 +25,15 @@ from typing import Any
 
 from .base import ModelFacts, WordPieces, errors_only
 
-# Grows when a version writes something else: exports are then made anew.
+# Increase it when exports change, so that they are made again.
 FORMAT = 1
-# Tokens in a batch, padding included: more need more memory and are no faster.
+# Tokens in a batch, padding included. Larger batches need more memory and are no faster.
 TOKENS_PER_BATCH = 4096
-# Least cosine similarity to the library's vectors: those of one can be searched with the other.
+# Minimum cosine similarity to the library's vectors, so that an index can hold both.
 MIN_COSINE = 0.9999
-# Bytes of weights up to which a model is exported: that takes about three times as much memory.
+# Models with more bytes of weights aren't exported: it takes about three times as much memory.
 MAX_WEIGHT_BYTES = 1_500_000_000
-# Texts whose vectors are compared: some are padded, and one is longer than any model reads.
+# Texts whose vectors are compared. Some need padding, and one is longer than any model reads.
 SAMPLES = (
     "warm up", "", "x", "  How do I keep MICE out of the cabin?\n", "[MASK] [SEP] ##ing",
     "東京は日本の首都です。我们去公园散步吧。", "👨‍👩‍👧 🟢 naïve café — “quoted”",
@@ -42,11 +42,11 @@ SAMPLES = (
     "A book without end, of which nobody reads more than the beginning, 1234 pages. " * 1000,
 )  # fmt: skip
 
-# The files of an export. The graph itself names the file with its weights.
+# The files of an export. The graph refers to its weights by the name of their file.
 ABOUT, TOKENIZER, TABLE = "about.json", "tokenizer.json", "pieces.npy"
 GRAPH, WEIGHTS = "model.onnx", "weights.bin"
 
-# Seconds after which a half-made folder is no longer somebody's work.
+# Seconds after which an unfinished folder counts as abandoned.
 _ABANDONED = 3600
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Unsupported(Exception):
 
 
 def is_installed() -> bool:
-    """Return whether this Python has what runs an export: the extra ``onnx``."""
+    """Return whether this Python has the packages that run an export (the extra ``onnx``)."""
     return all(find_spec(package) for package in ("onnxruntime", "tokenizers", "numpy"))
 
 
@@ -68,14 +68,14 @@ def cache_folder() -> Path:
 
 
 def export_folder(name: str, folder: Path) -> Path:
-    """Return the folder for the export of model ``name``, as its files in ``folder`` are now."""
-    # Another size or time of any file gives another folder, so an export is never out of date.
+    """Return the folder for the export of model ``name`` with its current files in ``folder``."""
+    # If any file's size or time changes, the name does, so an export is never out of date.
     files = {
         path.relative_to(folder).as_posix(): (status.st_size, status.st_mtime_ns)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and (status := path.stat())
     }
-    # Two environments with the same model each have an export, and don't delete the other's.
+    # Two environments with the same model have an export each, and don't delete the other's.
     return cache_folder() / f"{_digest([name, str(folder)])}-{_digest([FORMAT, files])}"
 
 
@@ -90,14 +90,14 @@ def open_export(name: str, folder: Path) -> OnnxModel | None:
     exported = export_folder(name, folder)
     try:
         return OnnxModel(exported) if has_export(name, folder) else None
-    except Exception as error:  # whatever it is, the model itself is there
+    except Exception as error:  # the model itself can be used instead
         logger.warning("The ONNX export of %s can't be used: %s", name, error)
-        shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes it anew
+        shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes a new one
         return None
 
 
 class OnnxModel:
-    """An export, run by onnxruntime and tokenizers, by one thread at a time."""
+    """An export, run by onnxruntime and tokenizers. Only one thread at a time may use it."""
 
     def __init__(self, folder: Path) -> None:
         import numpy
@@ -105,7 +105,7 @@ class OnnxModel:
 
         about = json.loads((folder / ABOUT).read_text())
         self.facts = ModelFacts(about["max_tokens"], about["settings"])
-        self.has_graph: bool = about["has_graph"]  # if not, tokens' vectors are rows of the table
+        self.has_graph: bool = about["has_graph"]  # if not, token vectors are rows of the table
         self._max_length: int | None = about["truncates_at"]
         self._pooling: str = about["pooling"]
         self._prompts: dict[str, str] = about["prompts"]
@@ -122,7 +122,7 @@ class OnnxModel:
             from onnxruntime import InferenceSession, SessionOptions
 
             options = SessionOptions()
-            # Threads that wait for the next query awake would keep a server's cores busy.
+            # Threads that spin while they wait for a query would keep a server's cores busy.
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             options.log_severity_level = 3  # errors
             graph, providers = str(folder / GRAPH), ["CPUExecutionProvider"]
@@ -148,12 +148,12 @@ class OnnxModel:
         return [len(encoding.ids) for encoding in self._tokenize(texts)]
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
-        # Fast, as it doesn't find out where each piece stands.
+        # The fast method doesn't compute the offsets of the pieces.
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def _tokenize(self, texts: Sequence[str]) -> list[Any]:
-        # Not always: the pieces of a text are asked for to its end.
+        # Truncate only here, because _split() needs all pieces of a text.
         if self._max_length:
             self._tokenizer.enable_truncation(self._max_length)
         try:
@@ -162,7 +162,7 @@ class OnnxModel:
             self._tokenizer.no_truncation()
 
     def _token_vectors(self, encodings: Sequence[Any]) -> tuple[Any, Any]:
-        """Return vectors (texts x tokens x numbers) and which tokens are no padding."""
+        """Return vectors (texts x tokens x dimensions) and the attention mask."""
         import numpy
 
         longest = max(len(encoding.ids) for encoding in encodings)
@@ -180,14 +180,14 @@ class OnnxModel:
         return vectors, inputs["attention_mask"]
 
 
-# A graph's possible inputs → their names in the package tokenizers.
+# Inputs that a graph may have → their names in the package tokenizers.
 _INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
 def in_batches(lengths: Sequence[int], encode: Callable[[Sequence[int]], Any]) -> list[Any]:
-    """Return a row for each text, made in batches of like lengths, TOKENS_PER_BATCH at most.
+    """Return a row for each text, made in batches of similar lengths and limited size.
 
-    :param encode: numbers of texts → their rows
+    :param encode: indexes of texts → their rows
     """
     rows: dict[int, Any] = {}
     batch: list[int] = []
@@ -209,7 +209,7 @@ def export(
 ) -> bool:
     """Export a loaded SentenceTransformer to ``folder``; return whether that worked.
 
-    A failure is kept there, too, so that it isn't tried again.
+    A failure is recorded there, too, so that the export isn't tried again.
 
     :param prompts: what the library puts before a ``query`` and before a ``document``
     :param encode: (texts, is_query) → the library's own vectors, to compare with
@@ -217,7 +217,7 @@ def export(
     """
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _remove_stale(folder)
-    # Nobody else may read it, and nobody sees it half-made.
+    # Only this user may read the export, and nobody sees it unfinished.
     with tempfile.TemporaryDirectory(
         prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
     ) as drafts:
@@ -241,13 +241,13 @@ def export(
 
 
 def pooling_mode(module: Any) -> str:
-    """Return how a pooling module makes one vector of many; empty for other modules."""
+    """Return the pooling mode of a module, such as ``mean``; empty if it isn't for pooling."""
     mode = getattr(module, "pooling_mode", None)
     return mode if isinstance(mode, str) else "+".join(mode or ())
 
 
 def cosines(one: Any, other: Any) -> Any:
-    """Return the cosine similarity of each row to that of another array; none may be zero."""
+    """Return the cosine similarity of each row to the other array's; no row may be zero."""
     squares = (one * one).sum(axis=1) * (other * other).sum(axis=1)
     return (one * other).sum(axis=1) / squares**0.5
 
@@ -261,7 +261,7 @@ def _is_unsupported(folder: Path) -> bool:
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove exports of the model's former files, and what was never finished."""
+    """Remove exports of earlier files of the model, and abandoned drafts."""
     model = folder.name.partition("-")[0]
     outdated = {*folder.parent.glob(f"{model}-*")} - {folder}
     drafts = folder.parent.glob(".new-*")
@@ -289,7 +289,7 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
         pad_type_id = int(model.tokenizer.pad_token_type_id or 0)
     (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
     table = layer.weight.detach().float().cpu().numpy()
-    # Half the precision changes nothing that anybody sees, and is half as much to keep.
+    # Half precision makes no visible difference and takes half the space.
     numpy.save(folder / TABLE, table.astype("float16"))
     return {
         "has_graph": not is_static,
@@ -301,7 +301,7 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
 
 
 def _supported_pooling(model: Any) -> str:
-    """Return mean, cls, or static (a mean without transformer), or raise Unsupported."""
+    """Return mean, cls or static (a mean without a transformer), or raise Unsupported."""
     kinds = [type(module).__name__ for module in model]
     if kinds[-1] == "Normalize":
         kinds.pop()
@@ -323,7 +323,7 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
 
     if sum(weight.numel() * 4 for weight in transformer.parameters()) > MAX_WEIGHT_BYTES:
         raise Unsupported("it is too large")
-    # A copy, as a search may use the model meanwhile. Fused attention makes a longer graph.
+    # A copy, because a search may use the model meanwhile. Fused attention makes a longer graph.
     transformer = copy.deepcopy(transformer).cpu().float().eval()
     if hasattr(transformer, "set_attn_implementation"):
         transformer.set_attn_implementation("eager")
@@ -342,7 +342,7 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
 
     any_size = {0: "texts", 1: "tokens"}
     with warnings.catch_warnings(), errors_only("torch.onnx"), torch.no_grad():
-        warnings.simplefilter("ignore")  # for the model's makers
+        warnings.simplefilter("ignore")  # they are meant for the model's makers
         torch.onnx.export(
             Tokens(),
             tuple(tokens[name] for name in names),
@@ -353,7 +353,7 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
             opset_version=17,
             dynamo=False,  # the other exporter needs one more package, onnxscript
         )
-    # Weights in a file of their own are mapped into memory, not read: half the memory and start.
+    # Weights in a separate file are memory-mapped, which halves the memory and the start-up time.
     onnx.save_model(
         onnx.load(str(folder / "whole.onnx")),
         str(folder / GRAPH),
@@ -370,7 +370,7 @@ def _verify(exported: OnnxModel, encode: Callable[[list[str], bool], Any]) -> No
     for is_query in (True, False):
         ours = exported.encode(SAMPLES, is_query=is_query)
         theirs = numpy.asarray(encode(list(SAMPLES), is_query))
-        has_direction = ours.any(axis=1)  # a static model makes nothing of nothing
+        has_direction = ours.any(axis=1)  # a static model returns zeros for an empty text
         same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
         if (has_direction != theirs.any(axis=1)).any() or not same.all():
             raise Unsupported("its vectors differ from the library's")

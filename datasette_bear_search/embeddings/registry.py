@@ -1,6 +1,6 @@
-"""A model's name → its one embedder in this process, not loaded yet."""
+"""A model's name → the only embedder of that name in this process, not loaded yet."""
 
-# Every datasette command imports this module: torch (seconds) and numpy only inside functions.
+# Every datasette command imports this module, so only functions import torch (seconds) and numpy.
 from __future__ import annotations
 
 import re
@@ -19,12 +19,12 @@ EmbedderFactory = Callable[[], Embedder]
 
 
 def default_model() -> str:
-    """Return the model for a new index, by what is installed: never by the state of the network."""
+    """Return a new index's model, which depends on what is installed, never on the network."""
     return BUNDLED if find_spec(BUNDLED_PACKAGE) else HUB_DEFAULT
 
 
 def get_embedder(model: str) -> Embedder:
-    """Return the process's one embedder of this name, without loading it.
+    """Return the only embedder of this name in this process, without loading it.
 
     :param model: a name, or ``NAME@256`` for the first 256 numbers of its vectors
     """
@@ -38,9 +38,9 @@ def get_embedder(model: str) -> Embedder:
         if key not in _embedders:
             try:
                 embedder = factory() if factory else SentenceTransformerEmbedder(name)
-            except Exception as error:  # a plugin's; it costs nobody the results
+            except Exception as error:  # a plugin's, which mustn't break the search
                 embedder = broken_model(Embedder, name, error)  # type: ignore[type-abstract]
-            embedder.name = name  # by which the index finds it again
+            embedder.name = name  # which the index stores, to find the model again
             if dimensions is not None:
                 embedder.truncate(dimensions)
             _embedders[key] = embedder
@@ -52,7 +52,7 @@ def with_dimensions(model: str, dimensions: int) -> str:
 
 
 def is_here(model: str) -> bool:
-    """Return whether a model is on this machine, or raise ModelUnavailable for no model's name."""
+    """Return whether a model is on this machine; raise ModelUnavailable for an impossible name."""
     name, _, factory = _resolve(model)
     if factory:
         return True
@@ -61,14 +61,14 @@ def is_here(model: str) -> bool:
 
 
 def is_token(model: str | None, word: str) -> bool:
-    """Return whether a model's vocabulary has the word as one token; without one the bundled's."""
+    """Return whether the word is one token for the model, or for the bundled one without it."""
     folder = files.model_folder(_resolve(model)[0]) if model else None
     folder = folder or files.bundled_folder()
     return folder is not None and files.has_token(folder, word)
 
 
 def register(name: str, factory: EmbedderFactory) -> None:
-    """Make ``get_embedder(name)`` return what ``factory`` makes, whatever else has that name."""
+    """Make ``get_embedder(name)`` return what ``factory`` makes, even if the name is taken."""
     with _registry_lock:
         _factories[name] = factory
         for key in [key for key in _embedders if key == name or key.startswith(f"{name}@")]:
@@ -81,8 +81,8 @@ _embedders: dict[str, Embedder] = {}
 
 
 def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
-    # The full name, how many numbers of its vectors are wanted (None: all), and what makes it
-    # (None: sentence-transformers). A registered name or a folder may look like NAME@256.
+    # Return the full name, the number of dimensions to keep (None: all) and the factory (None:
+    # sentence-transformers). A registered name or a folder may look like NAME@256.
     name, dimensions = model, None
     match = re.fullmatch(r"(.+)@(\d+)", model)
     if match and model not in _factories and not files.local_folder(model):
@@ -92,7 +92,7 @@ def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
         return name, dimensions, _factories[name]
     if factory := servers.factory_for(name):
         return name, dimensions, factory
-    # A model on this machine is never another one, and plugins needn't be loaded for it.
+    # Plugins can't override a model on this machine, so they needn't be loaded for one.
     if full_name not in (BUNDLED, HUB_DEFAULT) and files.model_folder(full_name) is None:
         for factories in hooks().register_embedders():  # the last registered plugin first
             if name in factories:

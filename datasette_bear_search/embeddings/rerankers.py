@@ -1,6 +1,6 @@
-"""Models that score how well a passage answers a query, too slow for all but the first."""
+"""Models that score how well a passage answers a query: too slow for all but the top results."""
 
-# Every datasette command imports this module: torch (seconds) and numpy only inside functions.
+# Every datasette command imports this module, so only functions import torch (seconds) and numpy.
 from __future__ import annotations
 
 import threading
@@ -23,12 +23,12 @@ from .base import (
 )
 from .files import is_hub_name
 
-# By its makers' measure (mean nDCG@10 after six first stages, MTEB(eng, v2) Retrieval) .578 with 33
-# million parameters; ettin-reranker-17m-v1, for slow machines, .558; BAAI/bge-reranker-v2-m3, for
-# other languages, .553 with 568 million, which take longer than SECONDS.
+# Its makers measured a mean nDCG@10 of .578 with 33 million parameters (after six first stages,
+# MTEB(eng, v2) Retrieval). Others: ettin-reranker-17m-v1, for slow machines, .558;
+# BAAI/bge-reranker-v2-m3, for other languages, .553 with 568 million, slower than RERANK_SECONDS.
 CROSS_ENCODER = "cross-encoder/ettin-reranker-32m-v1"
-# Late interaction, which is faster: 17 million parameters, English, Apache-2.0. By its makers'
-# report (arXiv 2510.14880) above ColBERTv2 on BEIR.
+# Late interaction, which is faster: 17 million parameters, English, Apache-2.0. Its makers report
+# that it is better than ColBERTv2 on BEIR (arXiv 2510.14880).
 COLBERT = "mixedbread-ai/mxbai-edge-colbert-v0-17m"
 
 
@@ -38,7 +38,7 @@ class Reranker(Model):
     advice = "Search without rerank, or choose another reranker."
 
     def prepare(self) -> None:
-        """Load what is slow to load. Called once, before the first :meth:`score`."""
+        """Load whatever is slow to load. Called once, before the first :meth:`score`."""
 
     @abstractmethod
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
@@ -51,25 +51,25 @@ RerankerFactory = Callable[[Embedder | None], Reranker]
 class LocalReranker(Reranker):
     """A model of sentence-transformers, from a folder or the hub's cache."""
 
-    kind = ""  # what people call such a model
-    default = ""  # model
+    kind = ""  # the common name for such a model, for messages
+    default = ""  # name of a model
 
     def __init__(self, model: str = "") -> None:
         super().__init__(model or self.default)
         self._model: Any = None
-        # Tokenizers are not made for two threads at a time, and one batch keeps all cores busy.
+        # Tokenizers aren't thread-safe, and a single batch keeps all cores busy.
         self._score_lock = threading.Lock()
 
     @abstractmethod
     def open_model(self, folder: str) -> Any:
-        """Return the library's model in a folder."""
+        """Load the library's model from a folder."""
 
     @abstractmethod
     def _scores(self, query: str, passages: list[str]) -> Any:
-        """Return a number for each of one passage or more."""
+        """Return a score for each passage, of which there is at least one."""
 
     def prepare(self) -> None:
-        # Before the import, which takes seconds.
+        # Look for the model before the import, which takes seconds.
         folder = Path(self.name).expanduser()
         if not folder.is_dir():
             folder = self._cached_folder()
@@ -82,11 +82,11 @@ class LocalReranker(Reranker):
                     f"which can't be imported here ({first_line(error)}). Install it: "
                     "pip install sentence-transformers."
                 ) from error
-        # The first score takes longest: nobody should wait for it.
+        # The first score takes longest, so compute one before anybody waits.
         self._scores("warm", ["up"])
 
     def _cached_folder(self) -> Path:
-        # Never downloaded here: a search isn't the time for gigabytes.
+        # Never download here: a search mustn't wait for gigabytes.
         if not is_hub_name(self.name):
             raise ModelUnavailable(
                 f"There is no folder {self.name} with a {self.kind} in it. Give the path of "
@@ -113,7 +113,7 @@ class LocalReranker(Reranker):
 
 
 class CrossEncoderReranker(LocalReranker):
-    """Reads query and passage together: one number for each pair."""
+    """Reads the query and a passage together and scores each pair."""
 
     kind, default = "cross-encoder", CROSS_ENCODER
 
@@ -128,7 +128,7 @@ class CrossEncoderReranker(LocalReranker):
 
 
 class ColbertReranker(LocalReranker):
-    """A vector for each token; each of the query's counts with the nearest of the passage's.
+    """Compares token vectors: sums each query token's similarity to the passage's nearest token.
 
     MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
     """
@@ -161,13 +161,13 @@ def _factory(kind: str, model: str = "") -> RerankerFactory:
 
 
 def reranker_factories() -> dict[str, RerankerFactory]:
-    """Return the rerankers that a visitor may choose: no folders, no other models of the hub."""
-    # pluggy gives the last registered plugin first: a plugin may replace one of ours.
+    """Return the rerankers that a visitor may choose: no folders, no other models from the hub."""
+    # pluggy lists the last registered plugin first, so a plugin may replace one of ours.
     return dict(ChainMap(*hooks().register_rerankers()))
 
 
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
-    """Return the process's one reranker of this name for an index with this embedder, not loaded.
+    """Return this process's reranker of this name for an embedder, without loading it.
 
     :param name: as a plugin registered it; ``cross-encoder:MODEL`` or ``colbert:MODEL`` with a
         folder or a hub's name
@@ -181,12 +181,12 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
         known = ", ".join([*sorted(factories), *(f"{each}:MODEL" for each in sorted(LOCAL))])
         raise ValueError(f"The reranker must be one of {known}, not {name!r}")
     with _registry_lock:
-        # An embedder that was replaced must not live on in here.
+        # Don't keep using an embedder that was replaced.
         made_for, reranker = _rerankers.get(name, (None, None))
         if reranker is None or made_for is not embedder:
             try:
                 reranker = factories[name](embedder)
-            except Exception as error:  # a plugin's; it costs nobody the results
+            except Exception as error:  # a plugin's, which mustn't break the search
                 reranker = broken_model(Reranker, name, error)  # type: ignore[type-abstract]
             _rerankers[name] = (embedder, reranker)
         return reranker

@@ -1,10 +1,10 @@
 """Models of sentence-transformers, run by the library or by an ONNX export of them.
 
-The export, which needs no torch, embeds queries and a few documents; torch embeds many, in bfloat16
-where the processor computes with it: twice as fast.
+The export, which needs no torch, embeds queries and small numbers of documents. torch embeds many
+documents, in bfloat16 where the processor supports it, which is twice as fast.
 """
 
-# torch and sentence_transformers take seconds to import: only the functions that need them do.
+# torch and sentence_transformers take seconds to import, so only functions import them.
 from __future__ import annotations
 
 import copy
@@ -16,24 +16,24 @@ from typing import Any
 from . import files, onnx
 from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces, first_line, silent_libraries
 
-# Tokens that a model without a limit is said to read of a text.
+# Tokens that we take as the limit of a model that declares none.
 UNLIMITED = 8192
-# Documents from which on it pays to load torch, some seconds, beside an ONNX export.
+# From this many documents on, it pays to spend some seconds on loading torch beside an ONNX export.
 MIN_BATCH = 500
-# Least cosine similarity of vectors in bfloat16 to those in float32: searches find the same. int8
-# is 1.16 times as fast as bfloat16 (2.2 times as float32), but costs .008 nDCG@10 on chroma.
+# Minimum cosine similarity of bfloat16 to float32 vectors, at which searches find the same. int8 is
+# 1.16 times as fast as bfloat16 (2.2 times as float32), but costs .008 nDCG@10 on chroma.
 BFLOAT16_MIN_COSINE = 0.999
 
 logger = logging.getLogger(__name__)
 
 
 class SentenceTransformerEmbedder(Embedder):
-    """A model of sentence-transformers: the bundled one, a folder, or one of the hub."""
+    """A model of sentence-transformers: the bundled one, one in a folder, or one from the hub."""
 
     def __init__(self, model: str) -> None:
         super().__init__(files.full_name(model))
-        self._source = self.name  # without the dimensions that may be added to the name
-        self._model: Any = None  # the library's
+        self._source = self.name  # stays without @DIMENSIONS, which truncate() adds to the name
+        self._model: Any = None  # the library's model
         self._onnx: onnx.OnnxModel | None = None
         self._fast_model: Any = None  # for many documents
 
@@ -57,7 +57,7 @@ class SentenceTransformerEmbedder(Embedder):
 
         if is_query or len(texts) == 1:
             return encode(range(len(texts)))
-        # The library sorts by letters, and so would pad by a half.
+        # The library sorts by characters, not by tokens, so half of the tokens would be padding.
         return onnx.in_batches(self.measure(texts), encode)
 
     def measure(self, texts: list[str]) -> list[int]:
@@ -76,7 +76,7 @@ class SentenceTransformerEmbedder(Embedder):
             if documents < MIN_BATCH or is_static:
                 return
             try:
-                # In float32 the export is as fast, with less memory.
+                # In float32, the export is as fast as torch and needs less memory.
                 self._fast_model = _in_bfloat16(self._library_model())
             except Exception as error:
                 logger.warning("%s makes many vectors as slowly as few: %s", self.name, error)
@@ -89,7 +89,7 @@ class SentenceTransformerEmbedder(Embedder):
         if self._onnx is not None or not onnx.is_installed():
             return False
         folder = files.model_folder(self._source)
-        # A failure to make one is kept there, too.
+        # The folder also exists after a failed export.
         return folder is not None and not onnx.export_folder(self._source, folder).exists()
 
     def export_onnx(self) -> bool:
@@ -125,7 +125,7 @@ class SentenceTransformerEmbedder(Embedder):
         return WordPieces(split, table, table.mean(axis=0))
 
     def _open_library(self) -> ModelFacts:
-        # Before the import, which takes seconds.
+        # Look for the model before the import, which takes seconds.
         folder = files.model_folder(self._source)
         if folder is None:
             files.check_name(self._source)
@@ -156,7 +156,7 @@ class SentenceTransformerEmbedder(Embedder):
             with silent_libraries():
                 model = SentenceTransformer(str(folder), local_files_only=True)
         else:
-            model = SentenceTransformer(self._source)  # shows how the download goes
+            model = SentenceTransformer(self._source)  # shows the progress of the download
             weights = files.weight_hashes(files.cached_folder(self._source))
         self._model = model
         settings = {
@@ -169,7 +169,7 @@ class SentenceTransformerEmbedder(Embedder):
         return ModelFacts(int(min(model.max_seq_length or UNLIMITED, UNLIMITED)), settings)
 
     def _library_model(self) -> Any:
-        """Return the library's model, which an ONNX export may have spared us so far."""
+        """Return the library's model; load it if only the ONNX export was needed so far."""
         if self._model is None and self._open_library() != self._facts:
             self._model = None
             raise ModelUnavailable(
@@ -179,14 +179,14 @@ class SentenceTransformerEmbedder(Embedder):
 
 
 def _in_bfloat16(model: Any) -> Any:
-    """Return the model in bfloat16 if that is faster here and its vectors stay the same."""
+    """Return the model in bfloat16 if that is faster here and changes no vector; else None."""
     import torch
 
-    # On other processors bfloat16 is slower than float32.
+    # Without these instructions, bfloat16 is slower than float32.
     is_faster = getattr(torch.cpu, "_is_avx512_bf16_supported", bool)()
     if model.device.type != "cpu" or not hasattr(model[0], "auto_model") or not is_faster:
         return None
-    # A copy: torch's autocast converts all weights with each call, and is slower than float32.
+    # A copy, because torch's autocast converts all weights in each call: slower than float32.
     fast = copy.deepcopy(model).to(torch.bfloat16)
     vectors = (_encode(each, list(onnx.SAMPLES), is_query=False) for each in (model, fast))
     return fast if (onnx.cosines(*vectors) >= BFLOAT16_MIN_COSINE).all() else None
@@ -199,7 +199,7 @@ def _token_ids(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[lis
 
 
 def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
-    # Not every model has one for each.
+    # Not every model has a method for each kind of text.
     encode = getattr(model, "encode_query" if is_query else "encode_document", model.encode)
     return encode(
         texts,
@@ -212,7 +212,7 @@ def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
 
 
 def _prompt(model: Any, is_query: bool) -> str:
-    # What comes before a text, as sentence-transformers chooses it.
+    # The prefix of a text, chosen as sentence-transformers does.
     prompts = model.prompts
     names = ["query"] if is_query else ["document", "passage", "corpus"]
     if own := [prompts[name] for name in names if name in prompts]:

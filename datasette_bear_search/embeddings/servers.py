@@ -1,4 +1,4 @@
-"""Models that other programs run: a server on this machine, or the package llm.
+"""Models run by something else: a server on this machine, or the package llm.
 
 ``ollama:NAME``, ``openai:NAME@http://127.0.0.1:8080`` (llama-server, LM Studio …), ``llm:NAME``
 """
@@ -17,24 +17,24 @@ from urllib.parse import urlsplit
 from .base import Embedder, ModelFacts, ModelUnavailable, first_line
 
 OLLAMA = "http://127.0.0.1:11434"
-# Models that may read notes though they run elsewhere, separated by commas. Not kept in the index,
-# which can come from anybody: a search would send its query wherever that says.
+# Remote models that may be sent notes, separated by commas. This isn't stored in the index, which
+# can come from anybody and would decide where a search sends its query.
 REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
 KEY_VARIABLE = "DATASETTE_BEAR_SEARCH_API_KEY"
-# Texts in a request: such servers compute a few at a time.
+# Texts per request: such servers process only a few at a time.
 BATCH = 32
-# Seconds to connect, and to answer, for which a server may first load gigabytes.
+# Seconds to connect, and to wait for a response: a server may have to load gigabytes first.
 CONNECT_TIMEOUT, TIMEOUT = 3.0, 180.0
-# Seconds before each further attempt, and the statuses that are worth one.
+# Seconds before each retry, and the HTTP statuses that are worth one.
 PAUSES = (0.5, 2.0)
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
-# Tokens that a model is said to read of a text: all of these read so many.
+# Tokens that we take as the limit of such a model: all of them read at least this many.
 MAX_TOKENS = 512
 
 _SENTENCE = "Represent this sentence for searching relevant passages: "
 _QUESTION = "Given a web search query, retrieve relevant passages that answer the query"
-# A part of a model's name → what it was trained to read before a query and before a document:
-# servers don't add it.
+# Part of a model's name → the prefixes of queries and documents that it was trained with. Servers
+# don't add them.
 PROMPTS = {
     "embeddinggemma": ("task: search result | query: ", "title: none | text: "),
     "nomic-embed-text": ("search_query: ", "search_document: "),
@@ -47,7 +47,7 @@ PROMPTS = {
 
 
 def factory_for(name: str) -> Callable[[], Embedder] | None:
-    """Return what makes the model of such a name; None for other names."""
+    """Return a factory for the model with such a name; None for other names."""
     kind, _, model = name.partition(":")
     kinds = {"ollama": ServerEmbedder, "openai": ServerEmbedder, "llm": LlmEmbedder}
     return (lambda: kinds[kind](name)) if model and kind in kinds else None
@@ -56,7 +56,7 @@ def factory_for(name: str) -> Callable[[], Embedder] | None:
 class _Prompted(Embedder):
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._full_name = name  # without the dimensions that may be added
+        self._full_name = name  # stays without @DIMENSIONS, which truncate() adds to the name
         self._model = name.partition(":")[2]
         known = (pair for part, pair in PROMPTS.items() if part in self._model.lower())
         self._prompts = next(known, ("", ""))
@@ -81,7 +81,7 @@ class _Prompted(Embedder):
         return rows
 
     def measure(self, texts: list[str]) -> list[int]:
-        return [len(text) // 8 for text in texts]  # few enough not to look like pieces of words
+        return [len(text) // 8 for text in texts]  # so low that words don't seem split into pieces
 
     def loads_fast(self) -> bool:
         return True
@@ -95,7 +95,7 @@ class _Prompted(Embedder):
 
 
 class ServerEmbedder(_Prompted):
-    """A model of a server that answers as OpenAI's does, on this machine unless permitted."""
+    """A model on an OpenAI-compatible server, which must be on this machine unless permitted."""
 
     def open_model(self) -> ModelFacts:
         import httpx
@@ -108,13 +108,13 @@ class ServerEmbedder(_Prompted):
                 f"{self._full_name} needs the server's address: openai:NAME@http://127.0.0.1:8080"
             )
         is_here = parts.hostname == "localhost"
-        with suppress(ValueError):  # a name
+        with suppress(ValueError):  # a host name
             is_here = ip_address(parts.hostname).is_loopback
         if not is_here:
             self._require_permission(parts.hostname)
         self._address = address.rstrip("/").removesuffix("/v1")
         key = os.environ.get(KEY_VARIABLE)
-        # A proxy isn't this machine, and a redirect may lead anywhere: httpx follows none.
+        # A proxy would be another machine. A redirect could lead anywhere, but httpx follows none.
         self._client = httpx.Client(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
@@ -140,7 +140,7 @@ class ServerEmbedder(_Prompted):
                     f"No server answers at {self._address} ({first_line(error)}). Start it, or "
                     "choose another model with --model."
                 )
-                if not self.ready:  # a search shouldn't wait for what isn't there
+                if not self.ready:  # a search shouldn't wait for a server that isn't running
                     break
             except (KeyError, TypeError, ValueError):
                 problem = f"{address} doesn't answer with vectors of numbers. Is it the right one?"
@@ -164,7 +164,7 @@ class ServerEmbedder(_Prompted):
 
 
 class LlmEmbedder(_Prompted):
-    """An embedding model of the package llm, and of its plugins."""
+    """An embedding model of the package llm or one of its plugins."""
 
     advice = "What llm has is listed by: llm embed-models."
 
