@@ -1,4 +1,4 @@
-"""The ``datasette bear-…`` commands, and what they share: options, progress, errors as messages."""
+"""The ``datasette bear-…`` commands, and their shared options, progress and error messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def redact_option(*, default: bool | None) -> Any:
 
 
 class Progress:
-    """Shows how many are done on stderr: a bar on a terminal, else a line every ten seconds."""
+    """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds."""
 
     SECONDS_BETWEEN_LINES = 10.0
 
@@ -58,7 +58,7 @@ class Progress:
         self._started = self._last_line = 0.0
 
     def __call__(self, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` are done; called with 0 first, then after each batch."""
+        """Show the progress. Call this with ``done=0`` first, then after each batch."""
         if not self._quiet:
             show = self._move_bar if sys.stderr.isatty() else self._print_line
             show(done, total)
@@ -87,13 +87,13 @@ class Progress:
 def clear_errors(failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
     """End the command with a message instead of a traceback if a foreseeable error occurs.
 
-    :param failure: the exception that carries the message, and so the exit status
+    :param failure: the exception to raise with the message; it determines the exit status
     """
     try:
         yield
     except (ForeseenError, FileExistsError) as error:
         raise failure(str(error)) from None
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # where SQLite quotes damaged text
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged text
         from ..index.database import explained
 
         raise failure(explained(error)) from None

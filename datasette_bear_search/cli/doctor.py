@@ -26,7 +26,7 @@ from ..sources import SourceConfig, SourceError, open_source
 from ..sqlite import sqlite3
 from . import clear_errors, sidecar_option
 
-# The best below 100 million parameters by its makers' figures (docs/ranking.md).
+# Its makers report the best quality below 100 million parameters (docs/ranking.md).
 MULTILINGUAL = "ibm-granite/granite-embedding-97m-multilingual-r2"
 
 WORDS = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
@@ -34,7 +34,7 @@ WORDS = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
 @dataclass(frozen=True)
 class Finding:
-    """One fact. ``ok`` is None for what is neither good nor bad."""
+    """One fact. ``ok`` is None for a fact that is neither good nor bad."""
 
     name: str  # for programs
     says: str
@@ -74,7 +74,7 @@ def bear_doctor(
 
 
 def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]:
-    """Return the findings about the index at ``path`` and all that it needs, by area."""
+    """Return the findings about the index at ``path`` and everything it needs, by area."""
     areas = {
         "Python": _python(),
         "Embedding model": chain(_model(path, load_model), _reports()),
@@ -150,7 +150,7 @@ def _model(path: Path, load_model: bool) -> Findings:
 def _reports() -> Findings:
     from platformdirs import user_cache_path, user_data_path
 
-    # Where Microsoft's programs keep an id of the device: on a Mac not in the cache.
+    # Microsoft's programs keep an id of the device here; on a Mac, not in the cache.
     for folder in sorted({user_cache_path(), user_data_path()}):
         reports = folder / "Microsoft" / "DeveloperTools" / ".onnxruntime"
         if reports.exists():
@@ -302,9 +302,9 @@ def _health(path: Path, connection: sqlite3.Connection) -> Findings:
 
 
 def _fts_disagreement(path: Path) -> str | None:
-    # FTS5 compares its index with the notes (1) and writes nothing, but takes this request only as
-    # an insert, so the file has to be opened for writing. Words of some languages are in notes_fts
-    # other than they are in the notes, so it is checked alone (0).
+    # FTS5 compares its index with the notes (rank 1) and writes nothing, but the command is an
+    # insert, so the file has to be opened for writing. notes_fts stores the words of some languages
+    # in another form than the notes do, so only its own structure is checked (rank 0).
     uri = f"{path.resolve().as_uri()}?mode=rw"
     with closing(sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)) as connection:
         connection.execute("begin")

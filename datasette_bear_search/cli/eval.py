@@ -1,4 +1,4 @@
-"""``datasette bear-eval``: collections or one's own notes → how well the search ranks."""
+"""``datasette bear-eval``: test collections or your own notes → how well the search ranks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folders", nargs=-1, metavar="[COLLECTION]...", type=click.Path(path_type=Path))
-# Without the environment variable: it names one's own index, which has no collection's documents.
+# No envvar here: it names the person's own index, which has no collection's documents.
 @click.option(
     "--sidecar",
     "sidecar_path",

@@ -1,4 +1,4 @@
-"""``datasette bear-index``: notes of all sources → the index file."""
+"""``datasette bear-index``: notes from all sources → the index file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from . import Progress, clear_errors, sidecar_option
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report
 
-# Lines on what a source skipped: a folder of scans would fill the screen.
+# Lines about files that a source skipped: a folder of scans would fill the screen.
 MAX_SKIPPED_LINES = 5
 
-# Passages a second that the bundled model embeds on two cores, until a run has measured it.
+# Passages per second that the bundled model embeds on two cores; used until a run measures it.
 TYPICAL_PACE = 25.0
 
 STOPPED = (
@@ -117,7 +117,7 @@ def bear_index(**values: Any) -> None:
     Sources are only ever read. Notes that are no longer in them leave the index.
     """
     options = Options(**values)
-    # Notes make no cycles, and to look for these often takes 7 % of a first run.
+    # Notes contain no reference cycles, and frequent garbage collection takes 7 % of a first run.
     gc.set_threshold(100_000)
     if options.rebuild and (options.only or options.watch):
         raise click.UsageError("--rebuild reads all sources, once: without --only and --watch.")
@@ -142,7 +142,7 @@ def bear_index(**values: Any) -> None:
 
 
 def _shortened(options: Options, dimensions: int) -> str:
-    """Return the model with so many dimensions, before anything is read: it has to be loaded."""
+    """Return the model's name with so many dimensions; loads it, so that errors come first."""
     whole = options.library.embedder(options.model, semantic=True)
     assert whole is not None
     embedder = registry.get_embedder(registry.with_dimensions(whole.name, dimensions))
@@ -152,7 +152,7 @@ def _shortened(options: Options, dimensions: int) -> str:
 
 
 def _confirm_new_vectors(options: Options) -> None:
-    """Ask before all vectors are made anew by another model, which may take hours."""
+    """Ask before another model makes all vectors again, which may take hours."""
     embedder = options.embedder()
     if embedder is None or options.model is None or options.yes or options.rebuild:
         return
@@ -161,7 +161,7 @@ def _confirm_new_vectors(options: Options) -> None:
         return
     with closing(database.connect(path)) as connection:
         if not schema.is_current(connection):
-            return  # all of it is made anew
+            return  # the whole index is rebuilt anyway
         state = database.read_state(connection)
         [passages] = connection.execute("select count(*) from passages").fetchone()
     if not state.has_vectors or state.model == embedder.name:
@@ -169,7 +169,7 @@ def _confirm_new_vectors(options: Options) -> None:
     try:
         embedder.load()
     except ModelUnavailable:
-        return  # the vectors stay, and the run says why
+        return  # the run keeps the vectors and says why
     left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
     consequence = (
         f"The vectors in the index are those of {state.model}: with {embedder.name}, "
@@ -182,14 +182,14 @@ def _confirm_new_vectors(options: Options) -> None:
 
 
 def index_sources(selection: Selection, options: Options) -> str | None:
-    """Bring the index up to date and print how that goes.
+    """Bring the index up to date and print the progress.
 
-    :return: why the command fails, if a source couldn't be read or the named model not be loaded
+    :return: why the command fails, if a source can't be read or the named model can't be loaded
     """
     from ..index.indexer import Hooks
 
     configs, embedder, library = selection.read, options.embedder(), options.library
-    # A single source's failure ends the command, and is said then.
+    # The failure of a single source ends the command and is reported then.
     is_single = len(configs) == 1 and not selection.remove and not options.watch
 
     def on_failure(failure: Failure) -> None:
@@ -230,7 +230,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
     if report.failures and is_single:
         return report.failures[0].message
     options.say(_report_text(report, time.perf_counter() - started, library.path))
-    # A model that was asked for by name and can't be loaded is a failure, not a notice.
+    # If a model named on the command line can't be loaded, that is a failure, not a notice.
     model_failure = report.model_failure if options.model is not None else None
     for notice in report.notices:
         if notice != model_failure:
@@ -270,7 +270,7 @@ def _select(options: Options) -> Selection:
 
 
 def _preview(library: Library, selection: Selection) -> str | None:
-    """Print what a run would change; return why the command fails, if a source can't be read."""
+    """Print what a run would change. Return an error message if a source can't be read."""
     failed, known = 0, library.sources()
     with ExitStack() as cleanup:
         current = None

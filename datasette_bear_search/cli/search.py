@@ -1,4 +1,4 @@
-"""``datasette bear-search``: the search page's query → results in a terminal."""
+"""``datasette bear-search``: a query as on the search page → results in a terminal."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ MAX_LIMIT = 100
 FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
 
 NOTHING_FOUND = 1
-NOT_SEARCHED = 2  # as in grep, so that programs can tell "no note" from "no answer"
+NOT_SEARCHED = 2  # as in grep, so that programs can tell "no results" from "the search failed"
 
 
 class NotSearched(click.ClickException):
-    """There is no answer; the message says why and what to do."""
+    """The search failed; the message says why and what to do."""
 
     exit_code = NOT_SEARCHED
 
 
 class SearchCommand(click.Command):
-    """A command with the search page's parameters as options, imported when it is called."""
+    """A command with the search page's parameters as options, imported only when it is called."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
@@ -133,7 +133,7 @@ def bear_search(
             terminal.say("Another program is using the index. Waiting for it …")
         if show is not None:
             note = library.note(show)
-            # Line by line, as lines are all that a note's text may do to a terminal.
+            # Line by line: apart from line breaks, no control character may reach the terminal.
             lines = f"# {note.title}\n\n{note.body}".splitlines()
             click.echo("\n".join(map(terminal.printable, lines)))
             return
@@ -181,7 +181,7 @@ def bear_search(
     elif style != "text" and notes:
         click.echo(terminal.tsv(notes) if style == "tsv" else terminal.markdown(notes))
     elif text:
-        # Without color=True, click would strip the links; what is no terminal gets plain text.
+        # Without color=True, click would strip the links. Without a terminal, the text is plain.
         click.echo(text, color=True)
     if not notes:
         terminal.say(f"No results after the first {offset}." if offset else "No results.")
@@ -189,7 +189,7 @@ def bear_search(
 
 
 def _echo_for_now(text: str) -> None:
-    """Show a text until something else is on the line."""
+    """Show a text that the next output overwrites."""
     if sys.stderr.isatty():
         click.echo(f"{text}\r", nl=False, err=True)
 
@@ -204,7 +204,7 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
     # Without a scheme, the program that opens it could read it as an option.
     if not url or not can_be_opened(url):
         raise NotSearched("This note can't be opened: its source has no links to notes.")
-    # On a Mac, that would wait until the app is closed.
+    # On a Mac, wait=True would wait until the app is closed.
     if click.launch(url, wait=sys.platform == "linux"):
         raise NotSearched("No app on this machine opens this note.")
 
@@ -258,7 +258,7 @@ def _filter_options(row: Filter) -> Iterator[click.Option]:
 
 
 def _complete(context: click.Context, option: click.Parameter, typed: str) -> list[str]:
-    """Return what the notes have that goes on with what was typed, for the shell."""
+    """Return the values in the notes that complete what was typed, for the shell."""
     from .. import Library
     from ..query.suggest import Typed, completions
 
@@ -268,7 +268,7 @@ def _complete(context: click.Context, option: click.Parameter, typed: str) -> li
             found = completions(connection, Typed(typed, 0, len(typed), row.operator))
             return [value for value, _ in found][:MAX_LIMIT]
     except ForeseenError:
-        return []  # no index, no completions; a message would stand in the middle of the line
+        return []  # without an index: a message would appear in the middle of the command line
 
 
 def _option(name: str, **settings: Any) -> click.Option:

@@ -1,4 +1,4 @@
-"""What serves notes: ``bear-serve`` and ``bear-demo`` to a browser, ``bear-mcp`` to agents."""
+"""Commands that serve notes: ``bear-serve``, ``bear-demo`` (to browsers), ``bear-mcp`` (agents)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ port_option = click.option(
 )
 
 
-# Nobody but the person at this machine sees the pages: buttons may write, and images are shown.
+# Only the person at this machine sees the pages, so buttons may write and images are shown.
 OF_ONE_PERSON = {"judgments": True, "files": True}
 
 
@@ -75,13 +75,13 @@ def bear_serve(
         path = sidecar_path or database.default_path()
         if not database.is_made(path):
             with database.open_for_writing(path):
-                pass  # an empty one, which the page offers to fill
+                pass  # create an empty index, which the page offers to fill
         with closing(database.connect(path)) as connection:
             database.require_current(connection)
         if redact:
             redaction.require()
         settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
-        if redact is not None:  # else the pages show secrets, and agents don't get them
+        if redact is not None:  # by default, pages show secrets but agents don't get them
             settings["redact"] = redact
         serve(path, port, open_browser, settings, watches=watch)
 
@@ -209,7 +209,7 @@ def serve(
 ) -> None:
     """Serve the index at ``path``, and keep it up to date, until Ctrl-C.
 
-    :param settings: of the plugin
+    :param settings: the plugin's settings
     :param source: what to index besides the sources in the index and the configuration file
     """
     import socket
@@ -233,10 +233,10 @@ def serve(
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
     click.echo(f"Search your notes at {address} (Ctrl-C stops)")
     with _exit_on_ctrl_c():
-        # What the setting warm_up does, but before the first request instead of with it.
+        # The setting warm_up would load the model only with the first request.
         _load_model(path)
         if open_browser:
-            # The socket listens already: the browser's request waits until the server answers.
+            # The socket is listening already, so the browser's request waits for the server.
             webbrowser.open(address)
         plugins = {"datasette-bear-search": settings}
         datasette = Datasette([str(path)], metadata={"plugins": plugins})
@@ -262,7 +262,7 @@ def _load_model(path: Path) -> None:
 
 
 def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> Task:
-    """Return what to index: the sources that are known, configured, and at these locations."""
+    """Return what to index: the known and configured sources, and those at these locations."""
     from ..index.background import Task
 
     library = Library(path)
@@ -280,8 +280,8 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
 
 @contextmanager
 def _exit_on_ctrl_c() -> Iterator[None]:
-    # Python ignores exceptions while it cleans up after an import, and then keeps the import lock:
-    # with KeyboardInterrupt the thread that loads the model, and so the server, would wait forever.
+    # If KeyboardInterrupt arrives while Python cleans up after an import, Python ignores it and
+    # keeps the import lock: the thread that loads the model, and so the server, would hang forever.
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

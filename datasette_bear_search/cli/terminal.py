@@ -1,4 +1,4 @@
-"""Results → text for a terminal: as wide, colored and clickable as it allows, else plain."""
+"""Results → text, with the width, colors and links that the terminal supports."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ..search.results import Hit, unmarked
 from ..search.snippets import innermost, shortened, with_words_marked
 from ..search.sql import END_MARK, MARK
 
-# Cells in a line. Longer lines are hard to read, however wide the window is.
+# Cells per line. Longer lines are hard to read, no matter how wide the window is.
 MAX_WIDTH = 100
 MIN_WIDTH = 20
-# Characters of a passage beside a snippet.
+# Characters of a passage that are shown.
 PASSAGE_CHARACTERS = 280
 
 _INDENT = "    "
@@ -33,7 +33,7 @@ _SEPARATOR = " · "
 
 @dataclass(frozen=True)
 class Screen:
-    width: int | None = None  # cells in a line; None doesn't wrap lines
+    width: int | None = None  # cells per line; None: lines aren't wrapped
     styled: bool = False  # bold, underlined and faint text, and links (OSC 8)
     colored: bool = False
 
@@ -42,7 +42,7 @@ PLAIN = Screen()
 
 
 def screen_for(stream: TextIO) -> Screen:
-    """Return what a stream can show, by no-color.org, force-color.org and ``TERM=dumb``."""
+    """Return what a stream can show; obeys no-color.org, force-color.org and ``TERM=dumb``."""
     is_forced = bool(os.environ.get("FORCE_COLOR"))
     if not (stream.isatty() or is_forced):
         return PLAIN
@@ -57,7 +57,7 @@ def say(notice: str) -> None:
 
 
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
-    """Return the hits, numbered from ``offset`` on, and how many there are in all."""
+    """Return the hits, numbered from ``offset + 1``, and how many there are in all."""
     total, found = response.results.total, response.results.found
     cards: list[str] = []
     is_found = True
@@ -87,7 +87,7 @@ def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
 
 
 def tsv(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
-    """Return a line a note: id, title, tags, day, address, source, key, why and text."""
+    """Return a line per note: id, title, tags, day, URL, source, key, why and text."""
     rows = []
     for note in notes:
         tags, day = " ".join(innermost(note.tags)), (note.modified or "")[:10]
@@ -100,7 +100,7 @@ def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
     lines = []
     for note in notes:
         title = re.sub(r"([\\\[\]`*_<])", r"\\\1", printable(note.title) or "Untitled")
-        # Of an address, what would end the link.
+        # Escape only the characters that would end the link.
         address = quote(note.url or "", safe=string.punctuation.translate({40: None, 41: None}))
         facts = [_dates(note), *(f"#{tag}" for tag in innermost(note.tags))]
         link = f"[{title}]({address})" if note.url else title
@@ -134,7 +134,7 @@ _TERMS = ("words", "phrases", "prefixes", "identifiers", "excluded")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
-    """Return the lines of a table, whose first row is its head; empty columns are dropped."""
+    """Return the lines of a table, whose first row is its header; empty columns are dropped."""
     from tabulate import tabulate
 
     columns = [column for column in zip(*rows) if any(column[1:])]
@@ -144,27 +144,27 @@ def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Return the text in one line, without what steers a terminal or reverses its direction."""
+    """Return the text on one line, without characters that control a terminal or text direction."""
     return _UNPRINTABLE.sub("", _BLANKS.sub(" ", text))
 
 
 def printable_json(json: str) -> str:
-    """Return JSON in which those characters are escaped, where JSON itself doesn't ask for it."""
+    """Return JSON that also escapes the characters that :func:`printable` removes."""
     return _UNPRINTABLE.sub(
         lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", json
     )
 
 
 def wrapped(text: str, width: int | None) -> list[str]:
-    """Return lines of at most ``width`` cells, each with the styles that it begins within."""
-    if width is None or len(text) <= width // 2:  # without the import, which takes 10 ms
+    """Return lines of at most ``width`` cells; a style that spans lines is repeated in each."""
+    if width is None or len(text) <= width // 2:  # saves the import, which takes 10 ms
         return [text]
     from wcwidth import wrap
 
     return wrap(text, width, break_on_hyphens=False)
 
 
-# Control characters, and those that change the direction of the text around them (CVE-2021-42574).
+# Control characters, and characters that change the direction of text (CVE-2021-42574).
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
@@ -215,7 +215,7 @@ def _style(text: str, screen: Screen, *, color: str | None = None, **effects: bo
 
 
 def _linked(text: str, url: str | None, screen: Screen) -> str:
-    """Return the text as a link (OSC 8), in which terminals accept only printable ASCII."""
+    """Return the text as a link (OSC 8), whose address terminals accept in printable ASCII only."""
     if not url or not screen.styled:
         return text
     address = quote(url, safe=string.punctuation, errors="replace")
