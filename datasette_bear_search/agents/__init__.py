@@ -1,6 +1,6 @@
-"""The notes for AI assistants: read-only tools of the Model Context Protocol (MCP).
+"""Read-only tools for AI assistants, over the Model Context Protocol (MCP).
 
-Here is what all tools share: the notes they may show, and their results.
+This module has what all tools share: access to the notes, and the form of results.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ..search.snippets import innermost
 from ..sqlite import sqlite3
 from ..web import clients
 
-# A token of JSON in English is longer than that; of other languages it may be shorter.
+# Tokens of English JSON are longer than this; those of other languages may be shorter.
 CHARACTERS_PER_TOKEN = 3
 TELL_THE_PERSON = "Tell the person: only they can run it, in a terminal."
 
 
 class ToolError(ForeseenError):
-    """A tool can't do what it was asked; the message tells a model what to try instead."""
+    """A tool can't fulfill a request; the message tells a model what to try instead."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class ToolResult:
 
 
 class Library(library.Library):
-    """The notes in an index file, as agents may see them; its errors are ToolErrors."""
+    """The notes in an index file that agents may see. Its errors are ToolErrors."""
 
     def shown(self, text: str) -> str:
-        """Return a text as agents may see it."""
+        """Return the text, with secrets masked if agents mustn't see them."""
         return redaction.masked(text) if self.redact else text
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open the index file read-only; raise ToolError if it can't be read, now or inside."""
+        """Open the index file read-only; raise ToolError if it can't be read, now or later."""
         try:
             with super().open() as connection, clients.reading(connection):
                 yield connection
@@ -66,7 +66,7 @@ class Library(library.Library):
     def with_origin(
         self, notes: Sequence[dict[str, Any]]
     ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """Return the notes, each with whether others wrote it, and what their sources are about."""
+        """Mark notes that others wrote; return the notes, and descriptions of their sources."""
         ids = json.dumps([note["id"] for note in notes])
         with self.open() as connection:
             rows = connection.execute(_ORIGIN, {"ids": ids, "tags": json.dumps(CLIPPED_TAGS)})
@@ -81,7 +81,7 @@ class Library(library.Library):
         return marked, sources
 
     def about(self, connection: sqlite3.Connection) -> dict[str, str]:
-        """Return what the person's configuration says of their sources, by name."""
+        """Return what the person's configuration says about their sources, by name."""
         configs = [stored.config for stored in read_sources(connection).values()]
         about: dict[str, str] = {}
         for path in {config.config_file for config in configs if config.config_file}:
@@ -90,9 +90,9 @@ class Library(library.Library):
         return {name: self.shown(text) for name, text in about.items()}
 
 
-# Tags of web clippers, that of Obsidian's among them, and of people who clip by hand.
+# Tags set by web clippers, such as Obsidian's, and by people who clip by hand.
 CLIPPED_TAGS = ("clippings", "clipped", "clips", "web clips", "web-clips", "webclips")
-# Slack and mail are mostly by others; Evernote's web clips end with the page's address.
+# Slack and mail are mostly written by others. Evernote's web clips end with the page's address.
 _ORIGIN = """
 select
   notes.id,
@@ -120,10 +120,10 @@ def hidden_by_environment() -> tuple[str, ...]:
 
 
 def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:
-    """Return what every tool says of a note."""
+    """Return the facts about a note that every tool returns."""
     facts = {name: getattr(note, name) for name in _FACTS}
     facts["tags"] = innermost(note.tags)
-    for name in ("created", "modified"):  # days as the filters take them, 2024-05-01 (UTC)
+    for name in ("created", "modified"):  # as in filters: 2024-05-01 (UTC)
         facts[name] = facts[name] and facts[name][:10]
     return without_empty(facts)
 
@@ -152,7 +152,7 @@ def about_lines(about: Mapping[str, str]) -> list[str]:
 
 
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that say something: every word costs the reader."""
+    """Drop empty values: each would cost tokens."""
     return {
         name: value for name, value in values.items() if value not in (None, False, "", (), [], {})
     }

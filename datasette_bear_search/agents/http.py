@@ -1,7 +1,7 @@
 """The tools over streamable HTTP, inside Datasette: ``/-/bear-search/mcp``.
 
-Each request stands for itself (no sessions), so nothing has to run between requests, and each one
-is checked: who asks, at which address (DNS rebinding) and from which site.
+There are no sessions, so nothing has to run between requests. Every request is checked: its actor,
+its host (against DNS rebinding) and its origin.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WRONG_ORIGIN = (
     "Pages of {origin!r} may not ask for these notes. If they may, add the host to the setting "
     f"mcp_hosts of {PLUGIN}."
 )
-# What the protocol's clients send and read, in a browser too.
+# The headers that the protocol's clients send and read; they may run in a browser.
 CORS = {
     "Access-Control-Allow-Methods": "POST",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, Mcp-Protocol-Version, "
@@ -50,7 +50,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     """Answer an agent's request; return None if the SDK has sent the response."""
     host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
     headers: dict[str, str] = {}
-    # Pages of this machine's other servers may ask, but only what the owner named may read it.
+    # Pages of other local servers may send requests, but only origins in mcp_hosts may read replies.
     if origin and site.origin_name(origin) in site.setting_list(datasette, "mcp_hosts"):
         headers = {"Access-Control-Allow-Origin": origin, **CORS}
 
@@ -71,10 +71,10 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     hosts = _hosts(datasette, request.scope)
     if site.host_name(host) not in hosts:
         return refusal(WRONG_HOST.format(host=host), 421)
-    # Only browsers send an origin; "null" is that of a page whose own is hidden.
+    # Only browsers send an origin; it is "null" for a page that hides it.
     if origin and site.origin_name(origin) not in hosts:
         return refusal(WRONG_ORIGIN.format(origin=origin), 403)
-    if request.method == "OPTIONS":  # a browser asks before it sends what it was told to
+    if request.method == "OPTIONS":  # a browser's preflight request
         response = site.options_response(datasette, "POST")
         response.headers.update(headers)
         return response
@@ -88,7 +88,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     if clients.are_too_many(datasette):
         return site.busy(datasette)
     if request.method != "POST":
-        # A GET would open a stream on which nothing is ever sent.
+        # GET would open a stream, but this server never sends anything on its own.
         message = "Agents send POST requests here (MCP, streamable HTTP without sessions)."
         return refusal(message, 405, Allow="POST")
     try:
@@ -97,7 +97,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    # One per request: it lives in a task group, and Datasette has none that outlives a request.
+    # One manager per request: it needs a task group, and none in Datasette outlives a request.
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
     has_body = asyncio.Event()
 
@@ -138,19 +138,19 @@ def _library(datasette: Datasette, database: Any) -> Library:
         str(database.path),
         site.setting_list(datasette, "hidden_tags"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
-        # What agents read usually leaves this machine.
+        # By default, because what agents read usually leaves this machine.
         redact=site.redacts(datasette, by_default=True),
     )
 
 
 def is_mcp_request(datasette: Datasette, scope: dict[str, Any]) -> bool:
-    """Return whether a request is for agents: they send no CSRF token; their origin is checked."""
+    """Return whether this is an agent's request, which has a checked origin but no CSRF token."""
     below = scope.get("path", "").removeprefix(datasette.urls.path("/").rstrip("/"))
     return bool(re.fullmatch(MCP_ROUTE, below))
 
 
 def _hosts(datasette: Datasette, scope: dict[str, Any]) -> set[str]:
-    """Return this server's names: this machine's, the address it listens at, the setting's."""
-    # A name that an attacker points at this machine is none of them.
+    """Return the server's names: local ones, the address it listens on, those in the settings."""
+    # A name that an attacker points at this machine isn't among them.
     own, _ = scope.get("server") or (None, None)
     return {*LOCAL_HOSTS, *filter(None, [own]), *site.setting_list(datasette, "mcp_hosts")}

@@ -1,4 +1,4 @@
-"""What an assistant's app needs to run ``datasette bear-mcp``: configuration, bundle or skill."""
+"""Files that let an assistant's app run ``datasette bear-mcp``: configuration, bundle or skill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 from ..notes import ForeseenError
 
 NAME = "notes"
-# App → the file with its MCP servers, and the key of these in it.
+# App → the file that lists its MCP servers, and their key in it.
 APPS = {
     "claude-code": ("{home}/.claude.json", "mcpServers"),
     "claude-desktop": ("{settings}/Claude/claude_desktop_config.json", "mcpServers"),
@@ -33,12 +33,12 @@ APPS = {
 def files(
     app: str | None, bundle: Path | None, skill: Path | None, options: Sequence[str]
 ) -> Iterator[tuple[Path, str, str | bytes]]:
-    """Yield files to write: the path, what is new in it, for people, and all that it then says.
+    """Yield files to write: the path, what is added (to show to people) and the whole content.
 
-    :param options: of ``bear-mcp``, for the server that the app starts
+    :param options: command-line options of ``bear-mcp``, which the app will run
     :raises ForeseenError: if the app isn't known, or its file isn't plain JSON
     """
-    # With this Python: apps don't know the shell's PATH.
+    # Run this Python by its path, because apps don't know the shell's PATH.
     arguments = ["-m", "datasette", "bear-mcp", *options]
     entry: dict[str, Any] = {"command": sys.executable, "args": arguments}
     if app:
@@ -50,7 +50,7 @@ def files(
             "win32": Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming"),
         }.get(sys.platform, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config"))
         path, key = APPS[app]
-        # Where a link to it leads: people keep such files in a repository.
+        # Resolve symlinks: people keep such files in a repository.
         yield _with_server(Path(path.format(home=home, settings=settings)).resolve(), key, entry)
     if bundle:
         yield bundle.absolute(), *_bundle(entry)
@@ -60,7 +60,7 @@ def files(
 
 
 def write(path: Path, content: str | bytes) -> Path | None:
-    """Write a file at once and whole; return the copy of what was there before."""
+    """Write a file atomically; return the path of a backup of the previous one, if any."""
     path.parent.mkdir(parents=True, exist_ok=True)
     backup, draft = None, path.with_name(f".{path.name}.new")
     draft.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -87,13 +87,13 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
     except OSError as error:
         raise ForeseenError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError):
-        # With comments in it, for instance, which would be lost.
+        # For instance, it has comments, which would be lost.
         raise ForeseenError(f"{path} isn't plain JSON. Add this to it:\n\n{added}") from None
     return path, added, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _bundle(entry: dict[str, Any]) -> tuple[str, bytes]:
-    """Return an MCP bundle for this Python: its manifest, and the whole."""
+    """Return an MCP bundle for this Python: its manifest, and the whole file."""
     manifest = {
         "manifest_version": "0.3",
         "name": "datasette-bear-search",
@@ -106,6 +106,6 @@ def _bundle(entry: dict[str, Any]) -> tuple[str, bytes]:
     text, content = json.dumps(manifest, indent=2), io.BytesIO()
     with zipfile.ZipFile(content, "w") as bundle:
         bundle.writestr("manifest.json", text)
-        # The manifest needs it, the app doesn't.
+        # The manifest must name a file, but the app doesn't run it.
         bundle.writestr("server.py", "from datasette.cli import cli\n\ncli(['bear-mcp'])\n")
     return text, content.getvalue()

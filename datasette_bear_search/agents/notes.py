@@ -29,26 +29,26 @@ from . import (
 )
 
 MAX_NOTES = 20
-# Characters of a note, and of all notes of a call: about four to a token in English.
+# Characters of a note, and of all notes in a call. A token of English has about four.
 NOTE_CHARACTERS = 8_000
 CALL_CHARACTERS = 24_000
 # Characters of the text that was recognized in a note's images and files.
 ATTACHMENT_CHARACTERS = 2_000
 
-# Titles to suggest for one that doesn't exist, and how similar they must be, of 100.
+# Titles to suggest for one that doesn't exist, and their minimum similarity (0 to 100).
 SUGGESTIONS = 5
-# Characters of a title that are compared and repeated: each costs time for every note.
+# Characters of a title that are compared and repeated: comparing takes time for every note.
 TITLE_CHARACTERS = 300
 SUGGESTION_THRESHOLD = 60
 
-# Tags in an answer. If there are more, only the upper levels are shown.
+# Tags in a response. If there are more, only the upper levels are shown.
 MAX_TAGS = 150
 
 _ENCRYPTED = "This note is encrypted: only its title is known. The person can open it."
 
 
 class Extent(NamedTuple):
-    """Lines ``first`` to ``last`` of a text, counted from 1, from a character of the first on."""
+    """Lines ``first`` to ``last`` of a text, from 1; of the first, from ``character`` on."""
 
     first: int
     last: int
@@ -169,7 +169,7 @@ def library_status(library: Library) -> ToolResult:
 def _find(
     library: Library, ids: Sequence[int | str], titles: Sequence[str]
 ) -> tuple[list[NoteDetail], list[dict[str, Any]], list[str]]:
-    """Return the notes as asked for, titles with several notes, and problems."""
+    """Return the requested notes, choices for titles with several notes, and problems."""
     found: dict[int, NoteDetail] = {}
     choices, problems = [], []
     for name in ids:
@@ -260,7 +260,7 @@ def _read(detail: NoteDetail, lines: str, section: str, characters: int) -> dict
 
 
 def _cut(lines: Sequence[str], extent: Extent, characters: int) -> tuple[str, int, str | None]:
-    """Return as much of the extent as fits, its last line, and the lines to ask for next."""
+    """Return the text that fits, the number of its last line, and the lines to request next."""
     text = "\n".join(lines[extent.first - 1 : extent.last])[extent.character :]
     if len(text) <= characters:
         return text, extent.last, None
@@ -268,7 +268,7 @@ def _cut(lines: Sequence[str], extent: Extent, characters: int) -> tuple[str, in
     if end > 0:
         last = extent.first + text.count("\n", 0, end)
         return text[:end], last, f"{last + 1}:{extent.last}"
-    # One line that doesn't fit: the rest of it begins at a character.
+    # A single line doesn't fit: the rest starts at a character within it.
     rest = f"{extent.first}.{extent.character + characters}:{extent.last}"
     return text[:characters], extent.first, rest
 
@@ -279,7 +279,7 @@ _RANGE = re.compile(
 
 
 def _lines_extent(lines: str, total: int) -> Extent:
-    """Return the lines that ``10:20``, ``10:``, ``:20`` and ``10`` mean, or raise ToolError."""
+    """Read lines such as ``10:20``, ``10:``, ``:20`` and ``10``, or raise ToolError."""
     match = _RANGE.fullmatch(lines.replace(" ", ""))
     if not match or not (match["first"] or match["last"]):
         raise ToolError(
@@ -293,7 +293,7 @@ def _lines_extent(lines: str, total: int) -> Extent:
 
 
 def _section_extent(title: str, body: str, heading: str) -> Extent:
-    """Return the lines of a section with those nested in it; ``A › B`` is B below A."""
+    """Return the lines of a section and those nested in it; ``A › B`` is B below A."""
     wanted = [_normalized(part) for part in re.split("[›>]", heading.lstrip("# "))]
     spans: dict[tuple[str, ...], list[int]] = {}
     for passage in passages(title, body):

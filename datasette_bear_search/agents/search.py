@@ -27,16 +27,16 @@ from . import (
     without_empty,
 )
 
-# Results of each phrasing that are fused. Of 78 questions in other words than the notes', three
-# phrasings put the right note among the first three in 66, one in 50, one by meaning alone in 53,
-# for 110 ms instead of 25 (benchmarks/quality/tool_calls.py).
+# Results per phrasing that are fused. For 78 questions that don't use the notes' words, the right
+# note is in the top three for 66 with three phrasings, 50 with one, 53 with one by meaning alone.
+# Three take 110 ms instead of 25 (benchmarks/quality/tool_calls.py).
 FUSED = 20
 
-# What "concise" tells of a note, and characters of its text.
+# The facts about a note that "concise" returns, and characters of its text.
 CONCISE = ("id", "title", "url", "modified", "archived", "encrypted", "outside", "snippet")
 CONCISE_CHARACTERS = 160
 
-# Characters of a passage: twice as many fill twice the context, and get_notes gives the whole note.
+# Characters of a passage. More would fill the context, and get_notes returns the whole note.
 PASSAGE_CHARACTERS = 400
 
 _NOTHING = (
@@ -102,7 +102,7 @@ def similar_notes(library: Library, id: int | str | None, limit: int, unlinked: 
 
 
 def _fused(lists: Sequence[Results]) -> list[Hit]:
-    """Return each note once, as the query that ranks it best has it."""
+    """Fuse the results by RRF; each note keeps the hit of the query that ranks it best."""
     ranks: dict[int, list[int]] = {}
     best: dict[int, tuple[int, Hit]] = {}
     for results in lists:
@@ -114,7 +114,7 @@ def _fused(lists: Sequence[Results]) -> list[Hit]:
 
 
 def _notices(responses: Mapping[str, SearchResponse]) -> list[str]:
-    """Return what is said of all queries, then what is said of some, with their texts."""
+    """Return the notices common to all queries, then the others, each with its query's text."""
     said = {}
     for text, response in responses.items():
         said[text] = [
@@ -129,7 +129,7 @@ def _notices(responses: Mapping[str, SearchResponse]) -> list[str]:
 
 
 def _within(notes: Sequence[dict[str, Any]], max_tokens: int) -> list[dict[str, Any]]:
-    """Return as many of the first notes as fit, and one at least."""
+    """Return as many of the first notes as fit, but at least one."""
     left = max_tokens * CHARACTERS_PER_TOKEN
     sizes = accumulate(len(json.dumps(note, ensure_ascii=False)) for note in notes)
     return [note for note, size in zip(notes, sizes) if size < left] or [*notes[:1]]

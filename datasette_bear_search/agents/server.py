@@ -1,8 +1,8 @@
-"""The tools → a server of the Model Context Protocol, by its SDK (extra ``mcp``); stdio."""
+"""The tools → a Model Context Protocol server, built with its SDK (extra ``mcp``); stdio."""
 
 from __future__ import annotations
 
-# The SDK takes half a second to import, and only who serves agents needs it: inside functions.
+# The SDK takes half a second to import and only servers need it, so functions import it.
 import sys
 from contextlib import redirect_stdout, suppress
 from importlib.metadata import version
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "bear-search"
 INSTALL = "pip install 'datasette-bear-search[mcp]'"
-# Notes as resources, which people mention with @ in an assistant's app; so many are listed.
+# Notes are also resources, which people mention with @ in an assistant's app. 50 are listed.
 NOTE, LISTED, MARKDOWN = "note://", 50, "text/markdown"
 
 
@@ -36,7 +36,7 @@ class SdkMissing(Exception):
 
 
 def build_server(library: Library) -> Server[Any]:
-    """Return a server of the tools, for any transport, or raise SdkMissing."""
+    """Return a server with the tools, for any transport, or raise SdkMissing."""
     try:
         import anyio.to_thread
         import mcp_types as types
@@ -46,7 +46,7 @@ def build_server(library: Library) -> Server[Any]:
 
     from mcp.shared.exceptions import MCPError
 
-    # In threads: a search takes milliseconds, but loading the model takes seconds.
+    # Run tools in threads: a search takes milliseconds, but loading the model takes seconds.
     in_thread = anyio.to_thread.run_sync
 
     async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
@@ -130,9 +130,9 @@ def serve_stdio(library: Library) -> None:
 
     async def serve() -> None:
         async with stdio_server() as (receive, send):
-            # stdout is the protocol's now: what a library prints goes elsewhere.
+            # Only the protocol may use stdout, so redirect what libraries print.
             with redirect_stdout(sys.stderr):
-                # Without an index, the tools will say so.
+                # If there is no index, the tools say so.
                 with suppress(database.SidecarError, sqlite3.Error):
                     if model := database.stored(library.path):
                         registry.get_embedder(model).warm_up()
@@ -163,6 +163,6 @@ def _latest(library: Library) -> list[tuple[int, str]]:
         order by pinned desc, modified desc
         limit {LISTED}
         """
-    with suppress(ToolError), library.open() as connection:  # the tools say what is wrong
+    with suppress(ToolError), library.open() as connection:  # the tools report errors
         return connection.execute(sql).fetchall()
     return []

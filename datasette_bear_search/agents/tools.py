@@ -1,4 +1,4 @@
-"""The tools as agents see them: what tools.yaml says of them, and how their arguments are read."""
+"""The tools as agents see them: descriptions from tools.yaml, and how arguments are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Tool:
     description: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any]
-    run: Callable[..., ToolResult]  # takes the library, and every argument by its name
+    run: Callable[..., ToolResult]  # takes the library, and all arguments as keywords
 
 
 def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResult:
@@ -38,7 +38,7 @@ def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResul
     except ForeseenError as error:
         raise ToolError(str(error)) from None
     except Exception as error:
-        # An exception's message may quote a note: the log gets only its type.
+        # Log only the type, because the message may quote a note.
         logger.error("%s failed: %s", name, type(error).__name__)
         raise ToolError(
             f"{name} failed for a reason that nobody foresaw. Try it with other arguments."
@@ -46,7 +46,7 @@ def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResul
 
 
 def register_tools(register: Callable[[Any], None]) -> None:
-    """Give the tools to the package llm: ``llm -T search_notes "…"``."""
+    """Register the tools with the package llm: ``llm -T search_notes "…"``."""
     import llm
 
     def library() -> Library:
@@ -63,7 +63,7 @@ def register_tools(register: Callable[[Any], None]) -> None:
 
 
 def read_text(library: Callable[[], Library], name: str, arguments: Mapping[str, Any]) -> str:
-    """Return what a tool says in words, errors too, as a model reads it."""
+    """Return a tool's text for a model, also if it fails."""
     try:
         return call(library(), name, arguments).text
     except ForeseenError as error:
@@ -71,7 +71,7 @@ def read_text(library: Callable[[], Library], name: str, arguments: Mapping[str,
 
 
 def read_arguments(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Read arguments leniently (models write 5 as "5", one tag as a text), or raise ToolError."""
+    """Read arguments leniently ("5" for 5, "work" for ["work"]), or raise ToolError."""
     schemas = tool.input_schema["properties"]
     given = _without_empty(values)
     if unknown := [name for name in given if name not in schemas]:
@@ -88,7 +88,7 @@ def read_arguments(tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(name: str, schema: Mapping[str, Any], value: Any) -> Any:
     kind = schema["type"]
-    if isinstance(kind, list):  # a note's id, or its source and key, or the path of its file
+    if isinstance(kind, list):  # a note: its id, SOURCE:KEY, or the path of its file
         is_name = isinstance(value, str) and (":" in value or "/" in value)
         return value.strip() if is_name else _read_number(name, schema, value)
     if kind == "array":
@@ -109,12 +109,12 @@ def _read(name: str, schema: Mapping[str, Any], value: Any) -> Any:
     text = str(value).strip()
     if text not in (choices := schema.get("enum", [text])):
         raise ToolError(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
-    # A space after it says that a query's last word is complete.
+    # A trailing space tells the search that the last word is complete.
     return f"{text} " if name == "query" and text and str(value)[-1].isspace() else text
 
 
 def _read_number(name: str, schema: Mapping[str, Any], value: Any) -> int:
-    """Return a whole number as SQLite can hold it."""
+    """Return a whole number that SQLite can store."""
     is_whole = isinstance(value, float) and value.is_integer()
     text = str(int(value) if is_whole else value).strip()
     lowest, highest = schema.get("minimum", 0), schema.get("maximum", 10**18)
