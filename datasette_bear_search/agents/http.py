@@ -50,7 +50,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     """Answer an agent's request; return None if the SDK has sent the response."""
     host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
     headers: dict[str, str] = {}
-    # Pages of other local servers may send requests, but only origins in mcp_hosts may read replies.
+    # Pages of other local servers may send requests; only origins in mcp_hosts may read responses.
     if origin and site.origin_name(origin) in site.setting_list(datasette, "mcp_hosts"):
         headers = {"Access-Control-Allow-Origin": origin, **CORS}
 
