@@ -1,9 +1,9 @@
-"""A made-up Bear library, for trying the search without notes of one's own.
+"""A made-up Bear library, for trying the search without notes of your own.
 
-The notes are the Markdown files in ``notes/``. The front matter of each says what Bear knows about
-the note besides its text; the text follows as Bear would store it. They belong to one invented
-person and were written for this project. The database has the tables of the current Bear 2, which
-Bear never saw: in the tests it stands in for a real one.
+The notes are the Markdown files in ``notes/``, written for this project about an invented person.
+Each starts with front matter, which holds what Bear stores besides the text; then comes the text as
+Bear would store it. The database has the same tables as that of the current Bear 2, but Bear never
+opened it. Tests use it in place of a real library.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from uuid import UUID, uuid5
 from ..markdown import WIKI_LINK
 from ..sqlite import sqlite3
 
-# Every id is made out of this and of a name, so that the same notes always make the same library.
-# It is also the library's own id, by which write_library knows what it may replace.
+# The namespace of all ids, so that the same notes always make the same library. It is also the
+# library's own id, by which write_library recognizes files that it may replace.
 LIBRARY_ID = UUID("8f5d3c0e-6a44-4d0b-9a54-3c1f7c0b7a11")
 
 _NOTES = Path(__file__).parent / "notes"
@@ -36,7 +36,7 @@ _EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class BearFile:
-    """An image, video or other file in a note; ``ocr`` is the text that Bear recognized in it."""
+    """An image, video or other file in a note. ``ocr`` is the text that Bear recognized in it."""
 
     name: str
     ocr: str | None = None
@@ -54,14 +54,14 @@ class BearNote:
     title: str | None = None
     id: str | None = None  # made from the title if None
     created: datetime = datetime(2024, 1, 1, 9, tzinfo=timezone.utc)
-    modified: datetime | None = None  # when it was created if None
-    tags: tuple[str, ...] = ()  # full paths; the tags above them follow
-    pinned_in: tuple[str, ...] = ()  # tags that it has, too, and is pinned in
+    modified: datetime | None = None  # the time of creation if None
+    tags: tuple[str, ...] = ()  # full paths; parent tags are added
+    pinned_in: tuple[str, ...] = ()  # more tags, in which the note is pinned
     pinned: bool = False
     archived: bool = False
     trashed: bool = False
-    purged: bool = False  # deleted from the trash, and waiting for the other devices to know
-    encrypted: bool = False  # the library then holds nothing of the text but the title
+    purged: bool = False  # deleted from the trash, but not yet on other devices
+    encrypted: bool = False  # then only the title is stored in plain text
     locked: bool = False
     files: tuple[BearFile, ...] = ()
 
@@ -78,9 +78,9 @@ def write_demo_library(path: Path) -> int:
 
 
 def write_library(path: Path, notes: Iterable[BearNote]) -> None:
-    """Write a library of ``notes``, in place of one that this function wrote before.
+    """Write a library of ``notes``; replace one that this function wrote before.
 
-    :raises FileExistsError: if anything else is there: it might be somebody's notes
+    :raises FileExistsError: if there is another file, which might be somebody's notes
     """
     if path.exists() and str(LIBRARY_ID).upper().encode() not in path.read_bytes():
         raise FileExistsError(
@@ -99,12 +99,12 @@ def _read_note(path: Path) -> BearNote:
 
     _, front_matter, text = path.read_text(encoding="utf-8").split("---\n", 2)
     properties: dict[str, Any] = yaml.safe_load(front_matter)
-    for date in ("created", "modified"):  # older versions of PyYAML leave the time zone out
+    for date in ("created", "modified"):  # older versions of PyYAML drop the time zone
         properties[date] = properties[date].replace(tzinfo=timezone.utc)
     images, files = properties.pop("images", {}), properties.pop("files", {})
     properties |= {name: tuple(properties.get(name, ())) for name in ("tags", "pinned_in")}
     return BearNote(
-        # Made from the file's name, so that a note keeps its id when its title changes.
+        # From the file's name, so that a note keeps its id when its title changes.
         id=str(uuid5(LIBRARY_ID, path.stem)).upper(),
         text=text.rstrip("\n"),
         files=(
@@ -117,8 +117,8 @@ def _read_note(path: Path) -> BearNote:
 
 # --- A database of the current Bear 2
 
-# Core Data numbers its entities in this order from 1. A generic file, an image and a video share
-# the table of SFNoteFile.
+# Core Data numbers its entities in this order, from 1. Generic files, images and videos share the
+# table of SFNoteFile.
 _ENTITIES = """
     SFChange SFChangeItem SFExternalChanges SFInternalChanges SFNote SFNoteBackLink SFNoteFile
     SFNoteGenericFile SFNoteImage SFNoteVideo SFNoteFileServerData SFNoteServerData SFNoteTag
@@ -218,7 +218,7 @@ def _password(db: sqlite3.Connection) -> int:
 
 
 def _write_tags(db: sqlite3.Connection, pks: list[tuple[BearNote, int]]) -> None:
-    """Write a tag for each path and for every path above it, each of them on the note, as Bear."""
+    """Write each tag and all its parents, and link the note to all of them, as Bear does."""
     tag_pks: dict[str, int] = {}
     for note, note_pk in pks:
         tags = [tag.split("/") for tag in (*note.tags, *note.pinned_in)]
@@ -248,7 +248,7 @@ def _write_links(db: sqlite3.Connection) -> None:
                 title = title.partition("/")[0].strip()
             if title not in pks:
                 continue
-            # Bear counts in UTF-16 units, as Apple's strings do.
+            # Bear counts UTF-16 code units, as Apple's strings do.
             location = len(text[: link.start("target") - 2].encode("utf-16-le")) // 2
             _insert(
                 db,
@@ -270,7 +270,7 @@ def _insert(db: sqlite3.Connection, table: str, *, entity: str = "", **values: A
 
 
 def _count_rows(db: sqlite3.Connection) -> None:
-    """Fill Core Data's register of entities with their numbers and the highest Z_PK of each."""
+    """Fill Core Data's table of entities with their numbers and the highest Z_PK of each."""
     for number, name in enumerate(_ENTITIES, 1):
         is_file = name in _FILE_ENTITIES.values()
         highest = 0 if is_file else f"(select coalesce(max(Z_PK), 0) from Z{name.upper()})"
