@@ -1,6 +1,6 @@
-"""Queries whose answers are known → nDCG, recall, MRR and time, by mode and setting."""
+"""Queries with known answers → nDCG, recall, MRR and time, by mode and setting."""
 
-# pytrec_eval, SciPy and numpy take a second to import: only the functions that need them do.
+# pytrec_eval, SciPy and numpy take a second to import, so only functions import them.
 from __future__ import annotations
 
 import shutil
@@ -29,22 +29,22 @@ from ..search.sql import DEFAULT_RANKING, Ranking
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet
 
-# Results of a query: as deep as Recall@100 looks.
+# Results per query, for Recall@100.
 RESULTS = 100
 
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
-# Settings that are tried on one's own judgments: name → parameters of the search page.
+# Settings to try on a person's own judgments: name → parameters of the search page.
 SETTINGS: dict[str, dict[str, Any]] = {
     **{f"balance {share}": {"balance": share} for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)},
     **{f"recency {days}": {"recency": days} for days in (30, 90, 365)},
 }
-# Queries below which no setting is proposed, and the parts that they are divided into.
+# Minimum number of queries for proposing a setting, and of folds for cross-validation.
 FEWEST_QUERIES, FOLDS = 20, 5
 
-# Random exchanges for the significance test: p is exact to about 0.005.
+# Random permutations for the significance test: p is accurate to about 0.005.
 PERMUTATIONS = 9_999
-# Below it, such a p says no more than that it is small.
+# Smaller values of p aren't reliable and are shown as "p < 0.001".
 SMALLEST_P = 0.001
 
 
@@ -57,7 +57,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured of one query, as the JSON has it."""
+    """The measurements of one query, as in the JSON."""
 
     id: str
     text: str
@@ -67,12 +67,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much better a mode's nDCG@10 is than another's."""
+    """How much better one mode's nDCG@10 is than another's."""
 
     mode: str
     baseline: str  # the other mode
     difference: float
-    p: float  # how likely so large a difference is if the two are equally good; two-sided
+    p: float  # two-sided: how likely such a difference is if both are equally good
 
     def __str__(self) -> str:
         p = f"p < {SMALLEST_P}" if self.p < SMALLEST_P else f"p = {self.p:.3f}"
@@ -81,7 +81,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Proposal(Comparison):
-    """The setting that ranks best, and the 95 % interval of its gain."""
+    """The setting that ranks best, and the 95 % confidence interval of its gain."""
 
     low: float
     high: float
@@ -100,7 +100,7 @@ class Proposal(Comparison):
 @dataclass(frozen=True)
 class Evaluation:
     name: str
-    modes: tuple[str, ...]  # with the settings, which stand among them by their names
+    modes: tuple[str, ...]  # the modes, then the settings by their names
     outcomes: tuple[Outcome, ...]
     left_out: int  # queries without a known answer
     notes: int
@@ -114,13 +114,13 @@ class Evaluation:
 
     @property
     def embed_ms(self) -> float | None:
-        """The mean time for a query's vector, which the search takes on top; None without any."""
+        """The mean time to embed a query, which isn't part of a mode's time; None without any."""
         times = [outcome.embed_ms for outcome in self.outcomes if outcome.embed_ms is not None]
         return fmean(times) if times else None
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Each mode that uses both retrievers against the better of them, if both were measured."""
+        """Compare each hybrid mode with the better retriever, if both retrievers were measured."""
         if not set(RETRIEVERS) <= set(self.modes):
             return ()
         better = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
@@ -129,7 +129,7 @@ class Evaluation:
 
     @cached_property
     def tried(self) -> tuple[Comparison, ...]:
-        """Each setting against the last mode as it is."""
+        """Compare each setting with the last mode without it."""
         return tuple(self._compare(setting, self.baseline) for setting in self.settings)
 
     @property
@@ -140,8 +140,8 @@ class Evaluation:
     def proposal(self) -> Proposal | None:
         """The best setting; None if there are too few queries to choose one.
 
-        Its gain is that of queries by the setting that is best for the others: on the queries that
-        chose it, the best of many seems better than it is.
+        The gain is cross-validated: the best of many settings seems better than it is on the
+        queries that chose it, so each fold is measured with the best setting of the other folds.
         """
         if not (self.chooses and self.settings and len(self.outcomes) >= FEWEST_QUERIES):
             return None
@@ -190,19 +190,19 @@ def evaluate(
     other_model: tuple[str, sqlite3.Connection] | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
-    """Run every query in every mode, as the search page does, and measure what it finds.
+    """Run every query in every mode, as the search page does, and measure the results.
 
     :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
-    :param settings: name → parameters of the search page, to measure the last mode with, too
-    :param other_model: a model's name, and the same notes with its vectors, to measure likewise
-    :param on_query: called with how many of how many queries are done, from 0 on
-    :raises EvaluationError: if a mode needs vectors that can't be had
+    :param settings: name → parameters of the search page, with which the last mode is measured, too
+    :param other_model: a model's name and an index with its vectors, measured in the last mode
+    :param on_query: called with the number of queries done (from 0 on) and their total
+    :raises EvaluationError: if a mode needs vectors and there are none
     """
     state = database.read_state(connection)
     semantic = semantic_modes(modes)
     if semantic:
         _require_vectors(connection, semantic[0])
-    # One's own notes are searched as one has chosen.
+    # A person's own notes are searched with the ranking that they configured.
     ranking = engine.read_ranking({}) if query_set.chooses else DEFAULT_RANKING
     runs = {mode: Run(connection, mode, ranking) for mode in modes}
     for name, parameters in (settings or {}).items():
@@ -256,7 +256,7 @@ def as_text(evaluations: Sequence[Evaluation]) -> str:
 
 
 def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """Return everything that was measured, down to the single query."""
+    """Return all measurements, down to single queries."""
     return {
         "collections": [
             {
@@ -284,7 +284,7 @@ _FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
 
 
 def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
-    """Run all in a row: what slows the machine for a while slows them alike."""
+    """Run a query in all modes in a row, so that a busy machine slows all of them alike."""
     values: dict[str, dict[str, float]] = {}
     embed_milliseconds = None
     for name, run in runs.items():
@@ -307,7 +307,7 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
 
 
 def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
-    """Load the index's model: falling back to words would measure something else."""
+    """Load the index's model: without it, the search would fall back to words."""
     pipeline = Pipeline(SearchRequest(parse("warm up", mode)))
     pipeline.plan(connection)
     pipeline.embed()
@@ -330,13 +330,13 @@ def _reranker(name: str, state: database.State) -> Reranker:
 def _metrics(query: JudgedQuery, hits: Sequence[Hit]) -> dict[str, float]:
     import pytrec_eval
 
-    # Ranks as scores that fall by one: trec_eval sorts by score, and breaks ties in its own way.
+    # Negative ranks as scores: trec_eval sorts by score and would break ties in its own way.
     scores = {str(hit.id): float(-rank) for rank, hit in enumerate(hits[:RESULTS])}
     grades = {str(note): grade for note, grade in query.grades.items()}
     measures = {"ndcg_cut.10", "recall.10,100", "recip_rank"}
     judge = pytrec_eval.RelevanceEvaluator({query.id: grades}, measures)
     [whole] = judge.evaluate({query.id: scores}).values()
-    # trec_eval's reciprocal rank has no cut: it gets ten results.
+    # trec_eval's reciprocal rank has no cutoff, so it gets only ten results.
     [first_ten] = judge.evaluate({query.id: dict(list(scores.items())[:10])}).values()
     return {
         "nDCG@10": whole["ndcg_cut_10"],
@@ -365,8 +365,8 @@ def _p_value(differences: list[float]) -> float:
         permutation_type="samples",
         vectorized=True,
         n_resamples=PERMUTATIONS,
-        batch=1_000,  # bounds the memory
-        random_state=0,  # the same p every time
+        batch=1_000,  # limits memory
+        random_state=0,  # makes p reproducible
     )
     return float(test.pvalue)
 

@@ -1,4 +1,4 @@
-"""Test collections of the BEIR format → index files, which are kept, and judged queries."""
+"""Test collections in BEIR's format → judged queries, and cached index files."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet, answered
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
-# Characters of the first line, which is the title of documents without one.
+# Characters of the first line that become the title of a document without one.
 TITLE_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
 class Collection:
-    """The queries of a collection and their answers; its documents stay in their file."""
+    """A collection's queries and their answers. The documents aren't kept in memory."""
 
     folder: Path
     queries: dict[str, str]  # id → text
-    qrels: dict[str, dict[str, int]]  # query's id → document's id → grade
+    qrels: dict[str, dict[str, int]]  # query id → document id → grade
 
     @property
     def name(self) -> str:
         return self.folder.resolve().name
 
     def judged_queries(self, connection: sqlite3.Connection) -> QuerySet:
-        """Return the queries with the notes that answer them, or raise EvaluationError."""
+        """Return the queries with the ids of answering notes, or raise EvaluationError."""
         ids = dict(connection.execute("select key, id from notes"))
         documents = dict.fromkeys(key for grades in self.qrels.values() for key in grades)
         if missing := [key for key in documents if key not in ids]:
@@ -86,19 +86,19 @@ def read_collection(folder: Path) -> Collection:
 def index_collection(
     collection: Collection, cache: Path | None, model: str, *, semantic: bool, hooks: indexer.Hooks
 ) -> Path:
-    """Make or update a collection's index file; return its path.
+    """Create or update a collection's index file; return its path.
 
-    :param cache: the folder for it; None is the usual one
-    :param semantic: whether it needs vectors
+    :param cache: the folder for it; None: the default one
+    :param semantic: whether the index needs vectors
     :raises SourceError: if the documents can't be read
-    :raises EvaluationError: if it needs vectors and they can't be made
+    :raises EvaluationError: if the index needs vectors and they can't be made
     """
     from platformdirs import user_cache_path
 
     cache = cache or user_cache_path("datasette-bear-search", appauthor=False) / "collections"
     embedder = registry.get_embedder(model)
     embedder.may_download = True
-    # Each model has its own, so that comparing two doesn't embed everything again and again.
+    # One index per model, so that comparing two models doesn't embed everything again each time.
     names = f"{collection.folder.resolve()}\n{embedder.name}"
     digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()
     path = cache / f"{collection.name}-{digest}.db"
@@ -143,7 +143,7 @@ def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a file that aren't blank, each after its place, for people."""
+    """Yield the place (for error messages) and the text of each line that isn't blank."""
     with open(_existing(path), encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():

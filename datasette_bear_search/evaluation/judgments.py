@@ -1,4 +1,4 @@
-"""Queries of one's own library: those that somebody judged, or ones made from its notes."""
+"""Queries for a person's own library: the ones they judged, or ones made from the notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..notes import ForeseenError
 from ..sqlite import sqlite3
 
 THIS_WAS_IT, NOT_IT = 1, 0  # the grades that a person gives
-# Characters of a query that are kept: no more than the search reads of it.
+# Characters of a query that are stored: the search doesn't read more.
 QUERY_CHARACTERS = 1000
 
 
@@ -26,7 +26,7 @@ class EvaluationError(ForeseenError):
 class JudgedQuery:
     id: str
     text: str
-    grades: Mapping[int, int]  # note id → grade: above 0 is an answer, and the higher the better
+    grades: Mapping[int, int]  # note id → grade: above 0 is an answer, higher is better
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,22 @@ class QuerySet:
     queries: tuple[JudgedQuery, ...]
     left_out: int = 0  # queries without a known answer
     notices: tuple[str, ...] = ()
-    chooses: bool = False  # whether a setting may be chosen by them
+    chooses: bool = False  # whether these queries may choose a setting
 
 
 def answered(name: str, queries: Sequence[JudgedQuery], *, chooses: bool = False) -> QuerySet:
-    """Return the queries with an answer, perhaps none."""
+    """Return a set of the queries that have an answer, which may be empty."""
     kept = tuple(query for query in queries if max(query.grades.values(), default=0) > 0)
     return QuerySet(name, kept, len(queries) - len(kept), chooses=chooses)
 
 
 def normalized(query: str) -> str:
-    """Return the form in which a query is judged: the same words, however they are spaced."""
+    """Return the form under which a query's judgments are stored, with single spaces."""
     return " ".join(query.split())[:QUERY_CHARACTERS]
 
 
 def store(connection: sqlite3.Connection, query: str, source: str, key: str, grade: int) -> None:
-    """Keep whether a note answers a query, in place of an earlier judgment."""
+    """Store whether a note answers a query; replace an earlier judgment."""
     connection.execute(
         """
         insert into judgments (query, source, key, grade, judged)
@@ -75,7 +75,7 @@ def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], 
 
 
 def judged_queries(connection: sqlite3.Connection) -> QuerySet | None:
-    """Return every judged query, less notes no longer indexed; None if none has an answer."""
+    """Return the judged queries, without notes that left the index; None if none has an answer."""
     grades_by_query: dict[str, dict[int, int]] = {}
     for query, note_id, grade in connection.execute(
         """
@@ -95,11 +95,11 @@ def judged_queries(connection: sqlite3.Connection) -> QuerySet | None:
 
 # --- questions made from the notes
 
-# How many, and words of a sentence that one is made of. 200 tell a difference of .05 in nDCG@10.
+# The number of questions (200 can show a difference of .05 in nDCG@10), and of words in one.
 KNOWN_ITEMS, FEWEST_WORDS, MOST_WORDS = 200, 4, 16
-# Of 1 / notes that have a word, summed: below it, "here is how I did that" asked for any note.
+# Minimum sum of 1 / (notes with the word): "here is how I did that" would fit any note.
 LEAST_RARITY = 0.3
-# Characters of a note, from whose sentences the rarest is taken.
+# Characters of a note that are searched for its rarest sentence.
 LOOKED_AT = 20_000
 HOW = (
     "To measure that, open the search page with: datasette bear-serve. Search as you always do, "
@@ -113,7 +113,7 @@ PROVES = (
     f"words are answered, nor which setting is best for you. {HOW}",
 )
 
-# The same notes every time, in no order; those of another source's copies once.
+# The same notes every time, in an arbitrary order, without copies from other sources.
 _SAMPLE = f"""
 select id, title, substr(body, 1, {LOOKED_AT})
 from notes
@@ -123,10 +123,10 @@ order by (id * 2654435761) % 4294967296
 
 
 def known_items(connection: sqlite3.Connection, count: int = KNOWN_ITEMS) -> QuerySet:
-    """Return questions that are made from notes, each answered by its note.
+    """Return questions made from notes; the answer to each is the note that it comes from.
 
     After Azzopardi, de Rijke and Balog, "Building simulated queries for known-item topics", SIGIR
-    2007, but with a sentence's words together instead of words drawn one by one.
+    2007, but with all words of a sentence instead of words drawn one by one.
 
     :raises EvaluationError: if no note has enough text
     """
@@ -160,5 +160,5 @@ def known_items(connection: sqlite3.Connection, count: int = KNOWN_ITEMS) -> Que
 
 
 _PARTS = re.compile(r"(?<=[.!?])\s+|\n+")
-# Nobody remembers a note by a line of its code or an address.
+# Skip code blocks: nobody remembers a note by a line of its code.
 _CODE = re.compile(r"^[ \t>]*(?P<marks>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=marks)|\Z)", re.M | re.S)
