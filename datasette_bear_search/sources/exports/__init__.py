@@ -1,1 +1,1 @@
-"""Sources that are what another program exported: archives, or folders unpacked from them."""
+"""Sources exported by other programs: archives, or folders unpacked from them."""

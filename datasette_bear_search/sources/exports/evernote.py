@@ -1,8 +1,8 @@
-"""The notes in Evernote's export files (.enex): XML with a page of XHTML, called ENML, for each.
+"""The notes in Evernote's export files (.enex): XML with each note's content as XHTML (ENML).
 
 The format: https://evernote.com/blog/how-evernotes-xml-export-format-works, its DTD
 http://xml.evernote.com/pub/evernote-export4.dtd, and https://dev.evernote.com/doc/articles/enml.php.
-Notes have no id there, so a note is known by its notebook and the second in which it was created.
+Notes have no id there, so their keys are the notebook and the second in which a note was created.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..text import parse_timestamp
 
 SUFFIX = ".enex"
 
-# The elements of a note that are read, and none of the base64 in resource/data.
+# The elements of a note that are read: above all not resource/data, which is base64.
 _READ = frozenset(
     """
     title content created updated tag note-attributes/source-url task/title task/taskStatus
@@ -37,9 +37,9 @@ _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)(?P<attributes>[^<>]*?)(?P<
 _ITEM = re.compile(r"(<li\b[^<>]*--en-checked:\s*(true|false)[^<>]*>(?:\s*<div\b[^<>]*>)?)")
 _VOID = ("br", "hr", "img", "input")
 _CHECKBOX = re.compile(r"^(?=\[[x ]\] )", re.MULTILINE)
-# What Evernote's older versions show in the place of tasks, which have elements of their own.
+# Older versions of Evernote show this instead of tasks, which are in elements of their own.
 _TASKS = re.compile(r"Content not supported\s+This block is a placeholder for Tasks\b[^\n]*\n*")
-# The likeliest reading of each word in a picture comes first, with its probability of 100.
+# For each word in an image, the most likely reading comes first, with its probability in percent.
 _RECOGNIZED = re.compile(r"<item\b[^<>]*>\s*<t w=\"(\d+)\">([^<>]*)</t>")
 LEAST_PROBABILITY = 50
 
@@ -50,7 +50,7 @@ _LINK = re.compile(
 
 
 class EvernoteExport(FileSource):
-    """Evernote's export: an .enex file, or a folder or zip file with some, each a notebook."""
+    """An Evernote export: an .enex file (a notebook), or a folder or zip file with several."""
 
     default_name = "evernote"
 
@@ -64,7 +64,7 @@ class EvernoteExport(FileSource):
         advice = "one that Evernote exported, or of a folder with some"
         export = self._open_export(lambda file: file.suffix == SUFFIX, f"{SUFFIX} file", advice)
         with export as (archive, notebooks):
-            # Twice, because links have the titles of notes that may come later.
+            # Read everything twice: links have only titles, of notes that may come later.
             titles = defaultdict(list)
             for key, fields in self._notes(archive, notebooks, frozenset({"title", "created"})):
                 title = _first(fields, "title")
@@ -101,7 +101,7 @@ class EvernoteExport(FileSource):
         if address := _first(fields, "note-attributes/source-url"):
             body += f"\n\n<{address}>"
         linked = {}
-        for label in _LINK.findall(body):  # in the same notebook, or else in any
+        for label in _LINK.findall(body):  # prefer a note in the same notebook
             if other := keys.get(f"{fields['notebook'][0]}/{label}") or keys.get(label):
                 linked[label] = other
         texts = [
@@ -111,7 +111,7 @@ class EvernoteExport(FileSource):
         are_images = [mime.startswith("image/") for mime in fields["resource/mime"]]
         return note_from_markdown(
             key,
-            # As in a link between notes, which other programs know how to follow.
+            # Turn links between notes into wiki links, which other programs understand.
             _LINK.sub(
                 lambda link: f"[[{link[1]}]]" if link[1] in linked else link[0], body
             ).strip(),
@@ -135,9 +135,9 @@ def _parsed(
 ) -> Iterator[defaultdict[str, list[str]]]:
     """Yield the texts of each note by the paths of their elements.
 
-    Not ElementTree, which keeps the pictures of a note in memory; nor does defusedxml stop that.
+    ElementTree would keep a note's pictures in memory, and so would defusedxml.
 
-    :raises Unreadable: where the XML ends to be valid, or declares an entity, as XML bombs do
+    :raises Unreadable: where the XML becomes invalid or declares an entity, as XML bombs do
     """
     path: list[str] = []
     fields: defaultdict[str, list[str]] = defaultdict(list)
@@ -169,14 +169,14 @@ def _parsed(
     def refuse(*_: object) -> None:
         raise Unreadable("it declares entities, as XML bombs do")
 
-    parser = expat.ParserCreate()  # which by itself never opens what a DTD names
+    parser = expat.ParserCreate()  # never opens external entities or DTDs
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.EntityDeclHandler = add, refuse
     for chunk in chain(chunks, [None]):
         problem = ""
         try:
-            # Notes from the web have what XML may not.
+            # Notes clipped from the web contain characters that XML doesn't allow.
             parser.Parse((chunk or b"").translate(None, _NOT_IN_XML), chunk is None)
         except (expat.ExpatError, Unreadable) as error:
             problem = f"no valid XML ({error})"
@@ -187,7 +187,7 @@ def _parsed(
 
 
 def _html(content: str) -> str:
-    """Return ENML as HTML: with checkboxes, without what is encrypted, each element ended."""
+    """Return ENML as HTML, with checkboxes and end tags, and without encrypted text."""
 
     def html(tag: re.Match[str]) -> str:
         if tag["name"] in ("en-note", "en-media") or (tag["name"] == "en-todo" and tag["end"]):

@@ -28,20 +28,20 @@ from ..text import decode, is_encoding, parse_timestamp, storable
 
 SUFFIX = ".mbox"
 
-# Bytes of a message that are read: the words come first, the attachments after them.
+# Bytes of a message that are read: the text comes first, then the attachments.
 LARGEST_MESSAGE = 2 * MEGABYTE
 LARGEST_HEADERS = 65_536
 
-# The parser compares each line with all boundaries around it. Nobody forwards so often.
+# The parser compares each line with all enclosing boundaries. No real message has so many parts.
 MOST_PARTS = 200
 
 _SEPARATOR = re.compile(rb"\n\r?\nFrom [^\n]*\d:\d\d[^\n]*\n")
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")
 _ID = re.compile(r"<[^<>\s]+>")
 _REPLY = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|tr|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
-# What a reply repeats, with the line above it: "On 1 May 2024, Ada wrote:"
+# The quoted text in a reply, with the line above it: "On 1 May 2024, Ada wrote:"
 _QUOTED = re.compile(r"(?:^[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?(?:^>[^\n]*\n?)+\n*", re.MULTILINE)
-# Labels and folders that say nothing of what a message is about.
+# Labels and folders that say nothing about the subject of a message.
 _SYSTEM = re.compile(
     r"inbox|sent(?: mail)?|opened|unread|important|starred|archived|drafts?|chat|spam|trash|junk"
     r"|category .*|all mail.*|mbox",
@@ -68,7 +68,7 @@ class Mailbox(FileSource, Incremental):
 
 
 def _is_mailbox(file: File) -> bool:
-    # Apple Mail exports a folder Name.mbox with a file that is called mbox.
+    # Apple Mail exports a folder Name.mbox that contains a file named mbox.
     return file.suffix == SUFFIX or f"/{file.key}".endswith("/mbox")
 
 
@@ -82,8 +82,8 @@ class _Message(NamedTuple):
 @dataclass(eq=False)
 class _Thread:
     key: str
-    stamp: int = 0  # of the headers of its messages
-    waiting: int = 0  # messages that aren't read yet
+    stamp: int = 0  # checksum of its messages' headers
+    waiting: int = 0  # messages that haven't been read yet; -1 for an unchanged thread
     is_trashed: bool = True
     labels: dict[str, None] = field(default_factory=dict)
     messages: list[_Message] = field(default_factory=list)
@@ -99,7 +99,7 @@ def threads(
     include_trashed: bool,
 ) -> Iterator[Note | Unchanged]:
     """Yield the threads in the mbox files of an archive, without spam."""
-    # Twice, as a thread's messages may be anywhere; only those of incomplete threads are in memory.
+    # Read twice, as a thread's messages may be anywhere. Only incomplete threads stay in memory.
     by_id: dict[str, _Thread] = {}
     owners: list[_Thread | None] = []
     seen: set[str] = set()
@@ -134,7 +134,7 @@ def threads(
             owner.waiting -= 1
             try:
                 _add(owner, raw)
-            except Exception as error:  # as anybody may have written anything
+            except Exception as error:  # a message can contain anything
                 skipped.append(f"a message of {owner.key}: can't be read ({error})")
             if not owner.waiting:
                 yield _note(owner)
@@ -144,14 +144,14 @@ def threads(
 def _messages(
     archive: Archive, files: Collection[str], skipped: list[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the messages with their files, none longer than LARGEST_MESSAGE."""
+    """Yield (file, message) for each message, cut at LARGEST_MESSAGE."""
     for file in files:
         rest = b"\n\n"
         try:
             for chunk in chain(archive.chunks(file), [b"\n\nFrom 00:00\n"]):
                 *whole, rest = _SEPARATOR.split(rest + chunk)
                 yield from ((file, raw[:LARGEST_MESSAGE]) for raw in whole if raw.strip())
-                if len(rest) > LARGEST_MESSAGE:  # its end is kept, as the next may begin there
+                if len(rest) > LARGEST_MESSAGE:  # keep the end: the next separator may begin there
                     rest = rest[:LARGEST_MESSAGE] + rest[LARGEST_MESSAGE:][-1000:]
         except Unreadable as reason:
             line = f"{file}: {reason}"

@@ -1,4 +1,4 @@
-"""Documents of Google Drive and notes of Google Keep, as Google Takeout exports them."""
+"""Google Drive's documents, Keep's notes and Gmail's mail, as Google Takeout exports them."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from ..text import (
 )
 from .mail import threads
 
-# The folders of the three. Others hold other products, such as photos.
+# Files in the folders of the three products. Other folders hold products such as photos.
 _DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
 _KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
 _MAIL = re.compile(r"(?:.*/)?Mail/[^/]+\.mbox")
 _FOLDERS = ("Drive", "Google Drive", "Keep", "Google Keep", "Mail")
 
-# An export that is too large for one file comes as takeout-20240501T093000Z-001.zip, -002.zip, …
+# A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
 
-# What Google knows of a document stands beside it.
+# Google's metadata of a document is in a file beside it.
 _INFO = "-info.json"
 _CREATED = ("created",)
 _MODIFIED = ("last_modified_by_any_user", "content_last_modified", "last_modified_by_me")
 
 _DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
 
-# What makes an object a note of Keep's. One of these is always there.
+# A JSON object with at least one of these fields is a note from Keep.
 _KEEP_FIELDS = ("textContent", "listContent", "title")
 
 
@@ -56,7 +56,7 @@ class Takeout(FileSource, Incremental):
         if not path.is_dir():
             keys = (key for key in inside if key.startswith("Takeout/"))
             return any(any(each.fullmatch(key) for each in (_DRIVE, _KEEP, _MAIL)) for key in keys)
-        # Not by the name of a folder alone: anybody may have one that is called Drive.
+        # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
         folder = path if path.name == "Takeout" else path / "Takeout"
         is_export = any((folder / name).is_dir() for name in _FOLDERS)
         return is_export or any(map(_PART.fullmatch, inside))
@@ -83,7 +83,7 @@ class Takeout(FileSource, Incremental):
                     yield Unchanged(key)
                     continue
                 try:
-                    # No document of Drive's that is read is JSON.
+                    # Documents in Drive are never read from JSON, so this must be a note.
                     if item.file.suffix == ".json":
                         note = _keep_note(key, item)
                     else:
@@ -101,9 +101,9 @@ class Takeout(FileSource, Incremental):
             self.skipped.append(f"{others.total():,} files of other types than are read ({types})")
 
     def _items(self, stack: ExitStack, others: Counter[str]) -> dict[str, _Item]:
-        """Return all documents and notes by where they are in the export, however it was unpacked.
+        """Return all documents and notes by their path in the export, however it was unpacked.
 
-        ``others`` counts what is of no known type.
+        Files of unknown types are counted in ``others``.
         """
         items: dict[str, _Item] = {}
         for prefix, archive in self._archives(stack):
@@ -124,7 +124,7 @@ class Takeout(FileSource, Incremental):
         return items
 
     def _archives(self, stack: ExitStack) -> Iterator[tuple[str, Archive]]:
-        """Yield the export, and its parts in a folder, with what their paths begin with."""
+        """Yield each archive of the export, after the prefix of the paths in it."""
         archive = stack.enter_context(open_archive(self.path))
         self.skipped += archive.skipped
         # The location may be the folder Drive itself.
@@ -142,7 +142,7 @@ class _Item(NamedTuple):
     archive: Archive
     file: File
     folder: str = ""  # in Drive
-    info: File | None = None  # what Google knows of the document
+    info: File | None = None  # with Google's metadata
 
     @property
     def stamp(self) -> str:
@@ -198,7 +198,7 @@ def _moment(microseconds: Any) -> str | None:
 
 
 def _document(key: str, item: _Item) -> tuple[Note, str]:
-    """Return a document as a note, and what was not read of it, for people."""
+    """Return a document as a note, and a message about what couldn't be read."""
     file, info = item.file, {}
     if file.suffix == ".docx":
         page = parse_word(item.archive.read(file.key))

@@ -1,8 +1,8 @@
-"""The notes in a zip file: what Notion or Joplin exports, or a downloaded repository.
+"""The notes in a zip file: an export from Notion or Joplin, or a downloaded repository.
 
-Notion's export (https://www.notion.com/help/export-your-content) is a zip file of zip files. Names
-in it end with an id of 32 digits. A database is a table in CSV beside a folder with its pages;
-these begin with the properties that the table names.
+Notion's export (https://www.notion.com/help/export-your-content) is a zip file of zip files, with
+file names that end with an id of 32 digits. A database is a CSV table beside a folder with its
+pages, which begin with the properties that are the table's columns.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ..folders.markdown import HTML, MARKDOWN, MarkdownFolder
 from ..markdown_metadata import suffix
 from ..text import decode
 
-# What archives in the archive may take in memory together.
+# The total size of inner archives, which are opened in memory.
 LARGEST_PARTS = 256 * MEGABYTE
 
 TABLE = ".csv"
@@ -69,14 +69,14 @@ class NotesZip(MarkdownFolder):
             self.app = "Notion" if self._contents.ids else self.app
             yield from super().read_changed(known, include_trashed=include_trashed)
 
-    def _list(self, *, include_trashed: bool) -> Any:  # which is no folder, but has all of one's
+    def _list(self, *, include_trashed: bool) -> Any:  # not a folder, but with the same attributes
         return self._contents
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), sorted(self._contents.ids))
 
     def _link_name(self, key: str) -> str:
-        key = key.replace(f"_all{TABLE}", TABLE)  # as links call a database
+        key = key.replace(f"_all{TABLE}", TABLE)  # the name of a database in links
         return self._contents.without_ids(self._without_suffix(key))
 
     def _url(self, file: File) -> str | None:
@@ -105,7 +105,7 @@ class NotesZip(MarkdownFolder):
 
 
 class _Contents(Archive):
-    """The files in some archives as if in one folder, without a folder that all of them are in."""
+    """The files of several archives as if in one folder, without their common parent folder."""
 
     def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
         self.skipped = skipped
@@ -137,7 +137,7 @@ class _Contents(Archive):
                 self._places[key] = places[place], place
             elif end in DOCUMENTS:
                 self.unread[end] += 1
-        # Notes of one name are told apart by their ids, which the others lose.
+        # Keep the ids of notes that would otherwise have the same name; remove all others.
         named = defaultdict(set)
         for key in self.files:
             ids = _ID.findall(key)
@@ -163,7 +163,7 @@ class _Contents(Archive):
         return _ID.sub(lambda match: "" if match[1] in self.ids else match[0], text)
 
     def as_markdown(self, file: File, text: str) -> str:
-        """Return a database as a table, with links to those of its pages that there are."""
+        """Return a database as a Markdown table, with links to its exported pages."""
         rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in _rows(text)]
         folder = self.without_ids(file.key).removesuffix(TABLE).removesuffix("_all")
         for row in rows[1:]:
@@ -175,7 +175,7 @@ class _Contents(Archive):
 
 
 def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archive]:
-    """Return an archive and those in it, which are opened in memory, but not those in these."""
+    """Return an archive and the archives directly in it, which are opened in memory."""
     parts, size = [archive], 0
     for key, file in archive.files.items():
         if file.suffix == ".zip":
