@@ -1,8 +1,8 @@
-"""The notes in the Bear app's own database, of every version from 1.0 to the current Bear 2.
+"""The notes in the Bear app's own database, in every version from 1.0 to the current Bear 2.
 
-Bear stores them through Apple's Core Data, which numbers its entities anew whenever one is added
-(``Z_5TAGS``, ``Z_7TAGS``). Tables and columns are discovered each time; those that a version lacks
-are null.
+Bear uses Apple's Core Data, which renumbers its entities whenever one is added (``Z_5TAGS``,
+``Z_7TAGS``). So tables and columns are discovered on each read. If a version lacks a column, its
+values are null.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..text import APPLE_EPOCH, timestamp_from_seconds
 
 DATABASE_NAME = "database.sqlite"
 
-# Where Bear keeps its notes, below the home folder: since 1.6, before that, and at first.
+# Where Bear keeps its notes, below the home folder: since version 1.6, before that, and originally.
 LOCATIONS = (
     "Library/Group Containers/9K33E3U3T4.net.shinyfrog.bear/Application Data/database.sqlite",
     "Library/Containers/net.shinyfrog.bear/Data/Documents/Application Data/database.sqlite",
@@ -57,7 +57,7 @@ def default_location() -> Path:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            pass  # it is there, but macOS hides it: reading it says how to allow that
+            pass  # it exists but macOS denies access; reading it raises an error with advice
         return place
     raise SourceError(
         "Bear's notes were not found on this computer. Looked for:\n"
@@ -77,13 +77,13 @@ class BearLibrary(FileSource):
 
     @staticmethod
     def installed_locations() -> list[str]:
-        """Return where this user's Bear keeps its notes, if it is there."""
+        """Return the place of this user's Bear database, if there is one."""
         with suppress(SourceError):
             return [str(default_location())]
         return []
 
     def count(self) -> int:
-        """Return how many notes :meth:`read` would give. Raises SourceError."""
+        """Return how many notes :meth:`read` would yield, or raise SourceError."""
         with readonly.read_transaction(self.path, BEAR) as db:
             return len(_rows(db, _NOTES, [False]))
 
@@ -116,7 +116,7 @@ class BearLibrary(FileSource):
         self.skipped += [f"{older:,} older rows of notes that are there twice"] * bool(older)
         if "ZTRASHED" not in columns:
             self.skipped.append("no column ZTRASHED: notes in the trash may be read")
-        # The first versions encrypted nothing.
+        # Early versions had no encryption at all.
         if "ZENCRYPTED" not in columns and "ZENCRYPTEDDATA" in columns:
             self.skipped.append("no column ZENCRYPTED: what is encrypted may be read")
         return _notes(rows, self._file_fields)
@@ -127,7 +127,7 @@ class BearLibrary(FileSource):
     def _file_fields(self, files: Iterable[_BearFile]) -> dict[str, Any]:
         root, linked, texts = self._files_root(), [], {}
         for name, text, key in files:
-            # If it isn't on this machine, Bear's database may still have its text.
+            # Even if the file isn't on this machine, Bear's database may have its text.
             for place in (f"{folder}/{key}/{name}" for folder in ("Note Images", "Note Files")):
                 if (stamp := file_state(root / place)) != "none":
                     linked.append(LinkedFile(name, place, stamp))
@@ -139,26 +139,26 @@ class BearLibrary(FileSource):
 
 
 def first_line(text: str) -> str:
-    """Return the title that Bear gives a text: its first line, without a heading's marks."""
+    """Return the title that Bear derives from a text: its first line, without heading markup."""
     return _HEADING_MARKS.sub("", text.lstrip("\n").partition("\n")[0]).strip()
 
 
-# --- Bear's tables → rows, as they are
+# --- Bear's tables → raw rows
 
 
 class _LibraryRows(NamedTuple):
-    # Nothing is checked: anything can be null, and text is bytes. Notes and tags go by their Z_PK,
-    # which means nothing elsewhere.
+    # Nothing is checked: any value can be null, and texts are bytes. Notes and tags are identified
+    # by their Z_PK, which is only valid within this database.
     notes: list[Any]
     tags: dict[int, Any]  # tag → title
     tagged: list[tuple[int, int]]  # note, tag
     pinned: list[tuple[int, int]]  # note, tag that it is pinned in
     files: list[tuple[int, Any, Any, Any]]  # note, recognized text, file's name and id
-    links: list[tuple[int, int, Any]]  # note, note that it links to, title of that
+    links: list[tuple[int, int, Any]]  # note, the note that it links to, that note's title
 
 
-# All that is ever read: never ZSFPASSWORD or the text of an encrypted note. Only flags, which can
-# be null, say what became of a note: the dates of archiving and trashing outlive their undoing.
+# Nothing else is ever read, above all not ZSFPASSWORD or the text of an encrypted note. Flags can
+# be null. The dates of archiving and trashing can't replace them: they stay when a note is restored.
 _NOTES = """
 select
   Z_PK as pk, ZUNIQUEIDENTIFIER as key, ZTITLE as title,
@@ -201,7 +201,7 @@ def _is_bear_library(db: sqlite3.Connection) -> bool:
 
 def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
     links = _rows(db, _LINKS)
-    # Bear 1.7 to 1.9 had a mere join table for links, without titles.
+    # Bear 1.7 to 1.9 had only a join table for links, without titles.
     links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
     return _LibraryRows(
         notes=_rows(db, _NOTES, [include_trashed]),
@@ -214,10 +214,10 @@ def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
 
 
 def _rows(db: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()) -> list[Any]:
-    """Return the rows of a query of a ``{table}``; columns that this version lacks are null.
+    """Return the rows of a query on a ``{table}``; columns that this version lacks are null.
 
-    Texts are bytes: decoding takes longer than all the reading, and one emoji makes a text four
-    times as large. That can wait until Bear's file is closed.
+    Texts stay bytes until Bear's file is closed: decoding takes longer than reading, and one emoji
+    makes a string take four times as much memory.
     """
     [table] = re.findall(r"\{(\w+)\}", sql)
     present = _columns(db, table)
@@ -237,11 +237,11 @@ def _columns(db: sqlite3.Connection, table: str) -> set[str]:
 
 
 def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tuple[int, int]]:
-    """Return what a join table, such as Z_5TAGS(Z_5NOTES, Z_13TAGS), says of notes and ``other``.
+    """Return the pairs (note, other) of a join table such as Z_5TAGS(Z_5NOTES, Z_13TAGS).
 
-    ``left`` and ``right`` are its columns less the numbers, and ``right`` is its name, too: all of
-    it, as Z_5PINNEDINTAGS is another relation than Z_5TAGS. Of several tables, Core Data's register
-    of numbers decides, or else how many rows fit.
+    ``left`` and ``right`` are its columns without the numbers, and ``right`` is also the table's
+    whole name without the number: Z_5PINNEDINTAGS is another relation than Z_5TAGS. If several
+    tables qualify, Core Data's entity numbers decide, then the number of rows that match.
     """
     if not _columns(db, f"Z{other.upper()}"):
         return []
@@ -286,7 +286,7 @@ _COUNTS_OF_TEXT = ("todos_open", "todos_done")
 def _notes(
     rows: _LibraryRows, file_fields: Callable[[Iterable[_BearFile]], dict[str, Any]]
 ) -> Iterator[Note]:
-    """Yield the notes. Their rows are let go: nobody needs both in memory."""
+    """Yield the notes, and free their rows to save memory."""
     keys: dict[int, str] = {}
     newest: dict[str, Any] = {}
     for row in rows.notes:
@@ -306,7 +306,7 @@ def _notes(
         pk, text = row["pk"], _text(row["text"])
         title = _text(row["title"]).strip() or first_line(text)
         facts: dict[str, Any] = {name: bool(row[name]) for name in _FLAGS}
-        if not row["encrypted"]:  # else, what its text is like is as secret as the text
+        if not row["encrypted"]:  # otherwise facts about the text are as secret as the text
             facts |= {name: bool(row[name]) for name in _FLAGS_OF_TEXT}
             counts = {name: row[name] for name in _COUNTS_OF_TEXT if isinstance(row[name], int)}
             facts |= {name: max(count, 0) for name, count in counts.items()}
@@ -326,7 +326,7 @@ def _notes(
 
 def _tags_by_note(rows: _LibraryRows) -> dict[int, tuple[Tag, ...]]:
     names = {pk: _text(title) for pk, title in rows.tags.items()}
-    # Two tags can have the same name: what counts is that the note is pinned under that name.
+    # Two tags can have the same name; the note is pinned in both if it is pinned in either.
     pinned = {(note, names.get(tag)) for note, tag in rows.pinned}
     tagged: defaultdict[int, set[str]] = defaultdict(set)
     for note, tag in rows.tagged:
@@ -341,7 +341,7 @@ def _tags_by_note(rows: _LibraryRows) -> dict[int, tuple[Tag, ...]]:
 def _links_by_note(
     rows: _LibraryRows, keys: dict[int, str], readable: set[int]
 ) -> dict[int, tuple[Link, ...]]:
-    """Return one link for each other note that is linked to, in the order of the text."""
+    """Return each note's links, one for each other note, in the order of the text."""
     titles = {row["pk"]: row["title"] for row in rows.notes}
     links: defaultdict[int, dict[str, Link]] = defaultdict(dict)
     for note, target, title in rows.links:

@@ -1,8 +1,8 @@
 """The notes in Bear's backups, and in TextBundles, which Bear and other apps export.
 
-A TextBundle (textbundle.org) is a folder with a text, what an app knows of it, and attachments,
-which aren't opened here. A TextPack is one as a zip archive, a backup of Bear's a zip archive of
-many. By the id that Bear writes there, a note is the same one in a backup and in Bear's database.
+A TextBundle (textbundle.org) is a folder with a text, an app's metadata and attachments, which
+aren't opened here. A TextPack is a zipped TextBundle, and a Bear backup is a zip archive of many.
+Bear writes a note's id into its metadata, so a note in a backup has the same key as in Bear itself.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ BACKUP = ".bear2bk"
 BUNDLE = ".textbundle"
 PACK = ".textpack"
 
-# Under this name a TextBundle has what Bear knows of a note.
+# The key of Bear's metadata in a TextBundle's info.json.
 BEAR = "net.shinyfrog.bear"
 
-# Bytes: enough of a text for its first line.
+# Bytes of a text, enough for its first line.
 _HEAD = 4096
 
-# In a folder that ends so, or at the top. Below it, in assets/, a text is an attachment.
+# A TextBundle's text, in a folder with this suffix or at the top. In assets/ are attachments.
 _TEXT = re.compile(r"(?P<folder>|(?:.*/)?[^/]*\.textbundle/)text\.[a-z]+", re.IGNORECASE)
 _INFO = "info.json"
 _ASSETS = "assets/"
 
 
 class BearBackup(FileSource):
-    """A backup of Bear's (.bear2bk), a TextBundle (.textbundle, .textpack), or a folder of some."""
+    """A Bear backup (.bear2bk), a TextBundle (.textbundle, .textpack), or a folder with some."""
 
     app = "Bear"
     heading_link = HEADING_LINK
@@ -63,14 +63,14 @@ class BearBackup(FileSource):
         if path.suffix.lower() in kinds:
             return path.exists()
         inside = paths_at(location)
-        if not path.is_dir():  # as Ulysses exports several
+        if not path.is_dir():  # a zip file of TextBundles, as exported by Ulysses
             return any(f"{BUNDLE}/" in key.lower() for key in inside)
         suffixes = set(map(suffix, inside))
         return not suffixes.isdisjoint(kinds) and suffixes.isdisjoint(OTHER_NOTES)
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
-        # Twice, because a link may lead to a later note; only one note at a time is in memory.
+        # Read twice, because a link may lead to a later note. Only one note at a time is in memory.
         newest = self._newest()
         if not newest:
             raise self._nothing()
@@ -87,7 +87,7 @@ class BearBackup(FileSource):
                 self.skipped.append(f"{bundle.place}: {reason}")
 
     def _newest(self) -> dict[str, tuple[str, Note]]:
-        """Return each note's place and the note without its text, by key; of two, the newer one."""
+        """Return key → (place, note without its text); of several versions, only the newest."""
         newest: dict[str, tuple[str, Note]] = {}
         for bundle in self._bundles():
             try:
@@ -104,7 +104,7 @@ class BearBackup(FileSource):
         return newest
 
     def _bundles(self) -> Iterator[_Bundle]:
-        """Yield all bundles, in the same order each time. Raises SourceError."""
+        """Yield all bundles, always in the same order, or raise SourceError."""
         skipped: list[str] = []
         with open_archive(self.path) as archive:
             skipped += archive.skipped
@@ -145,9 +145,9 @@ class _Bundle:
     archive: Archive
     folder: str  # in the archive: "" or "….textbundle/"
     text_key: str
-    root: str  # what leads to the archive from the location that is read: "" or "….bear2bk/"
-    place: str  # where it is below that location
-    name: str  # what it is called, without suffix
+    root: str  # path from the source's location to the archive: "" or "….bear2bk/"
+    place: str  # path from the source's location to the bundle
+    name: str  # without suffix
 
 
 def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bundle]:
@@ -165,8 +165,8 @@ def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bund
 def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
     """Return the archives in an archive or folder that hold TextBundles.
 
-    Of several backups in a folder, the newest: what was deleted or encrypted since the older ones
-    must not come back.
+    Of several backups in a folder, return only the newest: notes that were deleted or encrypted
+    after an older backup must not come back.
     """
     if _INFO in archive.files:  # this is a bundle; archives in it are attachments
         return []
@@ -189,9 +189,9 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
 
 
 def _without_text(bundle: _Bundle) -> Note:
-    """Return a note with all but what its text says. Its tags are those that it is pinned in.
+    """Return a note from its metadata and first line. Its tags are only those it is pinned in.
 
-    :raises Unreadable: if a part of it can't be read
+    :raises Unreadable: if a part of the bundle can't be read
     """
     files = bundle.archive.files
     key = bundle.folder + _INFO
@@ -201,9 +201,9 @@ def _without_text(bundle: _Bundle) -> Note:
     pinned_in = info.get("pinnedInTagTitles")
     encrypted = _flag(info.get("encrypted"))
     title = bundle.name
-    if not encrypted:  # else the text isn't even looked at
+    if not encrypted:  # never read the text of an encrypted note
         data = bundle.archive.head(bundle.text_key, _HEAD)
-        if len(data) == _HEAD:  # not half a character
+        if len(data) == _HEAD:  # don't end in the middle of a character
             data = data[: data.rfind(b"\n")]
         title = first_line(decode(data))
     return Note(
@@ -223,12 +223,12 @@ def _without_text(bundle: _Bundle) -> Note:
 
 
 def _flag(value: object) -> bool:
-    """Return whether it is set: Bear writes 1; other apps that write what Bear reads write true."""
+    """Return whether a flag is set. Bear writes 1; other apps with Bear's metadata write true."""
     return value in (1, "1", "true")
 
 
 def _version(note: Note) -> tuple[str, bool]:
-    """Return what is larger for a newer version. Encrypting a note doesn't change its date."""
+    """Return a sort key: larger for newer versions. Encrypting a note doesn't change its date."""
     return note.modified or "", note.encrypted
 
 
@@ -256,9 +256,9 @@ def _linked_files(note: Note, bundle: _Bundle) -> Iterator[LinkedFile]:
             yield LinkedFile(link.path, bundle.root + bundle.folder + link.path, file.stamp)
 
 
-# --- What Bear reads out of a text. Bear's database has all this in columns.
+# --- Facts that Bear reads from a text. In Bear's database, they are in columns.
 
-# #tag, #work/projects, #two words#: after a blank. A tag of several words ends after a word.
+# #tag, #work/projects, #two words#: after whitespace. A tag of several words ends after a word.
 _TAG = re.compile(r"(?<!\S)#(?:(?P<words>[^\s#](?:[^#\n]*[^\s#])?)#(?![\w#])|(?P<word>[^\s#]+))")
 _PUNCTUATION = ".,;:!?…)]}>'\"’”»*_~`|。，、；：！？）】」』"
 
@@ -269,11 +269,11 @@ _BEAR_LINK = re.compile(r"\[([^\[\]\n]*)\]\((bear://x-callback-url/open-note\?[^
 
 
 def tags(text: str) -> list[str]:
-    """Return the tags in a text and, as Bear does, those above them: #a/b gives a and a/b."""
+    """Return the tags in a text and, as Bear does, their parents: #a/b gives a and a/b."""
     by_name: dict[str, str] = {}
     prose, _ = without_code(text)
     for match in _TAG.finditer(prose):
-        # "#one and #two" has no tag of three words, and "#one #" none of one.
+        # "#one and #two" has no tag of three words, and "#one #" has only the tag "one".
         name = match["words"] or match["word"].rstrip(_PUNCTUATION)
         if not match["words"] and _COLOR.fullmatch(name):
             continue
@@ -285,9 +285,9 @@ def tags(text: str) -> list[str]:
 
 
 def links(text: str, keys: Mapping[str, str]) -> list[Link]:
-    """Return one link for each other note that is linked to, in the order of the text.
+    """Return one link for each note that the text links to, in the order of the text.
 
-    :param keys: the notes that there are: their keys by their titles, and by themselves
+    :param keys: the keys of the existing notes, by title and by key
     """
     prose, _ = without_code(text)
     found: list[tuple[int, str, str]] = []  # position, key, label
