@@ -158,7 +158,7 @@ class _LibraryRows(NamedTuple):
 
 
 # Nothing else is ever read, above all not ZSFPASSWORD or the text of an encrypted note. Flags can
-# be null. The dates of archiving and trashing can't replace them: they stay when a note is restored.
+# be null. The dates of archiving and trashing can't replace them: they outlive a note's recovery.
 _NOTES = """
 select
   Z_PK as pk, ZUNIQUEIDENTIFIER as key, ZTITLE as title,
