@@ -1,4 +1,4 @@
-"""What all pages share: the index file in Datasette, permissions, settings, JSON, errors, hosts."""
+"""Shared by all pages: the index file in Datasette, permissions, settings, JSON, errors, hosts."""
 
 from __future__ import annotations
 
@@ -71,24 +71,24 @@ UNREADABLE = (
 
 # --- the index files
 
-# Whether a database is a sidecar is read once: every page asks, and the answer never changes.
+# Whether a database is a sidecar: cached, because every page needs it and it never changes.
 _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
 
 
-# Of the request that is answered: the sidecar, and tags whose notes it may not see.
+# The current request's sidecar, and the tags whose notes its actor may not see.
 _sidecar: ContextVar[Database | None] = ContextVar("sidecar", default=None)
 hidden: ContextVar[tuple[str, ...]] = ContextVar("hidden", default=())
-# Who may search which one: the menus of a page ask three times more.
+# The current actor, and a sidecar that it may search: a page's menus check this three more times.
 _searcher: ContextVar[tuple[Actor, Database] | None] = ContextVar("searcher", default=None)
 
 
 async def sidecar_databases(datasette: Datasette) -> list[Database]:
     for database in list(datasette.databases.values()):
         if database.path and index_database.is_half_committed(Path(database.path)):
-            with suppress(sqlite3.Error):  # whoever reads it finds out
+            with suppress(sqlite3.Error):  # the next read reports the error
                 await asyncio.to_thread(index_database.undo_half_a_commit, Path(database.path))
         if database not in _is_sidecar and database.path:
-            with suppress(sqlite3.Error):  # it can't be read now, perhaps later
+            with suppress(sqlite3.Error):  # unreadable now; try again next time
                 _is_sidecar[database] = await database.execute_fn(
                     index_database.is_sidecar_connection
                 )
@@ -96,7 +96,7 @@ async def sidecar_databases(datasette: Datasette) -> list[Database]:
 
 
 async def sidecar_database(datasette: Datasette, request=None) -> Database | None:
-    """Return the sidecar that a request's path names; the first one if it names none."""
+    """Return the sidecar that a request's path names, or the first one if it names none."""
     route = request and request.url_vars.get("database")
     route = route and tilde_decode(route)
     found = await sidecar_databases(datasette)
@@ -104,22 +104,22 @@ async def sidecar_database(datasette: Datasette, request=None) -> Database | Non
 
 
 def known_sidecars(datasette: Datasette) -> list[Database]:
-    """Return the databases known to be sidecars, without a query: it's called for each cell."""
+    """Return the databases known to be sidecars. Runs no query, as this is called for each cell."""
     return [each for each in datasette.databases.values() if _is_sidecar.get(each)]
 
 
 def known_sidecar(datasette: Datasette, name: str | None = None) -> Database | None:
-    """Return the sidecar of that name; without one, that whose page is asked for, or the first."""
+    """Return the sidecar of this name; without a name, the current request's, or the first."""
     if name is None and (asked := _sidecar.get()):
         return asked
     return next((each for each in known_sidecars(datasette) if name in (None, each.name)), None)
 
 
 def url(datasette: Datasette, path: str, sidecar: Database | None = None) -> str:
-    """Return the address of a page of ours, where only that of the first sidecar has no name."""
+    """Return the URL of one of our pages, which names the sidecar unless it is the first one."""
     sidecar = sidecar or _sidecar.get()
     if sidecar is None or sidecar in known_sidecars(datasette)[:1]:
-        # Not Datasette's own kind of string: to make twenty of them absolute takes 2 ms.
+        # Not Datasette's own string class: making twenty of those absolute takes 2 ms.
         return str(datasette.urls.path(path))
     return f"{datasette.urls.database(sidecar.name)}{path}"
 
@@ -128,11 +128,11 @@ def url(datasette: Datasette, path: str, sidecar: Database | None = None) -> str
 
 
 async def may_search(datasette: Datasette, actor: Actor, database: Database) -> bool:
-    """Return whether an actor may search the notes and read them through us.
+    """Return whether an actor may search the notes, and read them on our pages.
 
-    That is an action of its own; by default, whoever may view them may do it.
+    This is a separate action; by default, it is allowed to everybody who may view the notes.
 
-    :raises PageError: if the index can't be read, where Datasette looks for the table
+    :raises PageError: if Datasette can't read the index when it looks for the table
     """
     if _searcher.get() == (actor, database):
         return True
@@ -140,8 +140,8 @@ async def may_search(datasette: Datasette, actor: Actor, database: Database) -> 
         allowed = await _is_allowed(datasette, SEARCH, actor, database.name)
         if allowed or (allowed is False and (whole := unrestricted(actor)) == actor):
             return allowed
-        # Before Datasette 1.0 there is no default. In 1.0 a token may be restricted to viewing: its
-        # owner may search with it, who may search at all.
+        # Before Datasette 1.0, actions have no default. In 1.0, a token may be restricted to
+        # viewing; it also allows searching if its owner may search.
         return await may_view(datasette, actor, database) and (
             allowed is None or await _is_allowed(datasette, SEARCH, whole, database.name)
         )
@@ -150,7 +150,7 @@ async def may_search(datasette: Datasette, actor: Actor, database: Database) -> 
 
 
 def unrestricted(actor: Actor) -> Actor:
-    """Return who has given a token, without what restricts it."""
+    """Return the actor without the restrictions of its token."""
     return actor and {name: value for name, value in actor.items() if name != "_r"}
 
 
@@ -159,7 +159,7 @@ async def may_view(datasette: Datasette, actor: Actor, database: Database) -> bo
     if hasattr(datasette, "allowed"):  # Datasette 1.0
         pages = {"view-database": (database.name,), "view-table": (database.name, "notes")}
         return all([await _is_allowed(datasette, each, actor, *at) for each, at in pages.items()])
-    # Where the table is open, it may be so in a closed database: both have to be open.
+    # An open table may be in a closed database, so both must be open.
     database_page = [("view-database", database.name), "view-instance"]
     table_page = [("view-table", (database.name, "notes")), *database_page]
     try:
@@ -182,15 +182,15 @@ async def _is_allowed(
 
 
 async def search_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
-    """Return who may search where nobody says so, for Datasette 1.0: whoever may view the notes."""
+    """Return Datasette 1.0's default rules for searching: allowed to all who may view the notes."""
     from datasette.permissions import PermissionSQL
 
     actor, found = unrestricted(actor), await sidecar_databases(datasette)
     closed = [each.name for each in found if not await may_view(datasette, actor, each)]
     if len(closed) == len(found):
         return None
-    # Of the whole instance, so that it gives way to whatever else denies it. Of several indexes,
-    # those that the actor may not view stay closed, unless the configuration speaks of them.
+    # A rule for the whole instance, so that any other denial overrides it. Of several indexes, those
+    # that the actor may not view stay closed, unless the configuration has a rule for them.
     config = datasette.config or {}
     levels = {"": config, **(config.get("databases") or {})}
     said = {at for at, each in levels.items() if SEARCH in ((each or {}).get("permissions") or {})}
@@ -204,7 +204,7 @@ async def search_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | No
 
 
 async def hidden_tags(datasette: Datasette, actor: Actor, database: Database) -> tuple[str, ...]:
-    """Return the setting ``hidden_tags`` for those who may search, but not view the notes."""
+    """Return the setting ``hidden_tags`` for an actor who may search but not view the notes."""
     tags = setting_list(datasette, "hidden_tags")
     return () if not tags or await may_view(datasette, actor, database) else tags
 
@@ -212,16 +212,16 @@ async def hidden_tags(datasette: Datasette, actor: Actor, database: Database) ->
 async def read_index(
     database: Database, read: Callable[[sqlite3.Connection], T], *, too_slow: str = UNREADABLE
 ) -> T:
-    """Return what a function reads from the index within Datasette's time limit.
+    """Read from the index within Datasette's time limit; return the function's result.
 
-    :param too_slow: what to say when the time is up
-    :raises PageError: if it can't be read in time, or not at all
+    :param too_slow: the message if time runs out
+    :raises PageError: if the index can't be read, or not in time
     """
 
     def run(connection: sqlite3.Connection) -> T:
         require_current(connection)
         with ExitStack() as stack:
-            if tags := hidden.get():  # Datasette's own connection is used again for others
+            if tags := hidden.get():  # not on Datasette's connection, which serves others, too
                 opened = functions.open_sidecar(Path(str(database.path)), hidden_tags=tags)
                 connection = stack.enter_context(opened)
                 stack.enter_context(clients.reading(connection))
@@ -243,12 +243,12 @@ def unreadable(error: sqlite3.Error) -> str:
 async def sql_url(
     datasette: Datasette, request, database: Database, statement: Statement | None
 ) -> str | None:
-    """Return where Datasette shows a statement; None for those who may not run SQL."""
+    """Return the URL where Datasette shows a statement; None if the actor may not run SQL."""
     may_run = partial(_is_allowed, datasette, "execute-sql", request.actor, database.name)
     if not statement or not await may_run(default=True):
         return None
     parameters = {"sql": statement.sql, **statement.parameters}
-    # What an address needn't escape makes a fifth of the statement.
+    # A fifth of the statement's characters needn't be escaped in a URL.
     query = urlencode(parameters, safe="(),:='*/;@!?|")
     return f"{datasette.urls.database(database.name)}?{query}"
 
@@ -257,7 +257,7 @@ async def sql_url(
 
 
 def may_write(database: Database) -> bool:
-    """Return whether the index may be written for who asks, who has to see all of it."""
+    """Return whether the current request may write the index: only if it may see all notes."""
     return database.is_mutable and not hidden.get()
 
 
@@ -270,9 +270,9 @@ def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
 
 
 async def start(datasette: Datasette) -> None:
-    """Attach the sidecar that the settings name, and begin to load its model if they ask for it.
+    """Attach the sidecar named in the settings, and start to load its model if they say so.
 
-    :raises StartupError: if that is no sidecar, or if secrets are to be masked, but can't be found
+    :raises StartupError: if it isn't a sidecar, or if secrets must be masked but can't be detected
     """
     try:
         if redacts(datasette):
@@ -284,7 +284,7 @@ async def start(datasette: Datasette) -> None:
     setting = config(datasette).get("warm_up")
     if database is None or (setting is not None and not setting):
         return
-    with suppress(sqlite3.Error):  # whoever searches finds out
+    with suppress(sqlite3.Error):  # the first search reports the error
         model = await database.execute_fn(
             lambda connection: index_database.get_meta(connection, "model")
         )
@@ -295,7 +295,7 @@ async def start(datasette: Datasette) -> None:
                 if setting or embedder.loads_fast():
                     embedder.warm_up()
 
-            # In a thread: to find out where a model is may take tenths of a second, too.
+            # In a thread, because even looking for the model may take tenths of a second.
             threading.Thread(target=load, daemon=True).start()
 
 
@@ -309,7 +309,7 @@ def setting_list(datasette: Datasette, name: str) -> tuple[str, ...]:
 
 
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
-    """Give a connection the SQL functions: all of them only if it is one to the index file."""
+    """Register the SQL functions on a connection; some of them only if it is to the index file."""
     functions.register(connection)
     if not index_database.is_sidecar_connection(connection):
         return
@@ -346,17 +346,17 @@ class Freshness:
     indexed: str | None  # when the last run ended
     ago: str | None
     notes: int
-    update_url: str | None  # where the button is sent to; None where nothing is ever written
+    update_url: str | None  # the update button's URL; None where nothing is ever written
     doing: str  # what the updater is doing; "" if it waits, or if there is none
     problems: Mapping[str, str]  # by source, "" for the index
 
 
-# Those of ``bear-serve``; any other Datasette has none, and never writes.
+# Set by ``bear-serve``. Any other Datasette has no updater and never writes.
 updaters: WeakKeyDictionary[Datasette, Updater] = WeakKeyDictionary()
 
 
 async def freshness(datasette: Datasette) -> Freshness | None:
-    """Return how fresh the index is, for who may see it; None if there is none."""
+    """Return how fresh the index is; None if there is none or it can't be read."""
     database = known_sidecar(datasette)
     if database is None:
         return None
@@ -385,7 +385,7 @@ async def freshness(datasette: Datasette) -> Freshness | None:
 
 
 class PageError(Exception):
-    """What a page says instead of what was asked for."""
+    """An error with the message and the HTTP status of the response."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -400,12 +400,12 @@ def view(
 ) -> Callable[[Respond], Respond]:
     """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
 
-    It opens the index for those who may search it, takes forms of our own pages only, and ends with
-    its client. A PageError or InvalidParameter becomes JSON, or the response of
-    ``error_page(datasette, request, {"error": message, "status": status}, status)``; without it,
-    all is JSON.
+    It serves actors who may search the index, accepts forms from our own pages only, and stops when
+    the client disconnects. A PageError or InvalidParameter becomes JSON, or the response of
+    ``error_page(datasette, request, {"error": message, "status": status}, status)``; without an
+    error page, all responses are JSON.
 
-    :param path: of its JSON in the API's description, which takes no other parameters than these
+    :param path: of the JSON in the API's description; JSON requests may have only its parameters
     """
 
     def decorate(respond: Respond) -> Respond:
@@ -425,25 +425,25 @@ def view(
             if request.method == "POST" and is_cross_origin(request.headers):
                 raise PageError(CROSS_SITE, 403)
             if is_json and path:
-                from .api import check_parameters  # which imports this
+                from .api import check_parameters  # here, because it imports this module
 
                 check_parameters(path, request.args)
             return await respond(datasette, request, database, is_json)
 
         async def answer_or_error(datasette: Datasette, request) -> Response:
             is_json = error_page is None or request.url_vars.get("format") == "json"
-            if clients.are_too_many(datasette):  # a page would wait like the others
+            if clients.are_too_many(datasette):
                 return busy(datasette, as_json=is_json)
             to_answer = partial(answer, datasette, request, is_json)
             try:
-                if request.method == "POST":  # what it writes is short, and its body unread
+                if request.method == "POST":  # writes are short, and the body is still unread
                     return await to_answer()
                 return await clients.while_connected(request.receive, to_answer)
             except (PageError, InvalidParameter) as error:
                 message, status = str(error), getattr(error, "status", 400)
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                # An index that isn't from here can have values of any type. The log gets neither
-                # the error's words nor any variable's: they may be those of a note.
+                # An index from elsewhere can have values of any type. Log neither the message nor
+                # any variables: they may quote a note.
                 print(*traceback.format_tb(error.__traceback__), file=sys.stderr, end="")
                 print(type(error).__name__, file=sys.stderr)
                 message, status = UNREADABLE, 503
@@ -452,7 +452,7 @@ def view(
             context = {"error": message, "status": status}
             return await error_page(datasette, request, context, status)
 
-        # Datasette reads the names of these parameters.
+        # Datasette passes arguments by the names of these parameters.
         async def handle(datasette: Datasette, request) -> Response:
             if request.method == "OPTIONS":
                 return options_response(datasette, ", ".join(methods))
@@ -470,7 +470,7 @@ def view(
 
 
 def fields(encoded: str) -> MultiParams:
-    """Return what an address says behind its question mark, or a form."""
+    """Parse a query string or an encoded form."""
     return MultiParams(parse_qs(encoded))
 
 
@@ -481,9 +481,9 @@ async def form(request) -> MultiParams:
 async def write_index(
     database: Database, write: Callable[[sqlite3.Connection], T], *, refused: str
 ) -> T:
-    """Return what a function does to the index in one transaction, which leaves no old text.
+    """Write to the index in one transaction, overwriting deleted text; return the result.
 
-    :raises PageError: if the index can't be written, with the text ``refused``
+    :raises PageError: with the message ``refused``, if the index can't be written
     """
 
     def run(connection: sqlite3.Connection) -> T:
@@ -505,15 +505,15 @@ def options_response(datasette: Datasette, methods: str) -> Response:
 
 
 def json_response(datasette: Datasette, body: Any, status: int = 200) -> Response:
-    """Return JSON, which other sites may read where Datasette allows it."""
-    headers = {"x-content-type-options": "nosniff"}  # what notes say is never taken for a page
+    """Return JSON, which other sites may read if Datasette's CORS is on."""
+    headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML
     if datasette.cors:
         add_cors_headers(headers)
     return Response.json(body, status=status, headers=headers)
 
 
 STATIC = Path(__file__).parents[1] / "static"
-# The scripts of the search page come as one: they compress to 8 instead of 10 kB.
+# The search page's scripts are served as one file: compressed, 8 kB instead of 10.
 STATIC_FILES = {
     "bear.css": ("bear.css",),
     "datasette_pages.css": ("datasette_pages.css",),
@@ -528,20 +528,20 @@ STATIC_FILES = {
 
 @cache
 def _static_file(name: str) -> tuple[str, str]:
-    """Return a style sheet or script, without comments and indentation, and its fingerprint."""
+    """Return a style sheet or script without comments and indentation, and its fingerprint."""
     text = "".join((STATIC / part).read_text("utf-8") for part in STATIC_FILES[name])
     text = re.sub(r"/\*[^*]*\*/|^\s*//.*$|^\s+", "", text, flags=re.MULTILINE)
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def static_url(datasette: Datasette, name: str) -> str:
-    """Return the address of a static file, which is another one when the file is."""
+    """Return the URL of a static file, which changes when the file does."""
     stem, _, kind = name.rpartition(".")
     return datasette.urls.path(f"{STATIC_PATH}/{stem}.{_static_file(name)[1]}.{kind}")
 
 
 async def static_file(datasette: Datasette, request) -> Response:
-    """Respond with a static file, which browsers may keep."""
+    """Respond with a static file, which browsers may cache."""
     name = f"{request.url_vars['stem']}.{request.url_vars['kind']}"
     if name not in STATIC_FILES:
         return Response.text("No such file", 404)
@@ -562,9 +562,9 @@ async def html_response(
     *,
     part: str = "",
 ) -> Response:
-    """Return a page; programs find the same as JSON by a header that Datasette makes.
+    """Return a page. Datasette adds a header with the URL of the same content as JSON.
 
-    :param part: a template that needs no coroutines, which the page's own shows as ``part``
+    :param part: a template without coroutines; the page's template gets its HTML as ``part``
     """
     context["search_url"] = url(datasette, SEARCH_PATH)
     context["fresh"] = await freshness(datasette)
@@ -577,8 +577,8 @@ async def html_response(
     return Response.html(html, status=status)
 
 
-# Sent by a script for a part of a page, which has the page's address: going back must never show
-# it instead.
+# Request headers of scripts that fetch a part of a page. A part has the same URL as the page, and
+# the browser's back button must never show the part instead.
 PART_HEADERS = ("Bear-Search-First", "Bear-Search-Preview")
 
 
@@ -591,11 +591,11 @@ def part_response(
 
 
 def _render_quickly(template: str, datasette: Datasette, request, context: dict[str, Any]) -> str:
-    # Datasette's templates without coroutines render in a third of the time.
+    # Without coroutines, Datasette's templates render in a third of the time.
     has_method = hasattr(datasette, "get_jinja_environment")  # Datasette 1.0
     environment = datasette.get_jinja_environment(request) if has_method else datasette.jinja_env
     if environment not in _quick_environments:
-        # Compiled code of the one can't serve the other.
+        # The two environments can't share compiled templates.
         _quick_environments[environment] = environment.overlay(
             enable_async=False, bytecode_cache=None
         )
@@ -611,7 +611,7 @@ _quick_environments: WeakKeyDictionary[Environment, Environment] = WeakKeyDictio
 
 
 def json_error(datasette: Datasette, message: str, status: int) -> Response:
-    """Return an error in the shape of Datasette 1.0."""
+    """Return an error in the format of Datasette 1.0."""
     body = {"ok": False, "error": message, "errors": [message], "status": status}
     return json_response(datasette, body, status)
 
@@ -623,12 +623,12 @@ def busy(datasette: Datasette, *, as_json: bool = True) -> Response:
 
 
 def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> bool:
-    """Return whether another site's page sent a request, and not one of these names."""
-    # Datasette 1.0 refuses such forms itself. 0.65 does so only if the browser has cookies for it,
-    # and where nobody logs in it may have none.
+    """Return whether a page of another site sent the request, unless its host is in ``names``."""
+    # Datasette 1.0 rejects such forms itself. 0.65 does so only if the browser has cookies for it,
+    # and there may be none where nobody logs in.
     if "sec-fetch-site" in headers:
         return headers["sec-fetch-site"] not in ("same-origin", "none")
-    # Browsers before 2023, and those that reach this by a name without TLS, send only this.
+    # Browsers before 2023, and all browsers on a host name without TLS, send only an origin.
     origin = headers.get("origin")
     if origin is None or origin.partition("//")[2] == headers.get("host"):
         return False
@@ -636,7 +636,7 @@ def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> 
 
 
 def ago(timestamp: str | None, now: datetime | None = None) -> str | None:
-    """Return how long ago a time is: in minutes, hours or days; of others, the day."""
+    """Return how long ago a time was, in minutes, hours or days; for older times, the date."""
     try:
         then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00"))
         minutes = ((now or datetime.now()).astimezone() - then).total_seconds() / 60
@@ -652,11 +652,11 @@ def ago(timestamp: str | None, now: datetime | None = None) -> str | None:
 
 
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:
-    """Return how many days ago a time of the last week is, in days of the local calendar."""
+    """Return how many local calendar days ago a time was; None if it isn't in the last week."""
     try:
         then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
     except (ValueError, OverflowError):
-        return None  # as of a note without a time
+        return None  # such as a note without a time
     days = ((now or datetime.now()).date() - then.date()).days
     if days in (0, 1):
         return ("today", "yesterday")[days]
