@@ -189,8 +189,8 @@ async def search_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | No
     closed = [each.name for each in found if not await may_view(datasette, actor, each)]
     if len(closed) == len(found):
         return None
-    # A rule for the whole instance, so that any other denial overrides it. Of several indexes, those
-    # that the actor may not view stay closed, unless the configuration has a rule for them.
+    # A rule for the whole instance, so that any denial overrides it. Of several indexes, those that
+    # the actor may not view stay closed, unless the configuration has a rule for them.
     config = datasette.config or {}
     levels = {"": config, **(config.get("databases") or {})}
     said = {at for at, each in levels.items() if SEARCH in ((each or {}).get("permissions") or {})}
