@@ -1,4 +1,4 @@
-"""``bear-serve``: the page that offers what to index, and the button *Update now*."""
+"""``bear-serve``: the page that offers notes to index, and the button *Update now*."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Offer:
 
 
 async def first_run(datasette: Datasette, request, database: Database) -> Response | None:
-    """Respond with what can be indexed, or how far that is; None once there are notes."""
+    """Respond with notes to index, or the progress of indexing; None once there are notes."""
     updater = site.updaters.get(datasette)
     if updater is None or updater.has_notes:
         return None
@@ -59,7 +59,7 @@ def _offer(config: SourceConfig) -> Offer:
 
 @site.view(partial(site.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
 async def update(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Bring the index up to date, with the sources that are ticked, too; or say how fresh it is."""
+    """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
     updater = site.updaters.get(datasette)
     if request.method != "POST":
         context = {
@@ -70,7 +70,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
     if updater is None or not site.may_write(database):
         raise PageError(OFF, 404)
     chosen = (await site.form(request)).getlist("location")
-    # Nobody makes this server read another folder, whatever the form says.
+    # A form must not be able to make this server read any other folder.
     found = {config.location for config in await asyncio.to_thread(sources.installed)}
     if not found.issuperset(chosen):
         raise PageError(NOT_FOUND, 400)
@@ -79,7 +79,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
 
 
 def page_before(datasette: Datasette, request) -> str:
-    """Return the page whose button was pressed, if it is one of ours."""
+    """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
     before, search = urlsplit(request.headers.get("referer", "")), site.url(datasette, SEARCH_PATH)
     if not before.path.startswith(search) or before.path == site.url(datasette, site.UPDATE_PATH):
         return search
