@@ -1,4 +1,4 @@
-"""What the page shows of a hit: its title, its words, why it was found, where its links lead."""
+"""A hit → what pages show: its title, its text, the reasons why it was found, its links."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..search.sql import END_SENTENCE, MARK, SENTENCE
 from .links import Anchor, Urls
 from .site import age
 
-# The apps that links open which come without the name of one, by the beginning of the link.
+# URL scheme → app, for links that come without an app's name.
 APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
 
-# What stands for a note's source before its name.
+# The icon before the name of a note's source.
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
 
-# Characters of a snippet that a list shows of each result, about three lines: the marked sentence,
-# or what has most of the words. Of 632 questions of XQuAD .87 have their answer in them or in the
-# title; the first result, whole below 1,100 pixels and beside the list above, brings that to .95.
+# Characters of a snippet in a list of results, about three lines: the marked sentence, or the part
+# with most of the words. For .87 of 632 questions from XQuAD, the answer is in them or the title;
+# the first result, which is shown whole (below the list or beside it), raises that to .95.
 LEAD = 200
 MAX_TAGS = 3
 
@@ -36,7 +36,7 @@ MAX_TAGS = 3
 class Badge:
     label: str
     rank: str  # "4", "2 · 0.51"
-    title: str  # the same in words
+    title: str  # the explanation in words
 
 
 @dataclass(frozen=True)
@@ -52,23 +52,23 @@ class Card:
     title: Markup | str
     url: str  # of the note's page
     tags: tuple[Anchor, ...]
-    more_tags: str  # those that aren't shown
+    more_tags: str  # further tags, which aren't shown
     age: str | None
     day: str | None
     open: Anchor | None
     icon: str  # of its source
     similar_url: str
     heading: str | None = None  # above the text
-    before: Markup | str = ""  # the text: what may be left out,
-    text: Markup | str = ""  # what answers,
-    after: Markup | str = ""  # and what may be left out behind it
+    before: Markup | str = ""  # text that can be collapsed,
+    text: Markup | str = ""  # the part that answers,
+    after: Markup | str = ""  # and more text that can be collapsed
     more: tuple[ShownPassage, ...] = ()
     badges: tuple[Badge, ...] = ()
     why: str = ""
 
 
 def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **fields: Any) -> Card:
-    """Return a note as lists show it, with what is shown of it in this one."""
+    """Return a note's card for any list; ``fields`` are what this list shows besides."""
     tags = innermost(note.tags)
     fields = {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)} | fields
     return Card(
@@ -88,7 +88,7 @@ def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **field
 
 
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
-    """Return a hit as it is shown, with further passages of its note."""
+    """Return the card of a hit, with further passages of its note."""
     before, text, after = map(_marked, cut(hit.snippet, lead(hit.snippet)))
     return listed(
         urls,
@@ -109,7 +109,7 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
 
 
 def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
-    """Yield why a note was found, most telling first."""
+    """Yield the reasons why a note was found, most important first."""
     query = planned.query
     if hit.is_exact and hit.title.casefold() in (query.text.casefold(), query.meaning.casefold()):
         yield Badge("Title", "", "The title is what you typed")
@@ -117,7 +117,7 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
         yield Badge("Exact", "", "Contains exactly what you typed")
     if hit.keyword_rank:
         yield Badge("Words", f"{hit.keyword_rank:,}", f"Rank {hit.keyword_rank:,} by words")
-    # Of what has the words, meaning is a reason only where it is close.
+    # If a note has the words, meaning is a reason only if it is close, too.
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
         rank, similarity = f"{hit.semantic_rank:,}", f"{hit.similarity:.2f}"
         label = "Meaning" if hit.is_found else "Weak"
@@ -126,7 +126,7 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
 
 
 def lead(snippet: str) -> tuple[int, int]:
-    """Return where the part of a snippet that answers begins and ends, without its marks."""
+    """Return start and end of the part of a snippet that answers, as offsets without its marks."""
     text = unmarked(snippet)
     if len(text) <= LEAD:
         return 0, len(text)
@@ -144,7 +144,7 @@ def lead(snippet: str) -> tuple[int, int]:
 
         starts = [0, *(_beginning(text, place) for place, _ in words)]
         start = max(starts, key=lambda place: (having(place), -place))
-    if start + end >= len(text):  # the last part may be longer than what is left
+    if start + end >= len(text):  # not enough text is left, so start earlier
         start = min(start, text.find(" ", len(text) - LEAD) + 1)
         return start, len(text)
     filled = text.rfind(" ", start, start + end + 1)
@@ -152,7 +152,7 @@ def lead(snippet: str) -> tuple[int, int]:
 
 
 def _beginning(text: str, place: int) -> int:
-    """Return where to begin, so that a place isn't far: with a sentence, or a word."""
+    """Return where the text before a place should begin: at a nearby sentence, or at a word."""
     near = place - LEAD // 3
     sentences = [match.end() for match in _SENTENCE_START.finditer(text, max(0, near), place)]
     return sentences[-1] if sentences else text.rfind(" ", 0, max(0, place - LEAD // 6)) + 1
