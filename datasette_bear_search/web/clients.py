@@ -1,4 +1,4 @@
-"""What clients wait for: it ends when they go away, and only so many may wait at once."""
+"""Work for clients: it stops when they disconnect, and only so many requests may wait at once."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _POLL_SECONDS = 0.02
 
 
 class Work:
-    """What one request runs on SQLite's connections, so that it can be ended from outside."""
+    """The statements of one request, which can be interrupted from outside."""
 
     def __init__(self) -> None:
-        self.number = next(_numbers)  # as they came
-        # Held while a connection is interrupted: it must not begin another request's statement.
+        self.number = next(_numbers)  # in the order of arrival
+        # Held while a connection is interrupted, so that it can't run another request's statement.
         self._lock = threading.Lock()
         self._connections: set[sqlite3.Connection] = set()
         self._is_ended = False
 
     @contextmanager
     def reading(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Let what reads from a connection be interrupted.
+        """Make the reads inside this block interruptible.
 
-        :raises sqlite3.OperationalError: "interrupted", if the work is ended
+        :raises sqlite3.OperationalError: "interrupted", if the work was ended
         """
         with self._lock:
             if self._is_ended:
@@ -53,12 +53,12 @@ class Work:
             with self._lock:
                 self._connections.discard(connection)
             if self._is_ended and connection.in_transaction:
-                connection.rollback()  # if the end of a snapshot was interrupted
+                connection.rollback()  # the commit at the end of a snapshot was interrupted
 
     async def end(self) -> None:
-        """Let nothing more begin, and wait until what runs has ended."""
+        """Allow no more statements, and wait until the running ones have stopped."""
         while self._interrupt():
-            # Between two statements there is nothing to interrupt: the next one has to be.
+            # An interrupt between two statements has no effect, so repeat it.
             await asyncio.sleep(_POLL_SECONDS)
 
     def _interrupt(self) -> bool:
@@ -73,10 +73,10 @@ _numbers = count()
 
 
 class Turns:
-    """Lets as many read at once as there are threads, of those who wait who came first.
+    """Lets as many requests read at once as there are threads, in the order of their arrival.
 
-    A page reads five times. If each time it queued behind all others, it would wait five times as
-    long as what reads once.
+    A page reads five times. If it queued behind all other requests each time, it would wait five
+    times as long as a request that reads once.
     """
 
     def __init__(self, threads: int) -> None:
@@ -85,7 +85,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, place: int) -> AsyncIterator[None]:
-        """Wait until nobody waits whose place is before this one."""
+        """Wait for a free thread, behind all waiting requests with a lower place."""
         ours: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (place, id(ours), ours))
         self._let_read()
@@ -93,7 +93,7 @@ class Turns:
             await ours
             yield
         finally:
-            if not ours.cancelled():  # else its turn didn't come
+            if not ours.cancelled():  # if cancelled, it never took a thread
                 self._free += 1
                 self._let_read()
 
@@ -106,45 +106,45 @@ class Turns:
 
 
 _turns: WeakKeyDictionary[Datasette, Turns] = WeakKeyDictionary()
-_work: ContextVar[Work] = ContextVar("work")  # of the request that is answered
+_work: ContextVar[Work] = ContextVar("work")  # of the current request
 _working: set[Work] = set()
 
 
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
-    """Return what a function reads from a database for the request that is answered."""
+    """Run a function that reads from a database for the current request; return its result."""
     work = _work.get(None) or Work()
 
     def read(connection: sqlite3.Connection) -> T:
         with work.reading(connection):
             return function(connection)
 
-    context = copy_context()  # which Datasette 0.65 leaves behind
+    context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
     threads = max(1, database.ds.setting("num_sql_threads"))
     async with _turns.setdefault(database.ds, Turns(threads)).turn(work.number):
         return await database.execute_fn(lambda connection: context.run(read, connection))
 
 
 def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:
-    """Let what reads from a connection be ended with the request that is answered."""
+    """Make the reads inside this block stop with the current request."""
     return (_work.get(None) or Work()).reading(connection)
 
 
 def hurry() -> None:
-    """Let the request that is answered, which takes no time, pass those that wait already."""
+    """Let the current request, which takes hardly any time, overtake the waiting ones."""
     _work.get().number -= MAX_WAITING
 
 
 def are_too_many(datasette: Datasette) -> bool:
-    """Return whether one request more would wait too long."""
+    """Return whether another request would have to wait too long."""
     return len(_working) >= MAX_WAITING + datasette.setting("num_sql_threads")
 
 
 async def while_connected(
     receive: Receive, respond: Callable[[], Awaitable[T]], has_body: asyncio.Event | None = None
 ) -> T:
-    """Return a response; if the client goes away, end what is read for it.
+    """Return the response; if the client disconnects, stop the work for it.
 
-    :param has_body: is set when the request's body was read, which comes from ``receive``, too
+    :param has_body: set once the request's body was read, because that calls ``receive``, too
     """
     work = Work()
 
