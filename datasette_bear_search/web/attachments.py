@@ -1,7 +1,7 @@
-"""The images and files of notes: what the pages show of them, and the one address that sends them.
+"""The images and files of notes: links to them on our pages, and the only URL that sends them.
 
-What is sent is named by its number in the index, has one of the TYPES, and lies where its source
-keeps such files. With the setting ``redact`` nothing is: what an image says can't be masked.
+A file is requested by its id in the index. It must have a known suffix and be where its source
+keeps such files. With the setting ``redact`` none is sent, because text in images can't be masked.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ NOT_SENT = "Images and files are not served here. The setting files turns them o
 
 CHUNK = 256 * 1024  # bytes in memory at a time
 
-# What browsers show.
+# Images that browsers can show.
 PICTURES = {
     **{".apng": "apng", ".avif": "avif", ".bmp": "bmp", ".gif": "gif", ".jpeg": "jpeg"},
     **{".jpg": "jpeg", ".png": "png", ".svg": "svg+xml", ".webp": "webp"},
 }
-# What they open; the rest of what notes link to they save. No page and no script is among them.
+# Types that browsers open; other files are downloads. HTML and scripts are not among them.
 TYPES = {
     **{end: f"image/{kind}" for end, kind in PICTURES.items()},
     **{".pdf": "application/pdf", ".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".mp4": "video/mp4"},
@@ -48,13 +48,13 @@ TYPES = {
 }
 SENT = IMAGES | OTHER_FILES
 
-# An SVG may have scripts: nothing in it may run or load. Of a PDF its viewer, which
-# Chrome doesn't start in a sandbox, keeps scripts to itself.
+# An SVG may have scripts, so nothing in it may run or load anything. Chrome doesn't start its PDF
+# viewer in a sandbox, and that viewer isolates a PDF's scripts itself.
 _SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 _POLICIES = {".pdf": "frame-ancestors 'none'"}
-MINUTES = 10  # in which nobody asks again for a picture that was just shown
+MINUTES = 10  # that browsers cache a file
 
-# The name of a text in a note's files, as sources make it.
+# The end of the name that sources give to the text of a PDF's page.
 _PAGE = re.compile(r", page (\d+)$")
 
 
@@ -65,14 +65,14 @@ class FileLink:
 
 
 class NoteFiles:
-    """The files of a note, by what its text calls them and by their own names."""
+    """The files of a note, by the targets of links in its text and by their own names."""
 
     def __init__(self, datasette: Datasette, found: Iterable[tuple[int, str, str, str]]) -> None:
         self._links: dict[str, FileLink] = {}
         for file_id, target, place, stamp in found:
             end = suffix(place)
             if end in SENT:
-                # An id may be another file's one day, of which this one's picture isn't.
+                # An id may be reused, and a cached file must not be shown for another one.
                 version = digest((place, stamp), 4)
                 url = site.url(datasette, f"{FILE_PATH}/{file_id}?v={version}")
                 link = FileLink(url, end in PICTURES)
@@ -80,7 +80,7 @@ class NoteFiles:
                 self._links.setdefault(_name(place), link)
 
     def get(self, target: str) -> FileLink | None:
-        """Return the file that a note's text means: ``files/roof.png``, ``permit.pdf#page=2``."""
+        """Return the file for a link's target: ``files/roof.png``, ``permit.pdf#page=2``."""
         path, _, place = target.partition("#")
         link = self._links.get(path) or self._links.get(_name(path))
         if link is None or not place or link.is_picture:
@@ -88,7 +88,7 @@ class NoteFiles:
         return replace(link, url=f"{link.url}#{quote(place, safe='=')}")
 
     def url_of_text(self, name: str) -> str | None:
-        """Return the address of what a text was read from: ``roof.png``, ``permit.pdf, page 2``."""
+        """Return the URL of the file with a text, by the text's name: ``permit.pdf, page 2``."""
         link = self.get(_PAGE.sub(r"#page=\1", name))
         return link.url if link else None
 
@@ -104,7 +104,7 @@ def are_sent(datasette: Datasette) -> bool:
 def note_files(
     datasette: Datasette, connection: sqlite3.Connection, note_ids: Sequence[int]
 ) -> dict[int, NoteFiles]:
-    """Return the files of notes by their ids; none if the pages don't show any."""
+    """Return the files of notes, by the notes' ids; empty if files are not served."""
     if not are_sent(datasette):
         return {}
     sql = f"""
@@ -119,7 +119,7 @@ def note_files(
     return {note_id: NoteFiles(datasette, files) for note_id, files in found.items()}
 
 
-# --- what is sent
+# --- sending files
 
 
 @site.view()
@@ -147,7 +147,7 @@ async def file(datasette: Datasette, request, database: Database, is_json: bool)
         raise PageError(NO_SUCH_FILE, 404)
     try:
         stream, size = await asyncio.to_thread(_open, config, place)
-    except (AttributeError, OSError, SourceError, Unreadable):  # another package's may have none
+    except (AttributeError, OSError, SourceError, Unreadable):  # a plugin's may lack open_linked()
         raise PageError(NO_SUCH_FILE, 404) from None
     disposition = "inline" if end in TYPES else "attachment"
     headers = {
@@ -170,7 +170,7 @@ def _open(config: SourceConfig, place: str) -> tuple[IO[bytes], int]:
 
 
 class _Sent(Response):
-    """A file in parts, so that none is whole in memory."""
+    """A response that sends a file in parts, so that it is never whole in memory."""
 
     def __init__(self, stream: IO[bytes], headers: dict[str, str], content_type: str) -> None:
         super().__init__("", 200, headers, content_type)
@@ -181,7 +181,7 @@ class _Sent(Response):
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         with self._stream as stream:
             await send({"type": "http.response.start", "status": self.status, "headers": raw})
-            left = int(self.headers["content-length"])  # whatever is added meanwhile
+            left = int(self.headers["content-length"])  # even if the file grows meanwhile
             while left > 0 and (part := await asyncio.to_thread(stream.read, min(CHUNK, left))):
                 left -= len(part)
                 await send({"type": "http.response.body", "body": part, "more_body": True})
