@@ -1,4 +1,4 @@
-"""The server of ``bear-serve``: whom it answers, what with, and how much it takes on."""
+"""The server of ``bear-serve``: the hosts it answers to, its headers and its limits."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Scope = dict[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
 
 MAX_CONNECTIONS = 200
-MAX_BODY = 1_000_000  # bytes of a judgment or an agent's call, which have a few hundred
+MAX_BODY = 1_000_000  # bytes of a request's body; a judgment or an agent's call has a few hundred
 REQUEST_SECONDS = 10  # from the first byte of a request to its last
 
-# DNS rebinding: a site points its own name at 127.0.0.1 while one of its pages is open, so that to
-# the browser the notes are the site's. The name in the request is still the site's.
+# Protection against DNS rebinding: a site points its name at 127.0.0.1 while one of its pages is
+# open, so that the browser takes the notes for the site's. But the Host header has the site's name.
 WRONG_HOST = (
     "This server doesn't answer at {host!r}, because another website could have sent you here. "
     "Open it at http://127.0.0.1 with its port. If this is a name of yours, start the server with "
     "--host {name}.\n"
 )
 
-# One answer to whatever another site's page asks, before any work: neither its status nor its time
-# says anything of the notes. The empty link leads here again, and then by the person's own click.
+# The same response to every request from another site's page, before any work: its status and time
+# reveal nothing about the notes. The empty link repeats the request, but as the person's own click.
 CROSS_SITE = """<!DOCTYPE html><title>Search notes</title>
 <p>Another website sent you here. <a href="">Continue to your notes</a></p>
 """
 
-# No other site may frame a page, hold its window or load its answers; scripts and styles of
-# Datasette's own pages are inline.
+# No other site may frame a page, keep a handle on its window or load its responses. Datasette's own
+# pages have inline scripts and styles.
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -51,16 +51,16 @@ HEADERS = {
 
 
 def server(datasette: Datasette, hosts: Collection[str]) -> uvicorn.Server:
-    """Return what serves a Datasette to this machine, under these names."""
-    # Datasette draws each 404 as a traceback with all variables where rich is installed: .25 to 2 s
-    # in which nothing else is answered, and the query stands in the terminal.
+    """Return a server for a Datasette that answers to this machine's names and to these."""
+    # If rich is installed, Datasette prints a traceback with all variables for each 404, which
+    # blocks the server for .25 to 2 s and shows the query in the terminal.
     handle_exception.rich = None
     config = uvicorn.Config(
         only_these_hosts(datasette.app(), {*LOCAL_HOSTS, *hosts}),
         http=PromptProtocol,
         ws="none",
         limit_concurrency=MAX_CONNECTIONS,
-        # Warnings are of malformed requests, which nobody here can do anything about.
+        # Warnings are about malformed requests, which nobody here can do anything about.
         log_level="error",
     )
     config.load()
@@ -68,14 +68,14 @@ def server(datasette: Datasette, hosts: Collection[str]) -> uvicorn.Server:
 
 
 class PromptProtocol(H11Protocol):
-    """HTTP for clients that send each request in time, or lose the connection."""
+    """HTTP that drops the connection if a client doesn't send a request in time."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        # asyncio does so only for sockets that it opens. Without it, the body of an answer waits
-        # 40 ms for the client to acknowledge the headers, on each connection that is kept.
+        # asyncio does this only for sockets that it opens itself. Without it, on a kept-alive
+        # connection, a response's body waits 40 ms for the client to acknowledge the headers.
         connection = transport.get_extra_info("socket")
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._watch()
@@ -101,7 +101,7 @@ class PromptProtocol(H11Protocol):
 
 
 def only_these_hosts(app: App, hosts: Collection[str]) -> App:
-    """Return the web application as it answers under these names, and to its own pages only."""
+    """Wrap the application to answer only under these host names and to its own pages."""
     names = {host.lower() for host in hosts}
 
     async def checked(scope: Scope, receive: Any, send: Any) -> None:
