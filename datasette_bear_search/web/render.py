@@ -1,6 +1,6 @@
-"""A note's Markdown → HTML that is safe to show, with its outline, its passage and words marked.
+"""A note's Markdown → safe HTML with the passage and words marked, and the note's outline.
 
-Three walls stand between what people paste into notes and the browser: HTML is shown as text, an
+Three measures protect the browser from what people paste into notes: HTML is shown as text, an
 address becomes a link only if its scheme is allowed, and the result is sanitized.
 """
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
 
-# Characters. Of a longer note a part is shown: markdown-it reads about 300,000 a second.
+# Characters. Only a part of a longer note is shown: markdown-it reads about 300,000 per second.
 MAX_CHARACTERS = 200_000
 
-# A note with more markup, such as a pasted log, is shown as plain text. Counted, not timed, so that
-# a note always looks the same. At each limit a note takes .8 to 1.8 s of one core, as measured with
-# the shapes in tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
-MAX_BLOCKS = 75_000  # tokens of blocks, 20 µs each; a to-do is 5, so 15,000 to-dos
-MAX_CELLS = 20_000  # of tables, 70 µs each; short rows are filled up to the width of the first
-MAX_BRACKETS = 25_000  # "[" outside of code, 20 to 70 µs each: the parser reads ahead from each
-# The library that finds addresses reads a whole word for each place in it where one may begin:
-# 33,000 times "://" took over a minute. Longer words, and those with more such places, stay text.
+# A note with more markup, such as a pasted log, is shown as plain text. The limits are counts, not
+# times, so that a note always looks the same. At each limit, a note takes .8 to 1.8 s of one core,
+# measured with tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
+MAX_BLOCKS = 75_000  # block tokens, 20 µs each; a to-do is 5, so 15,000 to-dos
+MAX_CELLS = 20_000  # table cells, 70 µs each; short rows are padded to the width of the first
+MAX_BRACKETS = 25_000  # "[" outside code, 20 to 70 µs each: the parser reads ahead from each
+# The library that finds addresses reads the whole word again for each possible start of one: 33,000
+# times "://" took over a minute. Longer words, and words with more possible starts, stay text.
 MAX_ADDRESS = 4000  # characters
 MAX_ADDRESSES = 20  # in a word
 
@@ -55,18 +55,18 @@ MAX_ADDRESSES = 20  # in a word
 class Heading:
     level: int  # 1 to 6, as written
     text: str
-    line: int  # of the body, the first is 1
+    line: int  # in the body, counted from 1
     anchor: str  # its id on the page
 
 
 @dataclass(frozen=True)
 class References:
-    """Where the things lead that a note's text names."""
+    """The URLs for tags, notes and files in a note's text."""
 
-    tags: Mapping[str, str] = field(default_factory=dict)  # folded name → address
-    note: Callable[[str], str | None] = lambda target: None  # what a link names → address
-    file: Callable[[str], FileLink | None] = lambda target: None  # the same for files
-    own_url: str | None = None  # the note's own, whose scheme is allowed in links
+    tags: Mapping[str, str] = field(default_factory=dict)  # folded name → URL
+    note: Callable[[str], str | None] = lambda target: None  # a link's target → URL
+    file: Callable[[str], FileLink | None] = lambda target: None  # a link's target → file
+    own_url: str | None = None  # the note's own URL, whose scheme links may have, too
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Rendered:
     html: str  # safe to put into a page as it is
     outline: tuple[Heading, ...]
     has_passage: bool  # whether an element has the id PASSAGE_ANCHOR
-    is_cut: bool  # whether only a part of the note is there
-    is_plain: bool = False  # whether it has too much markup, and is shown as it is written
+    is_cut: bool  # whether this is only a part of the note
+    is_plain: bool = False  # whether the note has too much markup and is shown as plain text
 
 
 class TooMuchMarkup(ValueError):
@@ -91,8 +91,8 @@ def render(
 ) -> Rendered:
     """Return a note's body as HTML.
 
-    :param passage: offsets in the body of what is marked, as blocks, and has the id PASSAGE_ANCHOR
-    :param words: the words that are marked wherever they stand, without case
+    :param passage: offsets in the body; its blocks are marked, the first with id PASSAGE_ANCHOR
+    :param words: words to mark everywhere, casefolded
     """
     start, end = _shown(body, passage)
     text = body[start:end]
@@ -127,10 +127,10 @@ def outline(body: str) -> tuple[Heading, ...]:
 
 
 def marked(text: str, words: frozenset[str]) -> str:
-    """Return text as HTML, with these words inside of ``<mark>``."""
+    """Return text as HTML, with these words inside ``<mark>``."""
     if not words:
         return escape(text)
-    # A script without spaces has them inside of what looks like a word.
+    # In scripts without spaces, words are inside longer runs that look like one word.
     parts = sorted(filter(is_unspaced, words), key=len, reverse=True)
     around = re.compile(f"({'|'.join([*map(re.escape, parts), TOKEN.pattern])})", re.IGNORECASE)
     return "".join(
@@ -140,7 +140,7 @@ def marked(text: str, words: frozenset[str]) -> str:
 
 
 def heading_anchor(heading: str) -> str:
-    """Return the id of the first heading with that text."""
+    """Return the id of the first heading with this text."""
     return f"h-{'-'.join(_WORD.findall(heading.casefold())) or 'section'}"
 
 
@@ -153,10 +153,10 @@ def _line(text: str, offset: int) -> int:
 
 
 def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
-    """Return what is shown of a body: all, or whole paragraphs with the passage in them."""
+    """Return offsets of the shown part: the whole body, or paragraphs around the passage."""
     if len(body) <= MAX_CHARACTERS:
         return 0, len(body)
-    quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: some have none
+    quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: there may be none
     start = max(0, (passage[0] if passage else 0) - quarter)
     paragraph = body.rfind("\n\n", max(0, start - quarter), start)
     if start and paragraph >= 0:
@@ -177,11 +177,11 @@ def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) ->
 
 
 def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
-    """Return the headings among the tokens; give them ids, and levels below that of the title."""
+    """Return the headings among the tokens; give them ids, and levels below the title's."""
     opening = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
     shift = any(tokens[index].tag == "h1" for index in opening)
     headings: list[Heading] = []
-    taken: dict[str, int] = {}  # anchor → the last number behind it
+    taken: dict[str, int] = {}  # anchor → the last number appended to it
     for index in opening:
         token, inline, closing = tokens[index : index + 3]
         level = int(token.tag[1])
@@ -199,7 +199,7 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
 
 
 def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens but for paragraphs of nothing but tags, which stand below the title."""
+    """Yield the tokens without paragraphs of only tags, because tags are shown below the title."""
     kinds = {"tag", "softbreak", "hardbreak"}
     number = 0
     while number < len(tokens):
@@ -215,24 +215,24 @@ def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:
         number += 1
 
 
-# Blocks without blocks in them.
+# Blocks that contain no other blocks.
 _LEAVES = frozenset(["paragraph_open", "heading_open", "fence", "code_block", "tr_open"])
 
 
 def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Mark what is on the lines from ``first`` to ``last``; return whether there is anything."""
+    """Mark the blocks on the lines ``first`` to ``last``; return whether there are any."""
     found = False
     for index, token in enumerate(tokens):
         if token.type not in _LEAVES or not token.map:
             continue
         if token.map[0] > last or token.map[1] <= first:
             continue
-        if token.hidden:  # the text of an item in a tight list, which is no paragraph
+        if token.hidden:  # an item's text in a tight list, which has no <p>
             closing = tokens[index + 2]
             token.hidden = closing.hidden = False
             token.tag = closing.tag = "span"
         token.attrJoin("class", "bear-match")
-        if not found and token.attrGet("id"):  # a heading, which keeps its own
+        if not found and token.attrGet("id"):  # a heading, which keeps its own id
             inline = tokens[index + 1]
             inline.children = [Token("anchor", "", 0), *(inline.children or ())]
         elif not found:
@@ -241,7 +241,7 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
     return found
 
 
-# --- what may be on a page that shows a note: everything else is taken out
+# --- elements and attributes allowed in a note's HTML: everything else is removed
 
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
 
@@ -278,7 +278,7 @@ for _block in "p pre span tr h2 h3 h4 h5 h6".split():
 
 
 def sanitized(html: str, own_url: str | None) -> str:
-    """Return the HTML without anything that isn't allowed here; ``own_url`` is the note's."""
+    """Return the HTML without anything that isn't allowed above. ``own_url`` is the note's."""
     return nh3.clean(
         html,
         tags=set(_TAGS),
@@ -299,14 +299,14 @@ def _our_images_only(tag: str, attribute: str, value: str) -> str | None:
 
 
 def allowed_schemes(own_url: str | None) -> frozenset[str]:
-    """Return the schemes that links in a note may have: known ones, and that of its own address."""
+    """Return the schemes that links in a note may have: known ones, and that of the note's URL."""
     scheme = scheme_of(own_url or "")
-    # The own address of a note in a folder is a file, but no link in it may lead to another.
+    # The URL of a note in a folder is a file, but its links may not lead to other files.
     return SCHEMES | ({scheme} & (OPENED_SCHEMES - {"file"})) if scheme else SCHEMES
 
 
-# --- Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and what Bear and
-# Obsidian add. Each of our rules reads its input once; the parser's don't.
+# --- Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and the additions
+# of Bear and Obsidian. Our own rules take linear time, but the parser's don't.
 
 # Bear 1: [image:2F0C…/roof.png]
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
@@ -316,22 +316,22 @@ _LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
 _SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
-# ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be told from a path.
+# ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be distinguished from paths.
 _PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
 
-# Stands for "|" inside of [[Title|label]] while a table is cut into cells.
+# Replaces "|" inside [[Title|label]] while a table is split into cells.
 _PIPE = "\x1f"
 
 
 def _parser() -> MarkdownIt:
-    # It takes a millisecond. A single line break is one, as in Bear and Obsidian. HTML is read to
-    # be shown as text.
+    # This takes a millisecond. Single line breaks are kept, as in Bear and Obsidian. HTML is parsed
+    # to be shown as text.
     options = {"breaks": True, "html": True, "linkify": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough", "linkify"])
-    # In Bear a line of dashes below a text is a rule, not a heading, and so it is for our passages.
+    # In Bear, and in our passages, a line of dashes below a text is a rule, not a heading.
     markdown.disable(["html_block", "lheading"])
-    # Which links are safe is decided where they are shown: a rejected image would stay as source.
+    # Unsafe links are rejected when they are rendered: the parser would show an image's source.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     markdown.linkify = _Addresses()
     markdown.linkify.set({"fuzzy_link": False})  # notes.md is a file, not a site
@@ -352,7 +352,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Addresses(LinkifyIt):  # type: ignore[misc]
-    """The addresses in a text, looked for in one word after the other."""
+    """Finds the addresses in a text, one word at a time."""
 
     def test(self, text: str) -> bool:
         return self.match(text) is not None
@@ -402,7 +402,7 @@ def _limit_cells(state: StateBlock, start: int, end: int) -> None:
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a table in which the mark inside of ``[[Title|label]]`` doesn't end a cell."""
+    """Parse a table in which the ``|`` inside ``[[Title|label]]`` doesn't end a cell."""
     source = state.src
     if "without_pipes" not in state.env:
         state.env["without_pipes"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
@@ -421,7 +421,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _address(state: StateInline, silent: bool) -> bool:
-    """Find an address by the parser's rule, which for each ``://`` reads all text before it."""
+    """Find an address by the parser's rule, but keep short the text that it reads each time."""
     if not _LINKED_SCHEME.search(state.pending[-10:]):
         return False
     if len(state.pending) > 1000 and not silent:
@@ -432,7 +432,7 @@ def _address(state: StateInline, silent: bool) -> bool:
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """``[[Title]]``, ``[[Title/Heading|label]]``, and Obsidian's ``![[Title]]``."""
+    """Parse ``[[Title]]``, ``[[Title/Heading|label]]``, and Obsidian's ``![[Title]]``."""
     match = WIKI_LINK.match(state.src, state.pos, state.posMax)
     if not match:
         return False
@@ -454,7 +454,7 @@ def _attachment(state: StateInline, silent: bool) -> bool:
 
 
 def _tag(state: StateInline, silent: bool) -> bool:
-    """``#tag`` and ``#two words#``, if the note has that tag."""
+    """Parse ``#tag`` and ``#two words#``, if the note has that tag."""
     source, start = state.src, state.pos
     if source[start] != "#" or (start and not source[start - 1].isspace()):
         return False
@@ -476,7 +476,7 @@ def _push(
 
 
 def _pair(state: StateInline, silent: bool) -> bool:
-    """Find one of two marks around a stretch of text."""
+    """Find an opening or closing mark of a pair around some text."""
     start, marker = state.pos, state.src[state.pos]
     if silent or marker not in _PAIRS or (start and state.src[start - 1] == marker):
         return False
@@ -485,7 +485,7 @@ def _pair(state: StateInline, silent: bool) -> bool:
     if scanned.length != width:
         return False
     state.push("text", "", 0).content = marker * width
-    # Below zero, so that no ~ is taken for the other half of a ~~.
+    # Negative, so that a ~ isn't matched with a ~~.
     delimiter = Delimiter(
         -ord(marker), 0, len(state.tokens) - 1, -1, scanned.can_open, scanned.can_close
     )
@@ -495,7 +495,7 @@ def _pair(state: StateInline, silent: bool) -> bool:
 
 
 def _paired(state: StateInline) -> None:
-    """Turn the marks that found their other half into tags."""
+    """Turn matched pairs of marks into HTML tags."""
     nested = (meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)
     for delimiters in (state.delimiters, *nested):
         for opening in delimiters:
@@ -510,7 +510,7 @@ def _paired(state: StateInline) -> None:
 
 
 def _tasks(state: StateCore) -> None:
-    """Put a token ``task`` in the place of ``[ ]`` and ``[x]`` at the beginning of a list item."""
+    """Replace ``[ ]`` and ``[x]`` at the start of a list item by a token ``task``."""
     for item, paragraph, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:]):
         if item.type != "list_item_open" or paragraph.type != "paragraph_open":
             continue
@@ -532,10 +532,10 @@ def _tasks(state: StateCore) -> None:
 class _Page:
     references: References
     words: frozenset[str]
-    open_links: list[str] = field(default_factory=list)  # the tags that stand for them
+    open_links: list[str] = field(default_factory=list)  # the HTML tag of each: "a" or "span"
 
     def address(self, target: str) -> str | None:
-        """Return where an author's link leads; None if that is nowhere, or unsafe."""
+        """Return the URL for a link's target; None if it leads nowhere or is unsafe."""
         scheme = scheme_of(target)
         if scheme is None:
             if target.startswith("//"):
@@ -546,7 +546,7 @@ class _Page:
 
 
 class _Renderer(RendererHTML):
-    """One method a kind of token; those that are not here are as in CommonMark."""
+    """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
 
     def text(self, tokens, index, options, env) -> str:
         return marked(tokens[index].content, env["page"].words)
@@ -555,7 +555,7 @@ class _Renderer(RendererHTML):
         return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"
 
     def fence(self, tokens, index, options, env) -> str:
-        # Keyboards can scroll what they can reach.
+        # With a tabindex, the block can be scrolled from the keyboard.
         attributes = self.renderAttrs(tokens[index])
         code = marked(tokens[index].content, env["page"].words)
         return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
@@ -568,7 +568,7 @@ class _Renderer(RendererHTML):
 
     def html_inline(self, tokens, index, options, env) -> str:
         content = tokens[index].content
-        if content.startswith("<!--"):  # Bear keeps the sizes of images in comments
+        if content.startswith("<!--"):  # Bear stores the sizes of images in comments
             return ""
         return "<br>" if _BREAK.fullmatch(content) else escape(content)
 
@@ -651,7 +651,7 @@ _ALWAYS = {
     "table_close": "</table></div>\n",
 }
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# Blocks that each have their own direction of writing.
+# Blocks that each have their own text direction.
 _DIRECTED = frozenset(
     ["paragraph_open", "heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open"]
 )
@@ -659,7 +659,7 @@ _DIRECTED = frozenset(
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
     html = marked(label, page.words)
-    if "a" in page.open_links:  # which can't hold another link
+    if "a" in page.open_links:  # links can't be nested
         return html
     attribute = f' class="{css_class}"' if css_class else ""
     return f'<a{attribute} href="{escape(address)}">{html}</a>'
