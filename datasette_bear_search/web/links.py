@@ -1,4 +1,4 @@
-"""Where links lead: a search with something added, replaced or left out; facets; the timeline."""
+"""URLs of searches with something added, replaced or removed; facets; the timeline."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..search.results import Facets, TagCount
 from . import site
 from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
 
-PASSAGE_ANCHOR = "passage"  # on the page of a note, where the passage that was found begins
+PASSAGE_ANCHOR = "passage"  # the id of the matching passage on a note's page
 
-# Parameters that mean something for one list of results only.
+# Parameters that are valid for one list of results only.
 OF_ONE_LIST = ("_next", "_facets")
 
 Pair = tuple[str, str]
@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Anchor:
-    """A link: of a chip, to the search without what the chip names."""
+    """A link. A chip's link leads to the search without what the chip names."""
 
     label: str
     url: str
@@ -50,14 +50,14 @@ class Urls:
 
     datasette: Datasette
     arguments: Any  # request.args
-    path: str = SEARCH_PATH  # or that of the JSON
+    path: str = SEARCH_PATH  # or the path of the JSON
 
     def value(self, name: str) -> str:
-        """Return the value of a parameter that has one; of several, the last counts."""
+        """Return the value of a parameter; if there are several, the last."""
         return (self.arguments.getlist(name) or [""])[-1].strip()
 
     def values(self, name: str) -> list[str]:
-        """Return the values of a parameter that can have several."""
+        """Return all values of a parameter."""
         return [value for value in self.arguments.getlist(name) if value.strip()]
 
     def search(
@@ -79,7 +79,7 @@ class Urls:
                     if value and (name, value) not in remove
                 )
         pairs.extend((name, str(value)) for name, value in changes.items())
-        # As urlencode() does it, for hundreds of links that differ in one parameter.
+        # Like urlencode(), but caches quoted values: hundreds of links differ in one parameter.
         query = "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
         return f"{self._address}?{query}" if query else self._address
 
@@ -93,7 +93,7 @@ class Urls:
         return self.search(drop=(*OF_ONE_LIST, *filters))
 
     def modified_in(self, text: str, query: Query) -> str:
-        """Return this search in a year (``2024``) or month (``2024-05``), within its own dates."""
+        """Return the URL of this search in a year (``2024``) or month, within its own dates."""
         if not {"modified_after", "modified_before"} & {*self.arguments}:
             return f"{self._and}modified_after={text}&modified_before={text}"
         start, end = (utc(moment) for moment in period(text))
@@ -105,7 +105,7 @@ class Urls:
         )
 
     def note(self, note_id: int, passage_id: int | None = None, **more: Any) -> str:
-        """Return the page of a note, at a passage, with the search that leads back."""
+        """Return the URL of a note's page, at a passage, with the search to go back to."""
         if passage_id is not None:
             more["passage"] = str(passage_id)
         page = replace(self, path=f"{NOTE_PATH}/{note_id}")
@@ -121,7 +121,7 @@ class Urls:
 
     @cached_property
     def _and(self) -> str:
-        # This search, to which hundreds of links of a page add something.
+        # The URL of this search, to which hundreds of links on a page add a parameter.
         url = self.search()
         return f"{url}{'&' if '?' in url else '?'}"
 
@@ -139,7 +139,7 @@ def text_chips(urls: Urls, query: Query) -> list[Anchor]:
 
 
 def filter_chips(urls: Urls) -> list[Anchor]:
-    """Return what narrows the search beside its text. The two ends of a period are one chip."""
+    """Return the chips of filters that aren't in the text. A period's two ends are one chip."""
     chips: list[Anchor] = []
     for row in FILTERS.values():
         if row.kind == "date":
@@ -166,7 +166,7 @@ def _date_chips(urls: Urls, row: Filter) -> Iterator[Anchor]:
 
 @lru_cache(1000)
 def period_name(text: str) -> str:
-    """Return a year or month as people write it, ``2024``, ``Dec 2024``; anything else as it is."""
+    """Return a month as people write it, ``Dec 2024``; anything else, such as a year, unchanged."""
     try:
         return f"{datetime.strptime(text, '%Y-%m'):%b %Y}"
     except ValueError:
@@ -178,7 +178,7 @@ def period_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class FacetValue:
-    """A value of a facet in the shape of Datasette's: its link narrows, or widens if selected."""
+    """A facet's value as in Datasette. Its link adds the filter, or removes it if selected."""
 
     value: str
     label: str
@@ -244,7 +244,7 @@ def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> tuple[FacetV
 
 
 def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]:
-    """Return years, newest first, with their months in the order of the calendar."""
+    """Return years, newest first, with their months in calendar order."""
     after, before = (urls.value(f"modified_{end}") for end in ("after", "before"))
     chosen = after if after == before else ""
     widened = urls.search(drop=(*OF_ONE_LIST, "modified_after", "modified_before"))
@@ -264,17 +264,17 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]
 
 # --- the timeline
 
-# Bars that can still be told apart, and hit with a finger, on a narrow screen.
+# Bars that can still be distinguished, and tapped with a finger, on a narrow screen.
 MAX_MONTHS = 72
 
-# Results that make a histogram; fewer are read one by one.
+# With fewer results, there is no histogram: people read them one by one.
 MIN_RESULTS = 8
 
-# The drawing's own units; the page stretches it to the width that there is.
+# In the drawing's own units: the page stretches it to the available width.
 HEIGHT = 40
 STEP = 10
 BAR = 8
-# One note must be visible beside a thousand.
+# A bar of one note must be visible beside one of a thousand.
 MIN_HEIGHT = 2
 
 
@@ -290,17 +290,17 @@ class Bar:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A histogram, from the first to the last of its notes; without notes there is no bar."""
+    """A histogram from the oldest to the newest note. Periods without notes have no bar."""
 
     unit: str  # "month" or "year"
     bars: tuple[Bar, ...]
     width: int
-    most: int  # notes of the highest bar
+    most: int  # notes in the highest bar
     height: int = HEIGHT
 
 
 def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | None:
-    """Return the histogram of counts by month (``2024-05``), or by year; None for a few notes."""
+    """Return a histogram of counts by month (``2024-05``) or year; None for only a few notes."""
     if sum(months.values()) < MIN_RESULTS:
         return None
     unit, periods = "month", _months(min(months), max(months))
