@@ -1,6 +1,6 @@
-"""What Datasette's own pages get: routes, cells, menus, stored queries, table metadata.
+"""Additions to Datasette's own pages: routes, cells, menus, stored queries, table metadata.
 
-Datasette 1.0 has hooks and methods that 0.65 lacks, and the other way round.
+Datasette 1.0 has hooks and methods that 0.65 lacks, and vice versa.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from datasette.jump import JumpSQL
     from datasette.permissions import PermissionSQL
 
-# Characters that a cell shows of a long text. Datasette itself shows 2,048, on a row's page all.
+# Characters of a long text in a cell. Datasette itself shows 2,048, and all on a row's page.
 MAX_CELL = 250
 
-# The jump menu has room for a hundred items, of which most people look at the first five.
+# The jump menu has room for a hundred items, but most people look at the first five.
 MAX_JUMP_NOTES = 10
-# The menu opens while one types, also while the index is being written.
+# The menu must open while people type, even while the index is being written.
 MENU_SECONDS = 0.5
 
 
 def routes() -> list[tuple[str, Any]]:
     from . import api, attachments, first_run, note_page, search_page
 
-    # Each index has its own, of which those of the first need no name.
+    # Each index has these routes; those of the first one also work without its name.
     ours = [
         (r"(\.(?P<format>json))?", search_page.search),
         (r"/judge", api.judge),
@@ -73,13 +73,13 @@ async def start(datasette: Datasette) -> None:
 
 # --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
 #
-# For people only: JSON and CSV have the values as they are.
+# For HTML only: JSON and CSV have the stored values.
 
 
 async def css_urls(
     datasette: Datasette, actor: dict | None, database: str | None, view: str | None = None
 ) -> list[str]:
-    """Return the style of the index file's pages, and of the home page if that has no others."""
+    """Return our style sheet for an index's pages, and for the home page if it has no others."""
     names = [name for name in datasette.databases if not name.startswith("_")]
     if view == "index" and len(names) == 1:
         database = names[0]
@@ -91,17 +91,17 @@ async def css_urls(
 def render(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Markup | None:
-    """Return the HTML of a cell, for each cell of each database; None leaves it to Datasette.
+    """Return the HTML of a cell, or None to leave it to Datasette. Called for every cell.
 
-    :param table: None for the result of a query, whose rows are about notes if they have ``note_id`
+    :param table: None for a query's results, whose rows are about notes if they have ``note_id``
     """
     make = _CELLS.get((table, column))
     sidecar = make and value and site.known_sidecar(datasette, database)
     if not make or not sidecar:
         return None
-    # A sqlite3.Row, or what Datasette puts in its place; they raise different errors.
+    # A sqlite3.Row or Datasette's replacement for it, which raise different errors.
     columns = row.keys()
-    # The statement of a search has the notes' ids as id.
+    # In the results of a search statement, the column id has the notes' ids.
     id_column = "id" if table or "lexical_rank" in columns else "note_id"
     note = row[id_column] if id_column in columns else None
     return make(sidecar, value, note)
@@ -132,7 +132,7 @@ def _body(sidecar: Database, value: Any, note: Any) -> Markup | None:
 def _beginning(sidecar: Database, value: Any, note: Any) -> Markup | None:
     if not isinstance(value, str):
         return None
-    # On one line: Datasette's cells show each line break.
+    # On one line, because Datasette's cells show line breaks.
     text = " ".join(value[:MAX_CELL].split())
     more = "…" if len(value) > MAX_CELL else ""
     return Markup('<span dir="auto">{}{}</span>').format(text, more)
@@ -156,7 +156,7 @@ def _tag(sidecar: Database, value: Any, note: Any) -> Markup | None:
 
 
 def _url(sidecar: Database, value: Any, note: Any) -> Markup | None:
-    # Datasette itself makes links of web addresses.
+    # Datasette itself turns web addresses into links.
     if not isinstance(value, str) or value.startswith(("http://", "https://")):
         return None
     link = open_link(value)
@@ -178,15 +178,15 @@ _CELLS: dict[tuple[str | None, str], Callable[[Database, Any, Any], Markup | Non
 
 
 class FlagFacet(ColumnFacet):
-    """A facet by a column of 0 and 1, with words for them."""
+    """A facet by a column of 0 and 1, with labels in words."""
 
     type = "flag"
-    suggest = Facet.suggest  # nothing
+    suggest = Facet.suggest  # suggests nothing
 
     async def facet_results(self) -> tuple[list[dict[str, Any]], list[str]]:
         results, timed_out = await super().facet_results()
         for facet in results:
-            facet["type"] = "column"  # which has no name of its own on the page
+            facet["type"] = "column"  # the only type that the page doesn't name
             for value in facet["results"]:
                 value["label"] = facet["name"] if value["value"] else f"not {facet['name']}"
         return results, timed_out
@@ -200,7 +200,7 @@ MenuItems = list[dict[str, str]]
 async def menu_links(
     datasette: Datasette, actor: Actor, database_name: str | None = None
 ) -> MenuItems:
-    """Return the entries in the menu of every page, or that in the one of a sidecar's page."""
+    """Return the items for the menu of every page, or the item for a sidecar's own pages."""
     description = {"description": "Search by keyword and meaning"}
     found = await _searchable(datasette, actor, database_name)
     return [_menu_item(each, "", name) | description for name, each in zip(_names(found), found)]
@@ -212,7 +212,7 @@ def _names(sidecars: Sequence[Database]) -> list[str]:
 
 
 async def box(datasette: Datasette, actor: Actor, database_name: str | None = None) -> str:
-    """Return the box that leads to the search from a page of Datasette's own."""
+    """Return the search box for Datasette's own pages."""
     found = await _searchable(datasette, actor, database_name)
     return Markup().join(
         Markup(
@@ -240,7 +240,7 @@ ROW_LINKS = {
 async def row_links(
     datasette: Datasette, actor: Actor, database: str, table: str, row: Any
 ) -> MenuItems:
-    """Return what can be done with a note, passage or tag; only Datasette 1.0 has a menu for it."""
+    """Return menu items for a note, passage or tag. Only Datasette 1.0 has a menu for rows."""
     links = ROW_LINKS.get(table, {}).items()
     found = await _searchable(datasette, actor, database) if links else ()
     values = {name: quote_plus(str(value)) for name, value in dict(row).items()}
@@ -255,7 +255,7 @@ def _menu_item(sidecar: Database, path: str, label: str) -> dict[str, str]:
 async def _searchable(
     datasette: Datasette, actor: Actor, name: str | None = None
 ) -> list[Database]:
-    """Return the sidecars that the actor may search, or of them that of this name."""
+    """Return the sidecars that the actor may search, or only the one of this name."""
 
     async def allowed() -> list[Database]:
         found = await site.sidecar_databases(datasette)
@@ -268,21 +268,21 @@ async def _searchable(
     try:
         return await asyncio.wait_for(allowed(), MENU_SECONDS)
     except (site.PageError, asyncio.TimeoutError):
-        return []  # the menus are Datasette's, not ours to break or to hold up
+        return []  # don't break or delay Datasette's menus
 
 
-# --- stored queries, which show notes only to those who may see them
+# --- stored queries, which show notes only to actors who may see them
 
 
 async def query_permission(
     datasette: Datasette, actor: Actor, query: tuple[str, str]
 ) -> bool | None:
-    """Return False if a stored query is ours and shows what the actor may not see."""
+    """Return False if a stored query is ours and would show notes that the actor may not see."""
     sidecar, name = site.known_sidecar(datasette, query[0]), query[1]
     if sidecar is None or name not in STORED_QUERIES:
         return None
     if name in (_said_of(datasette, sidecar.name).get("queries") or {}):
-        return None  # the owner's own
+        return None  # the owner's query of the same name
     return None if await _sees_all(datasette, actor, sidecar) else False
 
 
@@ -304,15 +304,15 @@ async def query_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | Non
 
 
 async def _sees_all(datasette: Datasette, actor: Actor, sidecar: Database) -> bool:
-    # SQL functions don't know who asks.
+    # SQL functions don't know the actor, so they can't hide anything.
     hides = await site.hidden_tags(datasette, actor, sidecar)
     return not hides and await site.may_search(datasette, actor, sidecar)
 
 
 # --- Datasette 1.0's jump menu, which ``/`` opens: notes by their titles
 #
-# SQL that fails would take down the whole menu. So the search runs here, where a failure means no
-# notes, and Datasette gets a list of values, which can't fail.
+# If our SQL failed, the whole menu would. So the search runs here, where a failure only means no
+# notes, and Datasette's SQL reads a list of values, which can't fail.
 
 ITEMS = """
 select
@@ -324,7 +324,7 @@ from json_each(:items)
 
 
 async def jump_items(datasette: Datasette, actor: Actor, request) -> list[JumpSQL]:
-    """Return the search, and the notes whose titles have what is typed, for who may see them."""
+    """Return items for the search, and for notes whose titles have the typed words."""
     from datasette.jump import JumpSQL
 
     typed = (request.args.get("q") or "").replace("\0", "").strip()
@@ -341,13 +341,13 @@ async def jump_items(datasette: Datasette, actor: Actor, request) -> list[JumpSQ
         if typed and not await site.hidden_tags(datasette, actor, sidecar):
             items += await _note_items(datasette, sidecar, typed)
     for item in items:
-        # Datasette leaves out items without what is typed in here. Ours were chosen above.
+        # Datasette drops items whose search_text lacks the typed text. Ours were chosen above.
         item["typed"] = typed or item["label"]
     return [JumpSQL(sql=ITEMS, params={"items": json.dumps(items)})] if items else []
 
 
 async def _note_items(datasette: Datasette, database: Database, typed: str) -> list[dict[str, Any]]:
-    """Return the notes that are meant; none if the sidecar can't tell in time."""
+    """Return items for notes by their titles; none if the search isn't done in time."""
     from .search_page import respond
 
     try:
@@ -356,7 +356,7 @@ async def _note_items(datasette: Datasette, database: Database, typed: str) -> l
         )
         answer = respond(database, search, wait=0, by_words_first=True)
         found = (await asyncio.wait_for(answer, MENU_SECONDS)).results.hits
-    except Exception:  # whatever it is: the menu is Datasette's, not ours to break
+    except Exception:  # don't break Datasette's menu, whatever happens
         return []
     return [
         {
@@ -369,9 +369,9 @@ async def _note_items(datasette: Datasette, database: Database, typed: str) -> l
     ]
 
 
-# --- metadata: what tables hold, their order, what to narrow by, what to hide; stored queries
+# --- metadata: tables' descriptions, order, facets and what to hide; stored queries
 #
-# The owner's own metadata, configuration and queries come first.
+# The owner's own metadata, configuration and queries take precedence.
 
 _METADATA = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
 TABLES: dict[str, dict[str, Any]] = {
@@ -380,10 +380,10 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 STORED_QUERIES: dict[str, dict[str, str]] = _METADATA["queries"]
 
-# Keys that Datasette asks for several times a request, and that we have nothing to say about.
+# Keys that Datasette asks for several times per request, for which we have no metadata.
 _NOT_OURS = ("plugins", "allow", "allow_sql")
 
-# What Datasette 1.0 takes for configuration, not metadata.
+# Keys that are configuration, not metadata, in Datasette 1.0.
 _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")
 _ORDER = ("sort", "sort_desc")
 
@@ -402,13 +402,13 @@ def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
 
 
 def _said_of(datasette: Datasette, database_name: str) -> dict[str, Any]:
-    """Return what the owner's metadata says of a database, before Datasette 1.0."""
-    # Not datasette.metadata(), which asks us. Whoever uses it copies it: Datasette changes it.
+    """Return the owner's metadata of a database, before Datasette 1.0."""
+    # Not datasette.metadata(), which calls our hook. Copy what is passed on: Datasette changes it.
     return (datasette._metadata_local.get("databases") or {}).get(database_name) or {}
 
 
 async def store_metadata(datasette: Datasette, database: Database) -> None:
-    """Store the same in Datasette 1.0, which has no hooks for it."""
+    """Store the same metadata in Datasette 1.0, which has no hook for it."""
     _configure(datasette, database.name)
     for table, known in TABLES.items():
         resource = (database.name, table)
@@ -421,14 +421,14 @@ async def store_metadata(datasette: Datasette, database: Database) -> None:
     for name, query in STORED_QUERIES.items():
         stored = await datasette.get_query(database.name, name)
         if stored is None or stored.source == PLUGIN:
-            # Trusted: view-query decides who may run it, as with the search page, not execute-sql.
+            # Trusted: view-query decides who may run it, as for the search page, not execute-sql.
             await datasette.add_query(database.name, name, is_trusted=True, source=PLUGIN, **query)
 
 
 def _configure(datasette: Datasette, name: str) -> None:
     config = copy.deepcopy(datasette.config or {})
     databases = config.setdefault("databases", {})
-    # 1.0a41 gives a database that is in its configuration no settings that plugins have for all.
+    # 1.0a41 ignores plugins' global settings for a database that is in the configuration.
     database = databases.setdefault(name, {"plugins": copy.deepcopy(config.get("plugins") or {})})
     said = database.setdefault("tables", {})
     for table, known in _tables(said).items():
@@ -438,7 +438,7 @@ def _configure(datasette: Datasette, name: str) -> None:
 
 
 def _tables(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return our metadata of tables, without an order where the owner gave one: two are refused."""
+    """Return our metadata of tables, without an order if the owner set one: two are refused."""
     tables = {}
     for table, known in TABLES.items():
         is_ordered = any(key in (said.get(table) or {}) for key in _ORDER)
