@@ -68,26 +68,25 @@ TOO_SLOW = (
 
 DATES = "Try 2024, 2024-05 or last-week."
 
-# Seconds: the most that a program may wait for models, and what a person who chose no mode waits
-# for a reranker.
+# Seconds: the longest that a program may wait for models, and how long the page waits for a
+# reranker if the person chose no mode.
 MAX_WAIT, PAGE_WAIT = 600, 1
 
-# Sent by a page that wants the first results only; with this value, those by words alone, which
-# need no model.
+# The request header of a page that wants only the first results. With the value BY_WORDS, the
+# search is by words alone, which needs no model.
 FIRST_RESULTS_HEADER = PART_HEADERS[0]
 BY_WORDS = "words"
-# With the value 1 each result has buttons that judge it, where judging is on.
+# The parameter that, with the value 1, gives each result buttons to judge it, if judging is on.
 JUDGE = "judge"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Searches can be saved with datasette bear-serve only, by the page's own button."
 CANT_SAVE = "The search was not saved: the index can't be written right now. Try again later."
 
-# What a window shows while somebody types.
+# Results that fit into a window while somebody types.
 FIRST_RESULTS = 6
 
-# The form's lists to choose from, by parameter: what each is called, and its values, the default
-# first.
+# The form's selects, by parameter: the label, and the options, with the default first.
 BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
 CHOICES = {
     "mode": (
@@ -108,10 +107,10 @@ CHOICES = {
     "rerank": ("Re-rank", {"": "off", "cross-encoder": "cross-encoder (slower)"}),
     "archived": ("Archived notes", {"": "include", "0": "exclude", "1": "only"}),
 }
-# Other values that mean the same as one of those.
+# Other values with the same meaning as one of the options above.
 SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"): ""}
 
-# What can be typed, for the page's help: what it is for, by an example.
+# The query syntax for the page's help: example → meaning.
 SYNTAX = {
     "garden hose": "notes with these words, or close to them in meaning",
     '"city compost"': "these words, side by side",
@@ -131,23 +130,23 @@ SYNTAX = {
 # The fields of the form.
 FIELDS = (
     "q", *CHOICES, JUDGE,
-    # Of a text there may be several: the form adds one.
+    # Text filters can have several values; the form adds one at a time.
     *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
       for name in row.parameters),
 )  # fmt: skip
-# The search's other parameters go along unseen. None that we don't know: to the page's script, a
-# field called "action" would stand for the form's own.
+# The search's other parameters are sent as hidden fields, but no unknown ones: in a script, a field
+# named "action" would shadow the form's own action.
 UNSEEN = (
     "fusion", "_size",
     *(name for row in FILTERS.values() for name in row.parameters if name not in FIELDS),
 )  # fmt: skip
-# A new text begins a new list, and may be corrected again.
+# A new text starts a new list of results, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What stands among the results; whatever can't be read in time is left out."""
+    """Information shown beside the results. Whatever can't be read in time is left out."""
 
     has_several_sources: bool = False
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
@@ -166,7 +165,7 @@ class Select:
 async def _error_page(
     datasette: Datasette, request, error: dict[str, str], status: int
 ) -> Response:
-    if error["error"] == site.NO_SIDECAR:  # the page that says how to make one is no error
+    if error["error"] == site.NO_SIDECAR:  # show how to make an index, not an error page
         return await site.html_response(first_run.TEMPLATE, datasette, request, {})
     form = _form(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
@@ -175,8 +174,8 @@ async def _error_page(
 
 @site.view(_error_page, path=".json")
 async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Respond with the search page, or with ``.json`` with the results for programs."""
-    if request.method == "HEAD":  # nobody reads what would be found
+    """Respond with the search page or, with ``.json``, with the results as JSON."""
+    if request.method == "HEAD":  # don't search: nobody would see the results
         return site.json_response(datasette, {}) if is_json else Response.html("")
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     if not is_json and (page := await first_run.first_run(datasette, request, database)):
@@ -193,13 +192,14 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
     except PageError as error:
         if str(error) != site.UNREADABLE:
             raise
-        # Its tables may have been rebuilt between two statements, or a killed run only now undone.
+        # Try again: the tables may have been rebuilt between two statements, or a killed run may
+        # have been rolled back only now.
         await site.sidecar_database(datasette)
         response = await respond(database, search_request, **options)
     if is_json:
         return await _json(request, database, response)
     urls = Urls(database.ds, MultiParams(given))
-    # The heading above the nearest notes says it, too.
+    # The heading above the nearest notes says the same.
     said = NOTHING_CLOSE if _is_empty(response.results) else None
     notices = (notice for notice in response.notices if notice != said)
     response = replace(response, notices=(*errors.values(), *notices))
@@ -211,9 +211,9 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
 def _read_request(
     given: dict[str, list[str]], first: str | None, errors: dict[str, str] | None
 ) -> SearchRequest:
-    """Return the request that parameters make.
+    """Return the search request for parameters.
 
-    :param errors: gets what is wrong with a parameter, which is then left out of those given
+    :param errors: gets messages about invalid parameters, which leave ``given``; None raises them
     """
     size = FIRST_RESULTS if first else PAGE_SIZE
 
@@ -244,10 +244,10 @@ def _read_request(
 async def respond(
     database: Database, search_request: SearchRequest, *, wait: float, by_words_first: bool
 ) -> SearchResponse:
-    """Run the pipeline: what reads the index on Datasette's SQL threads, models on others.
+    """Run the pipeline: reads of the index on Datasette's SQL threads, models on other threads.
 
     :param wait: seconds to wait for models
-    :param by_words_first: whether only a mode that is chosen waits for the embedding model
+    :param by_words_first: don't wait for the embedding model unless the request chose a mode
     """
     datasette, search_request = database.ds, search_request.hiding(site.hidden.get())
     if updater := site.updaters.get(datasette):
@@ -264,14 +264,14 @@ async def respond(
     def read(connection: sqlite3.Connection) -> None:
         pipeline.retrieve(connection)
         pipeline.redact(connection)
-        if not is_reranked:  # each change of threads takes as long as a small statement
+        if not is_reranked:  # switching threads takes as long as a small statement
             pipeline.refine()
 
     try:
         await clients.execute(database, pipeline.plan)
         is_awaited = not by_words_first or search_request.query.mode != "auto"
         await asyncio.to_thread(pipeline.embed, wait=None if is_awaited else 0)
-        # Ask whether notes changed while SQLite searches, which leaves Python to others.
+        # Count changed notes while SQLite searches, which releases the GIL.
         count_changes = watch.changes_since_indexing
         if (updater and updater.watches) or site.hidden.get():
             count_changes = lambda path: 0  # noqa: E731 - indexed in a moment, or hidden
@@ -286,7 +286,7 @@ async def respond(
     response = pipeline.response()
     notices = list(response.notices)
     if updater and updater.activity.doing:
-        # The line on how fresh the index is says so.
+        # The line about the index's freshness says the same.
         not_yet = semantic_obstacle(response.state, True), pending_notice(response.state)
         notices = [notice for notice in notices if notice not in not_yet]
     if changed := changed_notice(await changes):
@@ -294,7 +294,7 @@ async def respond(
     return replace(response, notices=tuple(notices))
 
 
-# --- what is around the results
+# --- information beside the results
 
 
 async def _surroundings(database: Database, results: Results) -> Surroundings:
@@ -358,7 +358,7 @@ async def _results_page(
 ) -> Response:
     datasette, results = database.ds, response.results
     unknown = [name for name in request.args if name not in api.parameters(".json")]
-    given = Urls(datasette, request.args)  # with what is wrong, so that it can be mended
+    given = Urls(datasette, request.args)  # with the invalid values, so that they can be fixed
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),
         _facets(database, results),
@@ -413,10 +413,10 @@ async def _results_page(
 async def _first_results(
     urls: Urls, request, database: Database, response: SearchResponse
 ) -> Response:
-    """Respond with what a page shows while somebody types; it asks for the rest a moment later."""
+    """Respond with results to show while somebody types; the page fetches the rest afterwards."""
     around = await _surroundings(database, response.results)
     context = await _results(urls, request, database, response, around)
-    # What is said of the text waits until somebody pauses.
+    # Notices about the text wait until the person pauses.
     plan = response.results.plan
     of_text = {*plan.query.notices, *plan.notices}
     if not plan.query.substrings:
@@ -432,12 +432,12 @@ async def _results(
     results, query = response.results, response.results.query
     beside = links.filter_chips(urls)
     more = around.more_passages
-    # Where nothing is found, the nearest stand in its place.
+    # If nothing is found, the nearest notes are shown as the results.
     weaker = [hit for hit in results.hits if results.found and not hit.is_found]
     found = results.hits[: len(results.hits) - len(weaker)]
 
     def cards(hits: Iterable[Hit]) -> Iterator[Card]:
-        # Made as they are shown: the start page shows none.
+        # A generator, because the start page shows no cards.
         return (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in hits)
 
     context: dict[str, Any] = {
@@ -497,14 +497,14 @@ def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
             options = {**options, "": _balance(results)}
         value = urls.value(name)
         chosen = SAME.get((name, value), value)
-        # What else the URL has is in the list, too.
+        # Another value in the URL becomes one more option.
         options = {**options, chosen: options.get(chosen, chosen)}
         selects[name] = Select(name, label, chosen, options)
     return selects
 
 
 def _option_chips(urls: Urls) -> list[Anchor]:
-    """Return the ways to search other than the defaults; the filters have their own chips."""
+    """Return chips for options other than the defaults; filters have chips of their own."""
     return [
         Anchor(
             f"{each.label}: {each.options[each.chosen]}",
@@ -523,7 +523,7 @@ def _balance(results: Results | None) -> str:
     return f"automatic ({BALANCE_NAMES[nearest]})"
 
 
-# --- searches that are saved, in bear-serve only: for the start page
+# --- saved searches, for the start page; only in bear-serve
 
 
 def may_save(database: Database) -> bool:
@@ -563,7 +563,7 @@ def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> lis
     return [*links, Anchor("Browse all notes, newest first", newest)]
 
 
-# --- JSON, in the shapes of Datasette 1.0
+# --- JSON, in the format of Datasette 1.0
 
 
 async def _json(request, database: Database, response: SearchResponse) -> Response:
