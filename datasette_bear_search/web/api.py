@@ -1,6 +1,6 @@
-"""What scripts, buttons and programs call: suggestions, the status of the search, judgments.
+"""URLs for scripts, buttons and programs: suggestions, the status of the search, judgments.
 
-Besides a judgment, only ``bear-serve`` writes: see first_run.
+Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ JUDGE_PATH = f"{SEARCH_PATH}/judge"
 
 BUTTONS = ((judgments.THIS_WAS_IT, "Right note"), (judgments.NOT_IT, "Wrong note"))
 
-# What a pressed button sends instead of its grade: pressing it again takes the judgment back.
+# The value that an active button sends instead of its grade, to take the judgment back.
 TAKE_BACK = "none"
 GRADES = {**{str(grade): grade for grade, _ in BUTTONS}, TAKE_BACK: None}
 
@@ -58,7 +58,7 @@ NOT_STORED = (
 )
 
 
-# --- what the JSON API takes and answers: openapi.yaml, and what the code knows
+# --- the description of the JSON API: openapi.yaml, completed from the code
 
 SHAPES = ("objects", "array", "arrayfirst", "arrays", "object")
 ROWS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
@@ -66,7 +66,7 @@ ROWS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
 
 @cache
 def description() -> dict[str, Any]:
-    """Return the OpenAPI description of the API, without a server."""
+    """Return the API's OpenAPI description, without ``servers``."""
     described = yaml.safe_load(Path(__file__).with_name("openapi.yaml").read_text("utf-8"))
     own = described["x-parameters"]
     for name, values in {**CHOICES, "_shape": SHAPES}.items():
@@ -93,7 +93,7 @@ def parameters(path: str) -> tuple[str, ...]:
 
 
 def check_parameters(path: str, given: Any) -> None:
-    """Raise InvalidParameter for what isn't taken there; Datasette's own begin with "_"."""
+    """Raise InvalidParameter for an unknown parameter, unless it begins with "_", or value."""
     known = parameters(path)
     for name in given:
         if name not in known and not name.startswith("_"):
@@ -113,7 +113,7 @@ async def openapi(datasette: Datasette, request, database: Database, is_json: bo
 
 
 def rows_response(datasette: Datasette, request, body: dict[str, Any]) -> Response:
-    """Return rows, with their pages, as Datasette does: ``_shape``, ``_col``, ``_nocol``, Link."""
+    """Return rows with links to their pages; obey ``_shape``, ``_col`` and ``_nocol``."""
     only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
     rows = []
     for row in body["rows"]:
@@ -135,7 +135,7 @@ def rows_response(datasette: Datasette, request, body: dict[str, Any]) -> Respon
 
 @site.view(path="/suggest.json")
 async def suggest(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Respond with what completes the text ``q`` at the character ``cursor`` (default: its end)."""
+    """Respond with completions of the text ``q`` at the offset ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
     cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
     clients.hurry()  # somebody is typing
@@ -144,7 +144,7 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
     )
     found, redacts = completed.found, site.redacts(datasette)
     if redacts:
-        # What would be typed into the box can't be masked and still find anything.
+        # Masked text couldn't be typed into the box and still find anything.
         found = tuple(each for each in found if not redaction.has_secret(each.insert or ""))
     shown = redaction.masked if redacts else str
     completions = [
@@ -163,7 +163,7 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
 
 @site.view(path="/status.json")
 async def status(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Respond with what is ready, how fresh the index is, and what its sources are."""
+    """Respond with the state of the model, the index and its sources."""
 
     def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
         state = index_database.read_state(connection)
@@ -217,7 +217,7 @@ def _model_status(state: State) -> dict[str, str | None]:
     if found != "loaded":
         try:
             if not registry.is_here(state.model):
-                embedder.load()  # fails at once, and says why
+                embedder.load()  # fails at once with the reason
         except ModelUnavailable as error:
             found, problem = "absent", str(error)
     return {"name": name, "state": found, "problem": None if found == "loaded" else problem}
@@ -227,7 +227,7 @@ def _model_status(state: State) -> dict[str, str | None]:
 
 
 async def grades(database: Database, query: str) -> dict[tuple[str, str], int] | None:
-    """Return how a query's results were judged: (source, key) → grade; None if they can't be."""
+    """Return a query's judgments: (source, key) → grade; None if judging isn't possible."""
     if not judgments.normalized(query) or not site.judging_is_on(database):
         return None
     try:
@@ -235,7 +235,7 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
             database, lambda connection: judgments.grades(connection, query)
         )
     except sqlite3.DatabaseError:
-        return None  # an index that an earlier version made has no room for judgments
+        return None  # an index made by an earlier version has no table for judgments
 
 
 @site.view(partial(site.html_response, "error.html"), methods=("POST",))
@@ -266,7 +266,7 @@ async def judge(datasette: Datasette, request, database: Database, is_json: bool
     note_id = await site.write_index(database, write, refused=NOT_STORED)
     if note_id is None:
         raise PageError("This note is no longer in the index.", 404)
-    # Put together here, whatever the form says: it can't lead to another site.
+    # Build the URL here, so that a form can't redirect to another site.
     pairs = parse_qsl(form["search"], keep_blank_values=True)
     results = f"{site.url(datasette, SEARCH_PATH)}?{urlencode(pairs)}"
     return Response.redirect(f"{results}#note-{note_id}", status=303)
