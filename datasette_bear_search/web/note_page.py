@@ -1,4 +1,4 @@
-"""The page on which a note is read, the page of the notes most like one, and the JSON of both."""
+"""The page of a note, the page of notes similar to it, and their JSON."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ SIMILAR_TEMPLATE = "bear_similar.html"
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
 TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 
-# Similar notes are shown beside a note if they are found in this time; else there is a link.
+# Similar notes are shown beside a note if they are found in this time; otherwise there is a link.
 SIMILAR_TIME_LIMIT_MS = 50
 SIMILAR_SIZE = 5
-# The most of them on the page of their own.
+# The most notes on the page of similar notes.
 MAX_SIMILAR = 50
-# Texts of files that are shown: one is a page of a PDF.
+# Texts of attached files to show. Each page of a PDF is one text.
 MAX_FILE_TEXTS = 20
 
-# From a result to another one of the same search.
+# Steps from a result to another one of the same search.
 STEPS = {"previous": -1, "next": 1}
 PREVIEW_HEADER = PART_HEADERS[1]
 
-# Nothing on the page comes from elsewhere. Scripts are left to Datasette, whose pages have some.
+# The page loads nothing from elsewhere. Scripts aren't restricted: Datasette's pages have some.
 _POLICY = (
     "img-src 'self' data:; media-src 'self'; object-src 'none'; frame-src 'none'; base-uri 'none'"
 )
@@ -62,7 +62,7 @@ async def _note_html(
 
 @site.view(partial(site.html_response, "error.html"))
 async def named(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
-    """Redirect to the note of a ``source`` and ``key``, or of a file's ``path``."""
+    """Redirect to the note with this ``source`` and ``key``, or from the file at ``path``."""
     arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
     source_and_key = f"{arguments.pop('source', '')}:{arguments.pop('key', '')}"
     name = arguments.pop("path", "") or source_and_key
@@ -103,7 +103,7 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         ]
         return site.json_response(datasette, {"ok": True, "note": fields})
     if request.url_vars.get("format") == "md":
-        headers = {"x-content-type-options": "nosniff"}  # what notes say is never taken for a page
+        headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML
         text = f"# {whole.title}\n\n{whole.body}" if whole.title else whole.body
         return Response(text, headers=headers, content_type="text/markdown; charset=utf-8")
     return await _note_page(request, database, whole, words)
@@ -118,11 +118,11 @@ def _notes_like(
         alike = found.notes if found else ()
         return redaction.masked_notes(connection, alike) if redact else alike
     except sqlite3.DatabaseError:
-        return ()  # the page of similar notes takes its time, and says what is wrong
+        return ()  # the page of similar notes has more time, and reports errors
 
 
 async def _other_result(request, database: Database, note_id: int, step: int) -> Response:
-    """Redirect from a result to the next one or the one before, or from the last to the list."""
+    """Redirect from a result to the next or previous one, or back to the list at either end."""
     from .search_page import respond
 
     arguments = {name: request.args.getlist(name) for name in request.args if name != "step"}
@@ -158,17 +158,17 @@ async def _note_page(
     alike, files = await site.read_index(database, around)
     passage = whole.passage(request.args.get("passage"))
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
-    # Long notes take a while: neither the event loop nor one of the few SQL threads waits for that.
+    # Long notes take a while, so block neither the event loop nor one of the few SQL threads.
     rendered = await asyncio.to_thread(
         render.render,
         whole.body,
         _references(datasette, whole, files),
-        # A note of one passage is the passage.
+        # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
         words=words,
     )
     urls = Urls(datasette, request.args)
-    results_url = None  # the search that led here, at this note among its results
+    results_url = None  # the search that led here, scrolled to this note
     if set(request.args) - {"passage"}:
         results_url = f"{urls.search(drop=('passage',))}#note-{whole.id}"
     context = {
@@ -206,7 +206,7 @@ async def _note_page(
 def _file_texts(
     whole: NoteDetail, files: NoteFiles | None, words: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the texts of a note's files, or those of them that have words of the query."""
+    """Return the texts of a note's files; if any have words of the query, only those."""
     texts = [(name, render.marked(text, words)) for name, text in whole.files]
     found = [text for text in texts if "<mark>" in text[1]]
     shown = [
@@ -243,7 +243,7 @@ def _references(
 async def similar_notes(
     datasette: Datasette, request, database: Database, is_json: bool
 ) -> Response:
-    """Respond with the notes most like the note whose id is in the path, each with its reasons."""
+    """Respond with the notes most similar to the one in the path, and the reasons for each."""
     note_id = read_note_id(request.url_vars["id"])
     size = read_number("_size", request.args.get("_size"), notes.SIMILAR_NOTES, 1, MAX_SIMILAR)
     unlinked = request.args.get("unlinked") == "1"
