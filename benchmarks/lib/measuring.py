@@ -1,4 +1,4 @@
-"""What the benchmarks share: times, tables, published results, and which machine it was."""
+"""Shared by the benchmarks: times, tables, published results, and facts about the machine."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from datasette_bear_search.sqlite import sqlite3
 
 T = TypeVar("T")
 
-# Where published tables are kept, each written by its script.
+# Published tables, each written by its script.
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
 def timed(
     function: Callable[[], T], clock: Callable[[], float] = time.perf_counter
 ) -> tuple[float, T]:
-    """How many milliseconds a call takes, and what it gives back."""
+    """Call the function; return the milliseconds that it took, and its result."""
     started = clock()
     result = function()
     return (clock() - started) * 1000, result
@@ -43,12 +43,12 @@ def summary(milliseconds: Iterable[float]) -> dict[str, float]:
 
 
 def cell(times: dict[str, float]) -> str:
-    """Return a summary in a table."""
+    """Return a summary as text for a table."""
     return f"{short(times['p50'])} / {short(times['p95'])}"
 
 
 def short(milliseconds: float) -> str:
-    """Return a time in a table or a plot."""
+    """Return a time as text for a table or a plot."""
     return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:,.0f}"
 
 
@@ -59,7 +59,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Return what the numbers depend on."""
+    """Return facts about this machine on which the numbers depend."""
     connection = sqlite3.connect(":memory:")
     [sqlite] = connection.execute("select sqlite_version()").fetchone()
     connection.close()
@@ -75,13 +75,13 @@ def machine() -> dict[str, Any]:
             for name in ("datasette-bear-search", "datasette", "sqlite-vec", "numpy")
         },
         "commit": _commit(),
-        # Times of a machine that does something else mean little.
+        # Times measured on a busy machine mean little.
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
 
 
 def publish(main: Callable[[], None], script: str) -> None:
-    """Run a benchmark's main function; ``--write`` keeps what it prints in ``benchmarks/results/``.
+    """Run a benchmark's main function; ``--write`` saves its output in ``benchmarks/results/``.
 
     :param script: the benchmark's own ``__file__``
     """
@@ -102,7 +102,7 @@ def publish(main: Callable[[], None], script: str) -> None:
 
 
 class _Copied(io.StringIO):
-    """Keeps what is printed, and passes it on."""
+    """Passes on what is printed, and keeps a copy."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -115,14 +115,14 @@ class _Copied(io.StringIO):
 
 
 def write_json(path: Path, measured: Any) -> None:
-    """Write what was measured, and on which machine, and say where it is."""
+    """Write measurements and facts about the machine to a file, and print its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": machine(), "measured": measured}, indent=1) + "\n")
     print(f"\nThe numbers are in {path}.", flush=True)
 
 
 def resident_megabytes(process: int) -> float:
-    """Return the memory that a process has at the moment."""
+    """Return the resident memory of a process."""
     kilobytes = subprocess.check_output(["ps", "-o", "rss=", "-p", str(process)])
     return int(kilobytes) / 1024
 

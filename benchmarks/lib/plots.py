@@ -1,4 +1,4 @@
-"""The plots of the speed benchmarks; matplotlib comes with the extra ``benchmarks``."""
+"""The plots of the speed benchmarks. matplotlib comes with the extra ``benchmarks``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib import pyplot
 
 from benchmarks.lib.measuring import short
 
-# What is drawn: its name in the JSON, what it is called, its color and line.
+# The lines of the plot: name in the JSON, label, color and style.
 _LINES = (
     ("whole", "whole search, words and meaning", "#b3261e", "-"),
     ("keyword", "words alone", "#e8a33d", "-"),
@@ -27,7 +27,7 @@ _ALL = "all kinds"
 
 
 def plot_query_time(numbers: Path, picture: Path, peers: Path | None = None) -> None:
-    """Draw the medians of ``query_time``, and of ``peers`` if measured, over the library's size."""
+    """Plot the medians of ``query_time``, and of ``peers`` if measured, by the library's size."""
     measured: list[dict[str, Any]] = json.loads(numbers.read_text())["measured"]
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
     sizes = [one["notes"] for one in measured]
@@ -57,7 +57,7 @@ def plot_query_time(numbers: Path, picture: Path, peers: Path | None = None) -> 
 
 
 def plot_peers(numbers: Path, picture: Path) -> None:
-    """Draw the medians of each way to ask, one panel a size."""
+    """Plot the medians of each way to search, with one panel per library size."""
     measured = json.loads(numbers.read_text())["measured"]
     panels = {
         f"{one['notes']:,} notes": {name: times["p50"] for name, times in one["ways"].items()}
@@ -67,7 +67,7 @@ def plot_peers(numbers: Path, picture: Path) -> None:
 
 
 def plot_start_up(numbers: Path, picture: Path) -> None:
-    """Draw how the memory of a server grows."""
+    """Plot the memory of a server after each step."""
     measured = json.loads(numbers.read_text())["measured"]
     memory = {name: step["megabytes"] for name, step in measured["server"].items()}
     _plot_bars({"A server with the demo library": memory}, picture, "MB of memory")

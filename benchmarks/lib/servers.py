@@ -1,4 +1,4 @@
-"""Datasette as a person runs it: a process of its own, asked over HTTP on this machine."""
+"""Datasette as people run it: in a process of its own, with requests over local HTTP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
 SECONDS_TO_START = 120
-# A model that is loaded first takes its time on a busy machine.
+# Long, because loading a model first takes a while on a busy machine.
 SECONDS_TO_ANSWER = 300
 
 _PLUGIN = """\
@@ -32,7 +32,7 @@ synthetic_vectors.register(Path({folder!r}))
 
 
 class Server:
-    """A running Datasette, and one connection to it that stays open, as a browser's does."""
+    """A running Datasette, and a connection to it that stays open, as in a browser."""
 
     def __init__(self, process: subprocess.Popen, port: int, log: Path) -> None:
         self.process = process
@@ -41,10 +41,10 @@ class Server:
         self._connection: http.client.HTTPConnection | None = None
 
     def get(self, path: str, **parameters: str) -> tuple[int, bytes]:
-        """Status and body of the answer."""
+        """Return the status and the body of the response."""
         address = f"{path}?{urlencode(parameters)}" if parameters else path
         if self._connection is not None:
-            with suppress(ConnectionError):  # it closes one that wasn't used for five seconds
+            with suppress(ConnectionError):  # the server closes connections idle for five seconds
                 return self._get(self._connection, address)
         self._connection = None
         connection = http.client.HTTPConnection(HOST, self.port, timeout=SECONDS_TO_ANSWER)
@@ -58,7 +58,7 @@ class Server:
         return answer.status, answer.read()
 
     def wait(self) -> None:
-        """Wait until it answers."""
+        """Wait until the server responds."""
         end = time.monotonic() + SECONDS_TO_START
         while True:
             if self.process.poll() is not None:
@@ -79,10 +79,10 @@ def serving(
     synthetic: Path | None = None,
     python: Path | str = sys.executable,
 ) -> Iterator[Server]:
-    """Return a Datasette that serves these files.
+    """Run a Datasette that serves these files.
 
-    :param synthetic: the folder whose synthetic embedder the server knows
-    :param python: the interpreter that has Datasette
+    :param synthetic: a folder with libraries whose synthetic embedder the server should have
+    :param python: a Python interpreter that has Datasette
     """
     with tempfile.TemporaryDirectory() as folder:
         more = [*options]
@@ -106,7 +106,7 @@ def serving(
         ]
         log = Path(folder) / "log"
         with open(log, "wb") as stream:
-            # Not in this folder, whose own plugin another Datasette must not find.
+            # Not in the current folder: another interpreter's Datasette must not find our plugin.
             process = subprocess.Popen(command, stdout=stream, stderr=stream, cwd=folder)
         try:
             server = Server(process, port, log)

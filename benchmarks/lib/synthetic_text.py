@@ -1,12 +1,12 @@
-"""Notes of real words, as many as wanted, with the statistics of real text, always the same.
+"""Any number of reproducible notes made from real words, with the statistics of real text.
 
-A note is put together from stretches of some words each, as they stand in real documents: a part of
-them from documents of one topic, the rest from all. So the words that are in most real notes are in
-most of these, phrases recur, and notes of one topic share its words. Names that nobody else uses
-come on top, which is why the vocabulary grows with the library.
+A note is put together from stretches of a few consecutive words of real documents. Some of the
+stretches come from documents of one topic, the others from all documents. So common words are as
+common as in real notes, phrases recur, and notes of one topic share its words. Invented names are
+added, so that the vocabulary grows with the library.
 
-The documents are the notes of the demo library and, where BEAR_SEARCH_SHARED names their folder,
-the test collections.
+The documents are the notes of the demo library and, if BEAR_SEARCH_SHARED names their folder, the
+test collections.
 """
 
 from __future__ import annotations
@@ -31,18 +31,16 @@ SEED = 7
 # The demo notes alone have too few words for a topic of sixteen documents each.
 DOCUMENTS_A_TOPIC = 16
 TOPICS_AT_LEAST = 24
-# Of one collection, so that none outweighs the others.
+# Per collection, so that none outweighs the others.
 DOCUMENTS_AT_MOST = 1500
-# A collection whose stop words somebody has removed is no text. In English text every twentieth
-# word is "the".
+# Skips collections whose stop words were removed. In English text, every twentieth word is "the".
 SHARE_OF_THE = 0.02
 
-# A note's words: the median, and how far the lengths spread (the standard deviation of their
-# logarithm).
+# Words in a note: the median, and the standard deviation of the logarithm.
 MEDIAN_WORDS = 175
 SPREAD = 0.65
 WORDS_AT_MOST = 6000
-# Words a stretch: at least this many, and on average.
+# Words in a stretch: the minimum, and the average.
 STRETCH_AT_LEAST, STRETCH = 2, 6
 TOPIC_SHARE = 0.4  # of stretches that come from the note's own topic
 NAMES_A_WORD = 1 / 150
@@ -61,23 +59,23 @@ _WORD = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?[,.;:?!]?(?=\s)")
 
 @dataclass(frozen=True)
 class Words:
-    """Real text as one string, and where its words and its topics begin."""
+    """Real text as one string, and the places where its words and topics begin."""
 
     text: str
-    starts: numpy.ndarray  # of each word in ``text``, and one more where it ends
-    topics: numpy.ndarray  # the number of the first word of each, and one more
-    counts: tuple[Counter[str], ...]  # how often each topic has each word
-    topic_names: tuple[str, ...]  # the word that is most the topic's own
+    starts: numpy.ndarray  # the offset of each word in ``text``, and the end of the text
+    topics: numpy.ndarray  # the number of each topic's first word, and the number of words
+    counts: tuple[Counter[str], ...]  # the words of each topic and how often it has them
+    topic_names: tuple[str, ...]  # the most typical word of each topic
 
     def stretch(self, first: int, count: int) -> str:
-        """``count`` words from word number ``first`` on."""
+        """Return ``count`` words from word number ``first`` on."""
         last = min(first + count, len(self.starts) - 1)
         return self.text[self.starts[first] : self.starts[last]]
 
 
 @cache
 def real_words() -> Words:
-    """Return the words of the documents that are there, neighbors as a topic."""
+    """Return the words of the available documents. Documents next to each other form a topic."""
     documents = [_words(document) for documents in _collections() for document in documents]
     size = max(1, min(DOCUMENTS_A_TOPIC, len(documents) // TOPICS_AT_LEAST))
     topics = [
@@ -97,7 +95,7 @@ def real_words() -> Words:
 
 
 def synthetic_notes(count: int, seed: int = SEED) -> Iterator[Note]:
-    """So many notes. The first of a large library are those of a small one."""
+    """Yield ``count`` notes. A large library begins with the notes of a smaller one."""
     words = real_words()
     names = _Names(words)
     for block, first in enumerate(range(0, count, NOTES_A_BLOCK)):
@@ -107,7 +105,7 @@ def synthetic_notes(count: int, seed: int = SEED) -> Iterator[Note]:
 
 
 def stem_of(word: str) -> str:
-    """Return a word as it is counted: without case and marks."""
+    """Return the form in which a word is counted: in lower case, without punctuation."""
     return word.strip(",.;:?!").lower()
 
 
@@ -133,7 +131,7 @@ def _topic_names(counts: Sequence[Counter[str]]) -> tuple[str, ...]:
         everywhere.update(own)
     names: list[str] = []
     for number, own in enumerate(counts):
-        # Often here, seldom elsewhere, and no other topic's name.
+        # A word that is frequent here, rare elsewhere, and not another topic's name.
         ranked = sorted(
             (word for word in own if word.isalpha() and len(word) > 3),
             key=lambda word: (-own[word] * own[word] / everywhere[word], word),
@@ -143,7 +141,7 @@ def _topic_names(counts: Sequence[Counter[str]]) -> tuple[str, ...]:
 
 
 class _Names:
-    """Words that nobody has, made of the beginning of a real one and the end of another."""
+    """Invented names, each made from the start of a real word and the end of another."""
 
     def __init__(self, words: Words) -> None:
         self._real = sorted(
@@ -217,7 +215,7 @@ def _stretches(
     length: int,
     randomness: numpy.random.Generator,
 ) -> list[str]:
-    """Stretches of about so many words in all; the first, of the topic, is for the title."""
+    """Return stretches with about ``length`` words. The first, for the title, is on topic."""
     count = 2 + length // STRETCH
     sizes = STRETCH_AT_LEAST + randomness.geometric(1 / (STRETCH - STRETCH_AT_LEAST + 1), count) - 1
     own = randomness.random(count) < TOPIC_SHARE
@@ -261,7 +259,7 @@ def _sentence(stretches: Sequence[str]) -> str:
 
 
 def _tags(words: Words, topic: int, chance: Sequence[float]) -> tuple[Tag, ...]:
-    """Return an area and its topic for most notes, a rare tag for a few, "inbox" for a year."""
+    """Return an area/topic tag for most notes, "inbox" for every tenth, a rare tag for a few."""
     area = words.topic_names[topic // 12 * 12]
     tags = []
     if chance[0] < 0.8:
@@ -276,8 +274,8 @@ def _tags(words: Words, topic: int, chance: Sequence[float]) -> tuple[Tag, ...]:
 def _zipf(
     randomness: numpy.random.Generator, things: int, count: int, offset: float
 ) -> numpy.ndarray:
-    """Draw numbers below ``things``; n is as probable as 1 / (n + offset)."""
-    # Its distribution function, turned around.
+    """Draw numbers below ``things``; the probability of n is proportional to 1 / (n + offset)."""
+    # By the inverse of the distribution function.
     share = randomness.random(count)
     numbers = offset * ((things + offset) / offset) ** share - offset
     return numbers.astype(int).clip(0, things - 1)

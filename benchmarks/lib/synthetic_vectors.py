@@ -1,12 +1,11 @@
-"""Vectors for speed: made of words in no time, shaped as a real model's. They find little.
+"""Vectors for speed tests: quick to make, distributed like a real model's, of no use for quality.
 
-A word has a direction of its own and shares one with the other words of its topic; a text's vector
-is the sum of its words', rare ones weighing more. So nearest neighbors exist, they are about the
-same things, and a query goes the way of its words.
+A word has its own direction and shares another with the other words of its topic. A text's vector
+is the sum of its words' directions, in which rare words weigh more. So there are real nearest
+neighbors, about the same topics, and a query's vector is near texts with its words.
 
-What decides how fast and how well such vectors are searched is how their cosines are spread and how
-few directions they fill. The constants are fitted to all-MiniLM-L6-v2 (``python -m
-benchmarks.lib.synthetic_vectors`` compares).
+The distribution of cosines and the effective number of dimensions decide how fast and how well such
+vectors are searched. The constants are fitted to those of all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from datasette_bear_search.languages import STOP_WORDS
 
 NAME = "synthetic"
 DIMENSION = 384
-# Different directions of words; two words that share one are no harm.
+# Directions for words. It does no harm if two words share one.
 DIRECTIONS = 1 << 15
 # The n-th strongest direction's share of the variance falls as (n + OFFSET) ** -FALL.
 FALL, OFFSET = 1.4, 10.0
-# What a word's direction has of its topic's, and every text's of one and the same.
+# The weight of the topic's direction in a word's, and of a common direction in every text's.
 TOPIC_WEIGHT = 1.8
 COMMON_WEIGHT = 0.2
 
@@ -41,7 +40,7 @@ _WORD = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
 
 
 class SyntheticEmbedder(Embedder):
-    """Sums up the directions of a text's words."""
+    """Adds up the directions of a text's words."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(NAME)
@@ -78,7 +77,7 @@ class SyntheticEmbedder(Embedder):
         )
         sums = rows @ self._directions[:-1]
         lengths = numpy.linalg.norm(sums, axis=1, keepdims=True)
-        # A text without words has the direction that all have.
+        # A text without words has only the common direction.
         return sums / numpy.maximum(lengths, 1e-6) + COMMON_WEIGHT * self._directions[-1]
 
     def open_word_pieces(self) -> WordPieces:
@@ -89,13 +88,13 @@ class SyntheticEmbedder(Embedder):
 
 
 def register(folder: Path) -> Embedder:
-    """Return the embedder of the libraries in ``folder``, known to the package by its name."""
+    """Register the embedder of the libraries in ``folder`` under its name, and return it."""
     registry.register(NAME, lambda: SyntheticEmbedder(folder))
     return registry.get_embedder(NAME)
 
 
 def word_table(folder: Path) -> dict[str, tuple[int, float]]:
-    """Each word's topic and weight, as they were when the first library in ``folder`` was made."""
+    """Return each word's topic and weight, stored when the first library in ``folder`` was made."""
     path = folder / "synthetic-words.json"
     if not path.exists():
         path.write_text(json.dumps(_word_table()))
@@ -123,12 +122,12 @@ def _row(word: str) -> int:
 
 
 def _directions(topics: int) -> numpy.ndarray:
-    """Return unit vectors: of words, of topics, and last the one that all texts have in common."""
+    """Return unit vectors: of words, of topics, and last the one common to all texts."""
     randomness = numpy.random.default_rng(SEED)
     strengths = (numpy.arange(DIMENSION) + OFFSET) ** (-FALL / 2)
     rows = randomness.standard_normal((DIRECTIONS + topics + 1, DIMENSION), "float32")
     rows *= strengths.astype("float32")
-    # Turned, so that no coordinate is stronger than another: a model's aren't, either.
+    # Rotate, so that no coordinate is stronger than the others, as in a real model.
     turn, _ = numpy.linalg.qr(randomness.standard_normal((DIMENSION, DIMENSION)))
     rows = rows @ turn.astype("float32")
     return rows / numpy.linalg.norm(rows, axis=1, keepdims=True)

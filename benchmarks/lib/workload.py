@@ -1,4 +1,4 @@
-"""Queries of several kinds, made of a library's own words, to see how fast it answers."""
+"""Queries of several kinds, made from a library's own words, to measure speed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from datasette_bear_search.sqlite import sqlite3
 
 SEED = 11
 
-# Words by the share of the notes that have them: from, up to. Of a small library, at least so many
-# notes.
+# The shares of the notes that have a word: from, up to. In a small library, rare words are in
+# RARE_NOTES notes.
 RARE, RARE_NOTES = (0.0, 0.0005), (2, 10)
 SOME = (0.01, 0.1)
 MANY = (0.1, 0.5)
 MOST = (0.5, 1.01)
 
-# Notes that the words of a question come from.
+# Notes from which the words of questions come.
 ASKED_ABOUT = 500
 
 _FRAMES = (
@@ -42,12 +42,12 @@ class Asked:
     text: str
 
     def parameters(self, **more: str) -> Parameters:
-        """As in an address."""
+        """Return the query as parameters of a URL."""
         return {name: [value] for name, value in {"q": self.text, **more}.items()}
 
 
 def workload(connection: sqlite3.Connection, count: int, seed: int = SEED) -> list[Asked]:
-    """``count`` queries of each kind, the kinds in turns."""
+    """Return ``count`` queries of each kind, with the kinds taking turns."""
     randomness = random.Random(seed)
     [notes] = connection.execute("select count(*) from notes").fetchone()
     words = _Words(connection, notes, randomness)
@@ -67,7 +67,7 @@ def workload(connection: sqlite3.Connection, count: int, seed: int = SEED) -> li
 
 
 class _Words:
-    """A library's words by how common they are, and what else a query is made of."""
+    """A library's words by frequency, and values for filters."""
 
     def __init__(
         self, connection: sqlite3.Connection, notes: int, randomness: random.Random
@@ -91,18 +91,18 @@ class _Words:
         self._weeks = _weeks(connection)
 
     def some(self, words: Sequence[str], at_least: int, at_most: int) -> str:
-        """So many of these words."""
+        """Return a random number of these words."""
         number = min(self._randomness.randint(at_least, at_most), len(words))
         return " ".join(self._randomness.sample(words, number))
 
     def question(self) -> str:
-        """Six to ten words, those that matter from one note."""
+        """Return a question of six to ten words, with the important words from one note."""
         frame = self._randomness.choice(_FRAMES)
         words = self._randomness.choice(self._notes)
         return frame.format(*self._randomness.sample(words, frame.count("{}")))
 
     def small_filter(self) -> str:
-        """Return a filter that one note in some hundreds passes."""
+        """Return a filter that about one note in several hundred passes."""
         return self._randomness.choice(
             [f"tag:{self._tag}", f"created:{self._randomness.choice(self._weeks)}"]
         )
@@ -149,7 +149,7 @@ def _filters(connection: sqlite3.Connection) -> tuple[str, str]:
 
 
 def _weeks(connection: sqlite3.Connection) -> list[str]:
-    """Weeks of notes, as ``first day..last day``."""
+    """Return weeks in which notes were created, as ``first day..last day``."""
     rows = connection.execute(
         """
         select date(created) || '..' || date(created, '+6 days')

@@ -1,10 +1,10 @@
-"""What corrections do to words that are right, and for words that are mistyped.
+"""How well spelling correction leaves correct words alone and fixes mistyped ones.
 
     python -m benchmarks.quality.corrections --sidecar INDEX.db WORDS.txt…
 
-Each file holds words, one a line: those of a language, which must not be replaced. Mistyped words
-are made of the library's own by the usual slips, one each: letters swapped, dropped, doubled, or
-hit beside.
+Each file has correct words of a language, one per line, which must not be replaced. Mistyped words
+are made from the library's words with one typical typo each: letters swapped, dropped, doubled, or
+replaced by a neighbor on the keyboard.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def slip(word: str, kind: str, chance: random.Random) -> str:
-    """Return the word with a slip of the fingers in it."""
+    """Return the word with a typo."""
     place = chance.randrange(len(word) - 1)
     before, letter, after = word[:place], word[place], word[place + 1 :]
     if kind == "swap":

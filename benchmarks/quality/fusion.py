@@ -1,18 +1,18 @@
-"""What the fusion is worth.
+"""How much fusion improves the ranking.
 
     python -m benchmarks.quality.fusion --folder FOLDER [COLLECTION…] [--write]
 
-Takes the indexes that ``benchmarks.speed.indexing`` left in FOLDER and prints tables in Markdown,
-nDCG@10 each:
+Uses the indexes that ``benchmarks.speed.indexing`` left in FOLDER, and prints tables of nDCG@10 in
+Markdown:
 
-- both retrievers, plain Reciprocal Rank Fusion (k = 60 over 100 notes of each: FTS5 with all words
-  joined by OR, title 10, body 1, against each note's best passage), the textbook query of the
-  documentation as it stands there, the statement with ``fusion=rrf``, and our search with the
-  balance that follows from the query's shape;
+- each retriever alone; plain Reciprocal Rank Fusion (k = 60 over 100 notes of each: FTS5 with all
+  words joined by OR and weights of 10 for the title and 1 for the body, and each note's best
+  passage); the textbook query from the documentation; the statement with ``fusion=rrf``; and our
+  search with the balance chosen by the query's shape;
 - our search with each fixed balance;
-- leave one collection out: for each shape of query the balance that is best on the other
-  collections, fitted on them and measured on the one that was left out. As long as this is no
-  better than the balances in ``planning``, they stay.
+- leave one out: for each shape of query, the balance that is best on the other collections,
+  measured on the collection that was left out. As long as this is no better than the balances in
+  ``search.planner``, those stay.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from datasette_bear_search.sqlite import sqlite3
 
 BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 DEPTH = 100
-# Several passages of a note count once, so that more of them make DEPTH notes.
+# A note counts once, however many passages it has, so DEPTH notes need more passages.
 PASSAGES = 1000
 RRF_K = 60
 
-# A search's name → the query's id → nDCG@10.
+# Name of a search → query id → nDCG@10.
 Scores = dict[str, dict[str, float]]
 
 
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def measured(connection: sqlite3.Connection, judged: list[JudgedQuery]) -> Scores:
-    """Every search on every query."""
+    """Return the scores of every search on every query."""
     model = database.get_meta(connection, "model")
     vectors = registry.get_embedder(model).embed_queries([query.text for query in judged])
     found: dict[str, dict[str, list[int]]] = {}
@@ -172,7 +172,7 @@ def _left_out(scores: dict[str, Scores], shapes: dict[str, dict[str, str]]) -> l
 
 
 def _best_balances(scores: dict[str, Scores], shapes: dict[str, dict[str, str]]) -> dict[str, str]:
-    """For each shape the fixed balance with the best mean over the collections' means."""
+    """Return for each shape the fixed balance with the best mean of the collections' means."""
     best = {}
     for shape in {shape for name in scores for shape in shapes[name].values()}:
         means = {}

@@ -1,13 +1,13 @@
-"""How often the line between what is found and what is only nearest is wrong.
+"""How often the threshold between results and weaker matches is wrong.
 
     python -m benchmarks.quality.threshold --folder CACHE [--foreign 80]
 
-CACHE is the folder in which ``datasette bear-eval --cache`` keeps its indexes. Of each collection:
+CACHE is the folder in which ``datasette bear-eval --cache`` keeps its indexes. For each collection:
 
-- of the relevant notes among the first ten, the share that isn't found, and the share that isn't
-  close in meaning;
-- of queries of another collection, the share for which a note is found, is close, and has a
-  sentence marked.
+- of the relevant notes in the top ten, the share not counted as results, and the share not
+  counted as close in meaning;
+- of queries from another collection, which nothing answers, the share with a result, with a note
+  counted as close, and with a marked sentence.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _relevant(connection: sqlite3.Connection, folder: Path) -> list[tuple[bool, bool]]:
-    """Return of each relevant note among the first ten whether it is found, and close."""
+    """Return for each relevant note in the top ten whether it is a result, and whether close."""
     judged = read_collection(folder).judged_queries(connection).queries
     return [
         (hit.is_found, is_close(hit, results.plan))

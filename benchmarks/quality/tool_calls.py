@@ -1,15 +1,14 @@
-"""What one call of the agents' tool search_notes is worth.
+"""How well a single call of the agents' tool search_notes finds the right note.
 
     python -m benchmarks.quality.tool_calls [--sidecar FILE] [--write]
 
-Asks the sample notes two sets of questions that use other words than the notes, through the
-official client and ``datasette bear-mcp``: questions.jsonl, and harder_questions.jsonl, which were
-written without searching and avoid every word of the note. Each is asked as it stands, by meaning
-alone, and with the phrasings of phrasings.jsonl, as an agent would add them: two for each question,
-written from the questions alone, before anything was searched for. Prints in Markdown in how many
-cases the right note is among the first 1, 3 and 10 results of the one call, how many tokens the
-answer has (as text and as JSON, of which a client shows its model one; counted by the tokenizer of
-the embedding model), and how long the call took. Then the questions that missed.
+Asks questions about the sample notes in other words than the notes use, through the official client
+and ``datasette bear-mcp``. There are two sets: questions.jsonl, and harder_questions.jsonl, whose
+questions were written without searching and avoid every word of the note. Each question is asked as
+it is, by meaning alone, and with two more phrasings as an agent would add them (phrasings.jsonl,
+written from the questions alone, before any search). Prints in Markdown how often the right note is
+in the top 1, 3 and 10 of the call, the tokens of the response (as text and as JSON: a client shows
+its model one of them; counted by the embedding model's tokenizer) and its time, then the misses.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Call:
-    """A question and what one call answered."""
+    """A question and the response to one call."""
 
     question: str
     title: str
@@ -68,7 +67,7 @@ class Call:
 
     @property
     def is_hit(self) -> bool:
-        """Whether the right note is among the first."""
+        """Whether the right note is in the top FIRST."""
         return self.is_among(FIRST)
 
     def is_among(self, first: int) -> bool:
@@ -76,7 +75,7 @@ class Call:
 
 
 def title_of(name: str) -> str:
-    """Return the title of the sample note in the file of that name."""
+    """Return the title of the sample note in the file of this name."""
     text = (NOTES / f"{name}.md").read_text(encoding="utf-8")
     return re.search("^# (.+)$", text, re.MULTILINE)[1]
 
@@ -93,7 +92,7 @@ def questions(name: str) -> list[dict[str, str]]:
 async def ask(
     sidecar: Path, questions: list[dict[str, str]], arguments: Callable[[str], dict[str, Any]]
 ) -> list[Call]:
-    """Ask every question of one server: for its time and tokens, and with ten results."""
+    """Ask one server every question twice: for time and tokens, then for ten results."""
     command = (
         "from datasette.cli import cli; import sys; cli(['bear-mcp', '--sidecar', sys.argv[1]])"
     )
@@ -152,7 +151,7 @@ def report(name: str, asked: str, calls: list[Call]) -> str:
 
 
 def missed(asked: str, calls: list[Call]) -> list[str]:
-    """Return the questions that missed, each with where the right note is."""
+    """Return lines about the questions that missed, with the rank of the right note."""
     lines = []
     for call in calls:
         if not call.is_hit:

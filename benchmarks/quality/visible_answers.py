@@ -1,12 +1,12 @@
-"""Whether the answer to a question stands in the text that is seen of its note.
+"""How often the visible text of a result contains the answer to the question.
 
     python -m benchmarks.quality.visible_answers INDEX.db COLLECTION [--queries N]
 
-COLLECTION has an ``answer`` beside each query's text, as $BEAR_SEARCH_SHARED/eval/xquad-en, whose
-documents INDEX.db has as notes. Of the questions whose note is among the first five results, the
-share with their answer in the title or text of the result: as terminal and agents show it, and on
-the page in Chromium (innerText, without what is hidden) at 390 and 1280 pixels. At 1280 the
-selected note stands beside the list; there, what is seen of it without scrolling counts, too.
+COLLECTION has an ``answer`` beside each query's text, like $BEAR_SEARCH_SHARED/eval/xquad-en, and
+INDEX.db has its documents as notes. Of the questions whose note is in the top five, prints the
+share with the answer in the title or text of the result: in terminals and for agents, and on the
+page in Chromium (visible innerText) at 390 and 1280 pixels. At 1280 pixels the selected note is
+beside the list, and the part of it that is visible without scrolling counts, too.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How fast vectors are made, by which way.
+"""How fast passages are embedded in different ways.
 
     python -m benchmarks.speed.embedding [--passages N] [--rounds N] [--write]
 
-Prints a table in Markdown: passages a second with each way, the ratio to a bare
-``model.encode(batch_size=32)`` of the same passages in the order of their files, the same ratio in
-seconds of the processor (which other programs disturb less), and the least cosine similarity to the
-vectors of that. The ways take turns, a window of passages each, so that whatever else the machine
-does is shared out fairly. The passages come from the collections below ``$BEAR_SEARCH_SHARED/eval``
-if that is set, else from the sample notes.
+Prints a table in Markdown: passages per second in each way, the ratio to a bare
+``model.encode(batch_size=32)`` of the same passages in file order, the same ratio in CPU seconds
+(which other programs disturb less), and the minimum cosine similarity to the bare model's vectors.
+The ways take turns, so that other load on the machine affects all of them alike. The passages come
+from the collections below ``$BEAR_SEARCH_SHARED/eval`` if that is set, otherwise from the sample
+notes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
         onnx.cache_folder = lambda: Path(cache)
         ways = dict(_ways(arguments.model))
         for encode in ways.values():
-            encode(texts[:8])  # the first takes longest
+            encode(texts[:8])  # the first call takes longest
         rows = measure(ways, texts, arguments.rounds)
     head = ("way", "passages/s", "ratio", "ratio of processor seconds", "least cosine")
     formats = {"rate": ".1f", "ratio": ".2f", "cpu_ratio": ".2f", "cosine": ".6f"}
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def real_passages(count: int) -> list[str]:
-    """So many passages of real notes in the order of their files."""
+    """Return ``count`` passages of real notes in file order."""
     if os.environ.get("BEAR_SEARCH_SHARED"):
         folders = collections()
         found = [
@@ -83,12 +83,12 @@ def real_passages(count: int) -> list[str]:
 
 
 def measure(ways: dict[str, Encode], texts: list[str], rounds: int) -> dict[str, dict[str, float]]:
-    """Return each way's rate, and its ratio and least cosine to the first way."""
+    """Return each way's rate, and its ratio and minimum cosine similarity to the first way."""
     seconds = dict.fromkeys(ways, 0.0)
     cpu_seconds = dict.fromkeys(ways, 0.0)
     vectors: dict[str, Any] = {}
     for turn in range(rounds):
-        # The order is turned, too: whoever comes after a hard worker finds a hot processor.
+        # Rotate the order: after a demanding way, the processor is hot and so slower.
         names = list(ways)[turn % len(ways) :] + list(ways)[: turn % len(ways)]
         for name in names:
             started, cpu_started = time.perf_counter(), time.process_time()
@@ -119,7 +119,7 @@ def _ways(name: str) -> Iterator[tuple[str, Encode]]:
     )
 
     def indexing(embedder: SentenceTransformerEmbedder, fast_model: Any = None) -> Encode:
-        """As the index run does it: by length, a commit's worth at a time."""
+        """Return a function that embeds as the indexer does: by length, one commit at a time."""
 
         def encode(texts: list[str]) -> Any:
             embedder._fast_model = fast_model

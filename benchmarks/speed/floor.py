@@ -1,4 +1,4 @@
-"""What a search can't be faster than: bare FTS5, and all vectors scanned by vec0 or numpy."""
+"""Lower bounds for the time of a search: bare FTS5, and scans of all vectors by vec0 or numpy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datasette_bear_search.index import database
 from datasette_bear_search.index.schema import VECTORS
 from datasette_bear_search.sqlite import sqlite3
 
-# Rows that FTS5 is asked for.
+# Rows that FTS5 returns.
 ROWS = 100
 
 _FTS5 = f"""
@@ -34,7 +34,7 @@ where embedding match ?
 class Floor:
     """Bare scans of the words and vectors of a sidecar.
 
-    The vectors stand in a vec0 table of their own, however the sidecar itself keeps them.
+    The vectors are copied to a separate vec0 table, no matter how the sidecar stores them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,7 +51,7 @@ class Floor:
         )
         [count] = self._words.execute(f"select count(*) from {VECTORS}").fetchone()
         [size] = self._words.execute(f"select length(vector) from {VECTORS} limit 1").fetchone()
-        # Row by row into its place: a million vectors are there once, not twice.
+        # Fill the matrix row by row, so that a million vectors aren't in memory twice.
         self.matrix = numpy.empty((count, size // 4), "float32")
         self.passage_ids = numpy.empty(count, "int64")
         self.note_ids = numpy.empty(count, "int64")
@@ -65,26 +65,26 @@ class Floor:
         self._vectors.close()
 
     def fts5(self, match: str) -> list[int]:
-        """Return the notes that FTS5 finds best."""
+        """Return the best notes by FTS5."""
         return [rowid for (rowid,) in self._words.execute(_FTS5, [match])]
 
     def vec0(self, vector: bytes, k: int) -> list[int]:
-        """Return the passages that sqlite-vec finds nearest, comparing all."""
+        """Return the nearest passages by sqlite-vec, which compares all vectors."""
         return [rowid for rowid, _ in self._vectors.execute(_VEC0, [vector, k])]
 
     def numpy(self, vector: bytes, k: int) -> numpy.ndarray:
-        """Return the places of the nearest passages, in no order: what the memory can deliver."""
+        """Return the rows of the nearest passages, unsorted: a scan at memory speed."""
         similarities = self.matrix @ numpy.frombuffer(vector, "<f4")
         return numpy.argpartition(-similarities, min(k, len(similarities) - 1))[:k]
 
     def nearest_notes(
         self, vector: bytes, count: int, allowed: Sequence[int] | None = None
     ) -> dict[int, float]:
-        """Return the nearest of the notes allowed, with their passages' best similarity."""
+        """Return the nearest of the allowed notes, with the best similarity of their passages."""
         similarities = self.matrix @ numpy.frombuffer(vector, "<f4")
         if allowed is not None:
             similarities[~numpy.isin(self.note_ids, numpy.fromiter(allowed, "int64"))] = -2
-        # No note has so many passages that fewer notes than asked for are among them.
+        # Enough passages for ``count`` notes, because no note has that many.
         enough = min(count * 60, len(similarities) - 1)
         nearest = numpy.argpartition(-similarities, enough)[: enough + 1]
         nearest = nearest[numpy.argsort(-similarities[nearest])]
@@ -96,7 +96,7 @@ class Floor:
 
 
 def _vec0_database(path: Path) -> Path:
-    """Return a database with nothing but the index's vectors, kept while it is the same."""
+    """Return a database with only the index's vectors, reused until the index changes."""
     made = path.with_name(f"{path.stem}-vec0.db")
     if made.exists() and made.stat().st_mtime > path.stat().st_mtime:
         return made

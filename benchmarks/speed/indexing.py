@@ -2,10 +2,10 @@
 
     python -m benchmarks.speed.indexing --folder FOLDER [LIBRARY…] [--write]
 
-Prints a table in Markdown: notes a second as text, passages a second as vectors, the ratio of that
-to a bare ``model.encode`` over (a part of) the same passages in the same run, and how long a second
-run with nothing new takes. The libraries and their indexes stay in FOLDER for the other benchmarks
-and for ``datasette bear-eval --sidecar``.
+Prints a table in Markdown: notes indexed as text per second, passages embedded per second, the
+ratio of the latter to a bare ``model.encode`` of the same passages (or some of them) in the same
+run, and the time of a second run without changes. The libraries and their indexes stay in FOLDER
+for the other benchmarks and for ``datasette bear-eval --sidecar``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from datasette_bear_search.index import indexer
 from datasette_bear_search.index.chunking import passages
 from datasette_bear_search.sources.bear import BearLibrary
 
-# Passages that are encoded barely for the ratio, spread over the library: all of a small one.
+# Passages for the bare encode, spread over the library; all passages of a small library.
 BARE_PASSAGES = 1500
 
 
@@ -61,7 +61,7 @@ def measure(name: str, folder: Path) -> None:
     texts = [passage.text for note in snapshot.notes for passage in passages(note.title, note.body)]
     texts = texts[:: max(1, len(texts) // BARE_PASSAGES)]
     _bare_model()
-    # Half of the bare measurement before and half after: the machine's mood is shared out fairly.
+    # Do half of the bare encode before and half after, so that other load affects both alike.
     middle = len(texts) // 2
     bare = _bare_encode(texts[:middle])
     report = indexer.index(sidecar, [snapshot], embedder)

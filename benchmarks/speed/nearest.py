@@ -2,16 +2,16 @@
 
     python -m benchmarks.speed.nearest --folder FOLDER [--passages 1000000] [--write]
 
-Makes an index of so many passages without text: the synthetic vectors of the library of 100,000
-notes (see scale), and mixtures of two of them each. Prints in Markdown, warm, the median and the
-95th percentile in milliseconds:
+Makes an index of passages without text: the synthetic vectors of the library of 100,000 notes (see
+scale), and mixtures of two of them. Prints in Markdown, with warm caches, the median and the 95th
+percentile in milliseconds:
 
 - ours: ``nearest_passages()`` as a search calls it, for the 300 nearest passages with their
   similarities;
 - vec0: the 50 and the 300 nearest by sqlite-vec, exact;
-- numpy: the 50 nearest by a product of matrices;
-- × vec0: how many times as fast as vec0's 50 ours is, of the medians;
-- recall: the share of the 50 nearest passages, found exactly, that are among the first 50 of ours.
+- numpy: the 50 nearest by matrix multiplication;
+- × vec0: how many times faster ours is than vec0 with 50, of the medians;
+- recall: the share of the exact 50 nearest passages that are in our top 50.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from datasette_bear_search.search.planner import plan
 from datasette_bear_search.search.sql import NEAREST_PASSAGES
 
 PASSAGES = 1_000_000
-NOTES = 100_000  # of the library that the vectors come from
+NOTES = 100_000  # in the library that the vectors come from
 SEED = 5
-# What a mixture has of the first and of the second: its cosine similarity to the first is about .9.
+# The weights of the two vectors in a mixture: its cosine similarity to the first is about .9.
 SHARES = (0.85, 0.4)
 ROWS_AT_ONCE = 20_000
 QUERIES = 100
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def make(path: Path, library: Path, passages: int) -> None:
-    """Write an index of nothing but passages and vectors."""
+    """Write an index with only passages and vectors."""
     with closing(database.connect(library)) as connection:
         rows = connection.execute(f"select vector from {VECTORS} limit ?", [passages]).fetchall()
     vectors = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4").reshape(len(rows), -1)
@@ -111,7 +111,7 @@ def make(path: Path, library: Path, passages: int) -> None:
 
 
 def _vectors(vectors: numpy.ndarray, start: int, end: int) -> numpy.ndarray:
-    """Those that there are, and beyond them mixtures."""
+    """Return vectors number ``start`` to ``end``: the real ones, and after them mixtures."""
     randomness = numpy.random.default_rng([SEED, start])
     first = numpy.arange(start, end) % len(vectors)
     second = randomness.integers(0, len(vectors), len(first))
@@ -122,7 +122,7 @@ def _vectors(vectors: numpy.ndarray, start: int, end: int) -> numpy.ndarray:
 
 
 def measure(path: Path, asked: list[bytes]) -> dict:
-    """Return the times and the recall; one query after the other, each in every way."""
+    """Return the times and the recall. Each query runs in all ways before the next one."""
     floor = Floor(path)
     times: dict[str, list[float]] = {"ours": [], "vec0_50": [], "vec0_300": [], "numpy": []}
     recalls = []

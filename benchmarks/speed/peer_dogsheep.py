@@ -1,8 +1,8 @@
-"""Asks dogsheep-beta's index: run by a Python that has dogsheep-beta, with the path of the index.
+"""Search dogsheep-beta's index at the given path. Run by a Python that has dogsheep-beta.
 
-Takes a query a line and answers with a line of JSON: milliseconds, rows. The query is run as its
-page runs it (``search`` in dogsheep_beta/__init__.py): its SQL, and once more with quotation marks
-where FTS5 can't read it.
+Reads one query per line and prints milliseconds and the number of rows as a line of JSON. Runs it
+as dogsheep-beta's page does (``search`` in dogsheep_beta/__init__.py): with its SQL, and again with
+quotation marks if FTS5 rejects the query.
 """
 
 import json

@@ -1,22 +1,22 @@
-"""How fast others search the same notes.
+"""How fast other programs search the same notes.
 
     python -m benchmarks.speed.peers --folder FOLDER [--write]
 
-Asks dogsheep-beta 0.11 and QMD 2.8.3 what query_time asks, of the same notes, in turns with our
-search, and prints for each size a table in Markdown with the median and the 95th percentile in
-milliseconds, and the share of the queries that find nothing:
+Runs the queries of query_time on the same notes with dogsheep-beta 0.11, QMD 2.8.3 and our search
+in turns. Prints a table in Markdown for each size, with the median and the 95th percentile in
+milliseconds, and the share of queries without results:
 
-- "warm": the process runs and has its index open; ours is the whole search, by words or by words
-  and meaning, of 20 notes; dogsheep-beta's is the SQL of its page, 100 rows; QMD's is ``searchLex``
-  of its library, 20 documents;
-- "page": an answer over HTTP, of servers that run: our JSON and our page, dogsheep-beta's page with
-  its counts and facets;
-- "command": a process is started for one query: ``datasette bear-search --mode keyword`` and ``qmd
+- "warm": in a running process with an open index; ours is the whole search, by words or by words
+  and meaning, for 20 notes; dogsheep-beta's is the SQL of its page, for 100 rows; QMD's is
+  ``searchLex`` of its library, for 20 documents;
+- "page": a response over HTTP from a running server: our JSON and our page, dogsheep-beta's page
+  with its counts and facets;
+- "command": a new process for each query: ``datasette bear-search --mode keyword`` and ``qmd
   search``.
 
-QMD's models can't be had from a package registry, so only its search by words is asked. Both are
-installed into FOLDER if they aren't there, which needs the network, Python's venv and npm. Filters
-are left out: both have none in a query.
+QMD's models aren't available from a package registry, so only its search by words is measured. Both
+programs are installed into FOLDER if they are missing, which needs the network, Python's venv and
+npm. Queries with filters are left out, because neither program supports them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ QUERIES = 10
 DOGSHEEP = "dogsheep-beta==0.11"
 QMD = ("@tobilu/qmd@2.8.3", "node@22")
 WARM_UP = 1
-# A process for each query takes long: so many queries of each kind.
+# Queries of each kind for the commands, as starting a process for each one takes long.
 COMMANDS = 2
 FILES_A_FOLDER = 1000
 
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def measure(folder: Path, size: int, count: int, without: list[str]) -> dict[str, Any]:
-    """Return the numbers of one library, by the way in which it is asked."""
+    """Return the numbers of one library, by the way of searching it."""
     path = scaled_sidecar(folder, size).resolve()
     with ExitStack() as opened:
         connection = opened.enter_context(open_sidecar(path))
@@ -132,7 +132,7 @@ def report(measured: dict[str, Any]) -> str:
 
 @contextmanager
 def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
-    """Return the ways to ask our search."""
+    """Return the ways to run our search."""
     embedder = register(folder)
     with open_sidecar(path) as connection, serving([path], synthetic=folder) as server:
 
@@ -166,7 +166,7 @@ def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
 
 @contextmanager
 def dogsheep(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
-    """Return the ways to ask dogsheep-beta."""
+    """Return the ways to search with dogsheep-beta."""
     home = (folder / "dogsheep-beta").resolve()
     python = home / "bin" / "python"
     if not (home / "bin" / "dogsheep-beta").exists():
@@ -195,7 +195,7 @@ def dogsheep(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
 
 @contextmanager
 def qmd(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
-    """Return the ways to ask QMD."""
+    """Return the ways to search with QMD."""
     home = (folder / "qmd").resolve()
     node = home / "node_modules" / ".bin" / "node"
     if not node.exists():
@@ -229,23 +229,23 @@ def write_markdown(path: Path, folder: Path) -> None:
 
 @contextmanager
 def _worker(command: list[str], *, greets: bool = False) -> Iterator[Way]:
-    """Return a process that takes a query a line and answers with milliseconds and rows.
+    """Run a process that reads a query per line and prints milliseconds and the number of rows.
 
-    :param greets: whether it says when it is ready
+    :param greets: whether it prints a line when it is ready
     """
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
-    sent, told = process.stdin, process.stdout
+    sent, received = process.stdin, process.stdout
 
     def way(text: str) -> tuple[float, int]:
         sent.write(f"{text}\n")
         sent.flush()
-        milliseconds, rows = json.loads(told.readline())
+        milliseconds, rows = json.loads(received.readline())
         return milliseconds, rows
 
     try:
-        if greets and not told.readline():
+        if greets and not received.readline():
             raise SystemExit(f"{command[1]} stopped before it was asked anything.")
         yield way
     finally:

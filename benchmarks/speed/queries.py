@@ -1,20 +1,19 @@
-"""What ranking costs beside the two retrievers bare.
+"""The time of our ranking compared to the bare retrievers.
 
     python -m benchmarks.speed.queries --folder FOLDER [COLLECTION…] [--write]
 
-Indexes each collection into FOLDER (kept, so that a second run need not embed again), asks its
-questions, warm, and prints a table in Markdown with the medians in milliseconds:
+Indexes each collection into FOLDER (kept, so that a second run needn't embed again), runs its
+queries on warm caches, and prints a table in Markdown with the medians in milliseconds:
 
-- vector: making the query's vector, which the others leave out;
-- ranking: planning, and the statement as far as it ranks, without what it tells of the notes that
-  it found;
-- whole: the same with snippets, passages and all that is told;
-- FTS5, vec0: the hundred best notes by FTS5 alone, all words joined by OR, and the hundred nearest
-  passages by sqlite-vec;
-- ranking and whole as multiples of these two together.
+- vector: embedding the query, which the other times don't include;
+- ranking: planning, and the ranking part of the statement, without details of the notes it found;
+- whole: the whole statement, with snippets, passages and all details;
+- FTS5, vec0: the hundred best notes by FTS5 alone, with all words joined by OR, and the hundred
+  nearest passages by sqlite-vec;
+- ranking and whole as multiples of the sum of FTS5 and vec0.
 
-Each query is asked each way before the next one, so that what else the machine does is shared out
-fairly.
+Each query is run in all ways before the next query, so that other load on the machine affects all
+ways alike.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def measure(collection: Path, folder: Path, count: int) -> list[str]:
 def _ask(
     connection: sqlite3.Connection, embedder: Embedder, floor: Floor, text: str
 ) -> dict[str, float]:
-    """Return what one query takes each way, in milliseconds."""
+    """Return the milliseconds that one query takes in each way."""
     query = plan(connection, parse(text)).query
     all_words = any_of(quoted(word) for word in re.findall(r"\w+", text))
     times = {}

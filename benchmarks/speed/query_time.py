@@ -1,29 +1,28 @@
-"""How long a search takes, and how near that is to what is possible.
+"""How long a search takes, compared to the bare retrievers.
 
     python -m benchmarks.speed.query_time --folder FOLDER [--write]
 
-Asks libraries of several sizes (made in FOLDER if they aren't there, see scale) queries of several
-kinds, warm, and prints for each size a table in Markdown with the median and the 95th percentile in
-milliseconds:
+Runs queries of several kinds on libraries of several sizes (made in FOLDER if they are missing, see
+scale), with warm caches, and prints a table in Markdown for each size, with the median and the 95th
+percentile in milliseconds:
 
-- whole: what the terminal and the agents run, with planning, the statement and the closest
-  sentences, without making the query's vector;
-- words, meaning: the same with one retriever alone;
-- HTTP adds: what the JSON API of a Datasette in a process of its own, over a connection that stays
-  open, takes longer than the search itself takes there, as its answer tells; served: that search,
-  without making the query's vector;
-- FTS5: the same words, ``order by bm25() limit 100`` and nothing else; all words: those that the
-  planner leaves out, too;
-- vec0: the 50 and the 300 nearest of all vectors by sqlite-vec, exact; numpy: the same 50 by a
-  product of matrices, which shows what the machine's memory can deliver;
-- ratio: the whole, as a multiple of bare FTS5 and bare vec0 (50 nearest) together, of the medians;
-- × vec0: how many times as fast as that scan of all vectors a search by meaning alone is, of the
+- whole: the search of the terminal and the agents, with planning, the statement and the closest
+  sentences, but without embedding the query;
+- words, meaning: the same with a single retriever;
+- served: the same as whole, measured by a Datasette in a process of its own; HTTP adds: how much
+  longer a request to its JSON API takes, over a connection that stays open;
+- FTS5: only ``order by bm25() limit 100`` for the same words; all words: including those that the
+  planner leaves out;
+- vec0: the 50 and the 300 nearest vectors by sqlite-vec, exact; numpy: the same 50 by matrix
+  multiplication, which shows the limit set by memory bandwidth;
+- ratio: whole divided by the sum of bare FTS5 and bare vec0 (50 nearest), of the medians;
+- × vec0: how many times faster a search by meaning alone is than that scan of all vectors, of the
   medians;
-- recall: the share of the 50 nearest notes, found exactly, that a search by meaning alone gives.
+- recall: the share of the exact 50 nearest notes that a search by meaning alone returns.
 
-Filters narrow our search only; what is bare always looks at everything. Everything is measured in
-turns, query by query, so that what else the machine does is shared out fairly. The vectors are
-synthetic. The tables, as JSON and as a plot, are written to FOLDER, too.
+Filters apply to our search only; the bare retrievers always scan everything. All ways take turns,
+query by query, so that other load on the machine affects them alike. The vectors are synthetic.
+The numbers are also written to FOLDER, as JSON and as a plot.
 """
 
 from __future__ import annotations
@@ -53,17 +52,17 @@ from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.site import SEARCH_PATH
 
 QUERIES = 25
-# Asked before anything is measured.
+# Queries of each kind before measuring starts.
 WARM_UP = 2
-# Neighbors of which the recall is taken.
+# Nearest neighbors for the recall.
 RECALL_AT = 50
 
 ALL = "all kinds"
 
-# What a whole search does, as its answer tells.
+# The parts of a whole search, as in its response.
 PARTS = ("plan", "sql", "highlight")
 
-# What is measured of each query, and the head of its column.
+# The measurements of each query, and the headings of their columns.
 COLUMNS = {
     "whole": "whole",
     "keyword": "words",
@@ -142,7 +141,7 @@ def measure(folder: Path, size: int, count: int, http: bool = True) -> dict[str,
 
 
 class Bench:
-    """A library, and all ways to ask it."""
+    """A library, and all ways to search it."""
 
     def __init__(
         self,
@@ -159,8 +158,8 @@ class Bench:
         self.too_slow = 0  # requests that Datasette's time limit stopped
 
     def ask_everywhere(self, asked: Asked, understood: Query) -> dict[str, float]:
-        """Return what one query takes each way, in milliseconds, and the recall."""
-        # Made, and kept, before anything is measured.
+        """Return the milliseconds that one query takes in each way, and the recall."""
+        # Put the vector into the cache before measuring.
         vector = self._embedder.embed_query(understood.meaning)
         all_words = any_of(quoted(word) for word in asked.text.split() if ":" not in word)
         floor = self._floor
@@ -199,7 +198,7 @@ class Bench:
         return timing["total"] - timing["embed"], milliseconds - timing["total"]
 
     def _recall(self, asked: Asked, vector: bytes) -> float:
-        # However far the nearest are: a search lists few of those that aren't close.
+        # Without a threshold, because a search lists only a few notes that aren't close.
         parameters = asked.parameters(mode="semantic", min_similarity="0")
         request = read_request(parameters, size=RECALL_AT)
         results = search(self._connection, request).results

@@ -3,9 +3,9 @@
     python -m benchmarks.speed.scale --folder FOLDER [SIZE…]
 
 Makes an index of SIZE notes (about three passages each) in FOLDER, where it stays for the next run.
-The notes are made of real words (see synthetic_text), their vectors are synthetic (see
-synthetic_vectors); all of it is written by the package's own indexing, so that an index is just
-what a person with so many notes would have.
+The notes are made from real words (see synthetic_text) and their vectors are synthetic (see
+synthetic_vectors). The package's own indexer writes them, so the index is like that of a person
+with so many notes.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ LARGEST = 310_000
 
 SIZE_HELP = f"notes; {LARGEST} have a million passages"
 
-# Changes whenever the same command makes other notes or other vectors.
+# Increase it when the same command makes different notes or vectors.
 RECIPE = "3"
 
-# Nobody waits to search while this is written, so that fewer commits cost nothing.
+# Nobody searches while this is written, so fewer commits are enough.
 PASSAGES_PER_COMMIT = 4096
 
 
 class SyntheticNotes:
-    """Notes that are made while they are read; their location says how many."""
+    """A source whose notes are made while they are read. Its location is their number."""
 
     app = ""
     heading_link = ""
@@ -85,18 +85,18 @@ def main() -> None:
 
 
 def scaled_sidecar(folder: Path, notes: int) -> Path:
-    """Return the index of so many notes in ``folder``, made if need be, its embedder known."""
+    """Return the index of so many notes in ``folder``; make it if necessary, register its model."""
     make(folder, notes)
     return sidecar_path(folder, notes)
 
 
 def sidecar_path(folder: Path, notes: int) -> Path:
-    """Where the index of so many notes is."""
+    """Return the path of the index of so many notes."""
     return folder / f"notes-{notes}.db"
 
 
 def make(folder: Path, notes: int) -> Report:
-    """Make the index, or bring one that is there to what this version of the package makes."""
+    """Make the index, or update an existing one for this version of the package."""
     folder.mkdir(parents=True, exist_ok=True)
     path = sidecar_path(folder, notes)
     embedder = synthetic_vectors.register(folder)
@@ -105,8 +105,7 @@ def make(folder: Path, notes: int) -> Report:
         path.unlink()
     with _few_commits():
         if path.exists():
-            # With the model at hand, so that an index which an older version laid out is laid out
-            # anew.
+            # With the model, so that an index with an older version's schema can be rebuilt.
             report = indexer.update(path, [], embedder, verify_model=True)
         else:
             report = indexer.index(path, [_snapshot(notes)], embedder)
@@ -137,7 +136,7 @@ def _has_recipe(path: Path, recipe: str) -> bool:
                 "select 1 from sources where name != ?", [SyntheticNotes.default_name]
             ).fetchone()
             known = database.get_meta(connection, "synthetic")
-        except sqlite3.OperationalError:  # somebody stopped it before anything was written
+        except sqlite3.OperationalError:  # an earlier run was stopped before it wrote anything
             return False
     if others:
         raise SystemExit(f"{path} holds somebody's notes. Give another --folder.")

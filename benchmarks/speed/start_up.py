@@ -1,20 +1,20 @@
-"""What the plugin costs before anybody searches, and the first time.
+"""The cost of the plugin before the first search, and of the first search.
 
     python -m benchmarks.speed.start_up --folder FOLDER [--write]
 
-Prints, as medians of several fresh processes in turns:
+Prints, as medians of several fresh processes that take turns:
 
-- how long importing the package takes beyond Datasette's own import, and ``datasette --help`` with
-  the plugin and without it;
-- of a server with the demo library (the bundled model, real vectors): how long until it answers,
-  the memory it has before any search, after the first search by words and after the first by
-  meaning, and whether torch is loaded then;
-- of a cold process, how long a search by words and one by meaning take, from starting
+- the time to import the package beyond Datasette's own import, and of ``datasette --help`` with
+  and without the plugin;
+- for a server with the demo library (the bundled model, real vectors): the time until it responds,
+  its memory before any search, after the first search by words and after the first by meaning, and
+  whether torch is loaded then;
+- for a cold process: the time of a search by words and of one by meaning, from the start of
   ``bear-search`` to its end;
-- megabytes per 1,000 notes of the indexes in FOLDER.
+- megabytes per 1,000 notes for the indexes in FOLDER.
 
-FOLDER keeps the demo library's index, and the indexes that query_time and scale leave there are
-looked at, none is made.
+The demo library's index stays in FOLDER. Other indexes there, left by query_time and scale, are
+measured, too, but none is made.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.web.site import SEARCH_PATH
 
 ROUNDS = 5
-# Two, so that the second one shows what the first has paid for.
+# Two of each: the difference shows the cost that only the first search has.
 WORDS = ("composting", "insurance")
 QUESTIONS = ("how do we keep mice out of the cabin", "what to do about a burn")
 
@@ -64,7 +64,7 @@ from datasette.cli import cli
 
 cli()
 """
-# A plugin that tells what the server's process has imported.
+# A plugin that lists the modules imported by the server's process.
 _MODULES = """\
 import sys
 from datasette import hookimpl, Response
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def demo_sidecar(folder: Path) -> Path:
-    """Return the demo library's index with the bundled model, made if it isn't there."""
+    """Return the demo library's index with the bundled model; make it if it is missing."""
     path = folder / "demo.db"
     if not path.exists():
         library = folder / "demo.sqlite"
@@ -125,7 +125,7 @@ def demo_sidecar(folder: Path) -> Path:
 
 
 def imports(rounds: int) -> dict[str, float]:
-    """Seconds that a fresh Python takes to import these."""
+    """Return the seconds that a fresh Python takes for imports."""
     return _in_turns(
         rounds,
         {
@@ -136,7 +136,7 @@ def imports(rounds: int) -> dict[str, float]:
 
 
 def helps(rounds: int) -> dict[str, float]:
-    """Seconds of ``datasette --help``."""
+    """Return the seconds that ``datasette --help`` takes."""
     return _in_turns(
         rounds,
         {
@@ -152,7 +152,7 @@ def server(path: Path, rounds: int) -> dict[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as plugins:
         (Path(plugins) / "modules.py").write_text(_MODULES)
         for _ in range(rounds):
-            # The page begins to load the model, so that it has a server of its own.
+            # The page starts to load the model, so it has a server of its own.
             for requests in (_SEARCHES, _PAGE):
                 with serving([path], "--plugins-dir", plugins) as one:
                     for name, address, parameters in requests:
@@ -180,7 +180,7 @@ def _step(server: Server, address: str, parameters: dict[str, str]) -> dict[str,
 
 
 def cold(path: Path, rounds: int) -> dict[str, float]:
-    """Seconds from starting a search in the terminal to its end, and of Datasette's start alone."""
+    """Return the seconds that a search in the terminal takes, and Datasette's start alone."""
     asked = {"by words": (WORDS[0], "--mode", "keyword"), "by meaning": (QUESTIONS[0],)}
     whole = ("-m", "datasette", "bear-search")
     return _in_turns(
@@ -202,7 +202,7 @@ def cold(path: Path, rounds: int) -> dict[str, float]:
 
 
 def sizes(folder: Path) -> list[dict[str, Any]]:
-    """How large each index in the folder is, in all and per 1,000 notes."""
+    """Return the size of each index in the folder, in all and per 1,000 notes."""
     found = []
     for path in sorted(folder.glob("*.db"), key=lambda path: path.stat().st_size):
         if not re.fullmatch(r"notes-\d+|demo", path.stem) or not database.is_sidecar(path):
@@ -267,7 +267,7 @@ def _in_turns(rounds: int, works: dict[str, Callable[[], object]]) -> dict[str, 
 
 
 def _run(*arguments: Sequence[str] | str) -> str:
-    # Not in this folder, whose modules would be found first.
+    # Not in the current folder, whose modules would be found first.
     root = str(Path(__file__).resolve().parents[2])
     environment = {
         **os.environ,

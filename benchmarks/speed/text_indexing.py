@@ -1,17 +1,16 @@
-"""How fast text is indexed, and in how much memory.
+"""How fast text is indexed, and how much memory that takes.
 
     python -m benchmarks.speed.text_indexing --folder FOLDER [SIZE…] [--write]
 
-Makes libraries of that many notes, as Bear's database and as a folder of Markdown: each note about
-200 words, sentences of the collections in ``$BEAR_SEARCH_SHARED/eval`` in another order, a tag or
-two and now and then a link. Every run is a process of its own and makes no vectors. The table says
-of each
+Makes libraries of SIZE notes, as Bear's database and as a folder of Markdown. A note has about 200
+words in shuffled sentences of the collections in ``$BEAR_SEARCH_SHARED/eval``, up to two tags and
+sometimes a link. Every run is a process of its own and makes no vectors. The table has, for each,
 
 - notes/s: reading and writing a library that isn't indexed yet,
-- the most memory that took, above the process with everything imported,
-- seconds of a run that finds nothing changed, and of one where the sources look changed and every
-  note is as it was,
-- seconds of a run after one note in a hundred was edited, and its most memory.
+- the peak memory of that, beyond the process with everything imported,
+- the seconds of a run that finds no changes, and of a run where the sources look changed but every
+  note is the same,
+- the seconds and peak memory of a run after one note in a hundred was edited.
 
 ``--against CHECKOUT`` measures another checkout of this project in turns with this one and adds the
 ratios.
@@ -38,9 +37,9 @@ from statistics import median
 SIZES = (1_000, 10_000, 100_000)
 WORDS = 200  # a note, on average
 KINDS = ("bear", "folder")
-# What a run finds, in the order in which the runs follow each other.
+# The states of the library in consecutive runs.
 SITUATIONS = ("new", "unchanged", "touched", "edited")
-EDITED = 0.01  # the part of the notes that is edited
+EDITED = 0.01  # the share of notes that are edited
 
 START = datetime(2020, 9, 13, tzinfo=timezone.utc)
 _TOPICS = (
@@ -82,7 +81,7 @@ def main() -> None:
 
 
 def measure(folder: Path, kind: str, size: int, checkout: Path) -> dict[str, dict[str, float]]:
-    """Return what a run in each situation takes, with the package of a checkout."""
+    """Return the measurements of a run in each situation, with the package of a checkout."""
     library = write_library(folder, kind, size)
     sidecar = folder / "measured.db"
     for leftover in folder.glob("measured.db*"):
@@ -103,7 +102,7 @@ def measure(folder: Path, kind: str, size: int, checkout: Path) -> dict[str, dic
 
 def _run(library: Path, sidecar: Path, checkout: Path) -> dict[str, float]:
     finished = subprocess.run(
-        # Not the file's name: beside it are modules with names of Python's own.
+        # Not run by its path: some modules beside it have the names of standard modules.
         [sys.executable, "-c", Path(__file__).read_text(), str(library), str(sidecar)],
         env=os.environ | {"PYTHONPATH": str(checkout), _CHILD: "1"},
         cwd=sidecar.parent,
@@ -118,14 +117,14 @@ _CHILD = "BEAR_SEARCH_BENCHMARK_CHILD"
 
 
 def _index_once(library: str, sidecar: str) -> None:
-    """In a process of its own: index, and print what that took."""
+    """Index, and print the measurements. Runs in a process of its own."""
     import datasette_bear_search
     from datasette_bear_search.index import indexer
     from datasette_bear_search.sources import SourceConfig, open_source
 
     kind = "bear" if library.endswith(".sqlite") else "markdown"
     config = SourceConfig("notes", kind, library)
-    open_source(config)  # imports what it takes
+    open_source(config)  # does the imports before measuring
     before = _peak_megabytes()
     cpu = time.process_time()
     started = time.perf_counter()
@@ -146,9 +145,9 @@ def _index_once(library: str, sidecar: str) -> None:
 
 
 def _peak_megabytes() -> float:
-    """Return the most memory that this process had at once."""
+    """Return the peak memory of this process."""
     status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss counts what the parent had before this program was started
+    if status.exists():  # ru_maxrss includes the parent's memory before this program was started
         return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) / 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
@@ -206,7 +205,7 @@ def _medians(runs: list[dict]) -> dict[str, dict[str, float]]:
 
 
 def write_library(folder: Path, kind: str, size: int) -> Path:
-    """Return a library of so many notes, made anew from a copy that stays for the next time."""
+    """Return a fresh library of so many notes, copied from one that is kept for the next time."""
     pristine = folder / (f"{kind}-{size}.pristine" + (".sqlite" if kind == "bear" else ""))
     library = folder / f"library{pristine.suffix if kind == 'bear' else ''}"
     if not pristine.exists():
@@ -220,7 +219,7 @@ def write_library(folder: Path, kind: str, size: int) -> Path:
 
 
 def _texts(size: int) -> Iterator[tuple[str, str, list[str]]]:
-    """Titles, texts and tags of notes."""
+    """Yield titles, texts and tags of notes."""
     rng = random.Random(size)
     sentences = _sentences()
     titles: list[str] = []
@@ -284,10 +283,10 @@ def _write_folder(path: Path, size: int) -> None:
 
 
 def _touch(library: Path) -> None:
-    """Let everything look as if it might have changed."""
+    """Make everything look as if it might have changed."""
     for path in [library] if library.is_file() else library.rglob("*.md"):
         status = path.stat()
-        # By a nanosecond: another second would be another date of the note.
+        # Only by a nanosecond: another second would change the note's date.
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns ^ 1))
 
 
@@ -318,7 +317,7 @@ if __name__ == "__main__":
     if _CHILD in os.environ:
         _index_once(*sys.argv[1:])
     else:
-        # Not above: a measured process imports no more than it has to.
+        # Imported here, so that a measured process imports nothing unnecessary.
         from benchmarks.lib.measuring import publish
 
         publish(main, __file__)

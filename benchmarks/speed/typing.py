@@ -1,11 +1,11 @@
-"""How long after the last key the results are on the screen.
+"""How long it takes from the last key to results on the screen.
 
     python -m benchmarks.speed.typing http://127.0.0.1:8001
 
-Types queries into the search page that is served there (by ``datasette bear-demo``, say) in a
-headless Chromium, a key every 120 ms as a practiced typist does, and prints a table in Markdown
-with the median and the 95th percentile in milliseconds: from the last key until the frame is drawn
-that has its results. The first queries only warm up.
+Types queries into a running search page (such as that of ``datasette bear-demo``) in headless
+Chromium, with a key every 120 ms like a practiced typist. Prints a table in Markdown with the
+median and the 95th percentile in milliseconds, from the last key until the frame with the results
+is drawn. The first queries only warm up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ QUERIES = (
     "is:pinned",
 )
 
-# Until the frame is drawn: a message is delivered after the frame that the callback precedes.
+# Waits until the frame is drawn: the callback runs before it, the message is delivered after it.
 MEASURE = """
 (text) => {
     const box = document.getElementById("bear-q");
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def measure(page: Page, address: str, text: str) -> float:
-    """Milliseconds from the last key of a text to its results on the screen."""
+    """Return the milliseconds from the last key of a text to its results on the screen."""
     page.goto(f"{address.rstrip('/')}/-/bear-search")
     page.evaluate(MEASURE, text)
     page.keyboard.type(text, delay=MILLISECONDS_A_KEY)

@@ -2,10 +2,9 @@
 
     python -m benchmarks.speed.walking [--files 40000]
 
-Writes small notes into a temporary folder and prints a table in Markdown: files a second, and how
-many times as long as ``os.walk`` with reading each file it takes, of the same files in the same
-run. Seconds are those of this process alone: all files are in the system's cache, so that nothing
-waits for a disk.
+Writes small notes into a temporary folder and prints a table in Markdown: files per second, and the
+time as a multiple of ``os.walk`` with reading each file, for the same files in the same run. Times
+are CPU seconds of this process: all files are in the system's cache, so nothing waits for a disk.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 
 FILES_A_FOLDER = 40
-# Each is done so often, in turns, and the fastest counts: what makes one slower is other programs.
+# Rounds, in turns. The fastest counts, because only other programs make a round slower.
 ROUNDS = 3
 
 WORDS = (
@@ -46,7 +45,7 @@ def main() -> None:
 
 
 def write_notes(folder: Path, count: int) -> None:
-    """Return notes of 900 bytes: half with front matter, a quarter with links."""
+    """Write notes of 900 bytes: half with front matter, a quarter with links."""
     randomness = random.Random(7)
     (folder / ".obsidian").mkdir()
     for number in range(count):
