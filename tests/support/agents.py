@@ -18,8 +18,7 @@ import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
 
-# The command, in a process of its own in which the tiny model is registered, as the tests' own
-# process has it.
+# Runs the command in a process of its own, with the tiny model registered as in the tests' process.
 _BEAR_MCP = """
 import sys
 from datasette.cli import cli
@@ -31,7 +30,7 @@ cli(["bear-mcp", *sys.argv[1:]])
 
 
 def bear_mcp(sidecar: Path, *options: str, **environment: str) -> StdioServerParameters:
-    """What a client starts to reach ``datasette bear-mcp`` on this sidecar."""
+    """Return the parameters with which a client starts ``datasette bear-mcp`` on this sidecar."""
     return StdioServerParameters(
         command=sys.executable,
         args=["-c", _BEAR_MCP, "--sidecar", str(sidecar), *options],
@@ -42,7 +41,7 @@ def bear_mcp(sidecar: Path, *options: str, **environment: str) -> StdioServerPar
 
 @contextmanager
 def serving(datasette: Datasette) -> Iterator[str]:
-    """Serve a Datasette on a free port; gives the address of its root."""
+    """Serve a Datasette on a free port; yield the URL of its root."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -58,7 +57,7 @@ def serving(datasette: Datasette) -> Iterator[str]:
 
 
 class AgentTool(NamedTuple):
-    """What datasette-agent calls a tool."""
+    """A tool as in datasette-agent."""
 
     name: str
     description: str
@@ -67,7 +66,7 @@ class AgentTool(NamedTuple):
 
 
 class LlmTool(NamedTuple):
-    """What llm calls a tool."""
+    """A tool as in llm."""
 
     name: str
     description: str
@@ -76,7 +75,7 @@ class LlmTool(NamedTuple):
 
 
 def stand_in_for_packages(patch: pytest.MonkeyPatch) -> None:
-    """Give our doors what they import of datasette-agent and llm, where these aren't installed."""
+    """Stand in for the imported parts of datasette-agent and llm if these aren't installed."""
     if not find_spec("datasette_agent"):
         patch.setitem(sys.modules, "datasette_agent", ModuleType("datasette_agent"))
         tools = SimpleNamespace(AgentTool=AgentTool)

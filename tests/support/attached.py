@@ -1,4 +1,4 @@
-"""Images and PDFs for tests, made here."""
+"""Generated images and PDFs for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datasette_bear_search.sqlite import sqlite3
 
 
 def png(width: int = 60, height: int = 40, color: tuple[int, int, int] = (200, 90, 60)) -> bytes:
-    """A picture of one color."""
+    """Return an image of one color."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         check = zlib.crc32(kind + data)
@@ -27,12 +27,12 @@ def png(width: int = 60, height: int = 40, color: tuple[int, int, int] = (200, 9
 
 
 def pdf(*texts: str) -> bytes:
-    """A PDF with a page for each text."""
+    """Return a PDF with a page for each text."""
     return pdf_of(*(f"BT /F1 14 Tf 60 740 Td ({text}) Tj ET".encode() for text in texts))
 
 
 def pdf_of(*streams: bytes, kids: bytes = b"") -> bytes:
-    """A PDF with these streams as its pages; with ``kids`` in the place of its pages."""
+    """Return a PDF with these streams as pages, or with ``kids`` in place of its list of pages."""
     count = len(streams)
     own = b" ".join(b"%d 0 R" % (4 + 2 * number) for number in range(count))
     objects = [
@@ -61,7 +61,7 @@ def pdf_of(*streams: bytes, kids: bytes = b"") -> bytes:
 
 
 def local_file(library: Path, name: str, content: bytes) -> Path:
-    """Write a file of a Bear library where Bear keeps it."""
+    """Write a file of a Bear library to the place where Bear keeps it."""
     with sqlite3.connect(library) as db:
         sql = "select ZUNIQUEIDENTIFIER from ZSFNOTEFILE where ZFILENAME = ?"
         [key] = db.execute(sql, [name]).fetchone()

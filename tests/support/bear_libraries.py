@@ -1,4 +1,4 @@
-"""Bear libraries for tests: of every version of Bear, and in every bad state."""
+"""Bear libraries for tests: from every version of Bear, and in every bad state."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ except ImportError:
 
 VERSIONS = ("2", "2.0", "1.7", "1.6", "1.5", "renumbered")
 
-# The numbers of the entities SFNote and SFNoteTag in each version; "renumbered" stands for a
-# version to come.
+# The numbers of the entities SFNote and SFNoteTag in each version. "renumbered" represents a future
+# version.
 _NUMBERS = {
     "2": (5, 13),
     "2.0": (5, 13),
@@ -37,7 +37,7 @@ _NUMBERS = {
     "renumbered": (4, 12),
 }
 
-# What versions before 2.0 and the first 2.0 did not have yet.
+# Columns that the first 2.0 and the versions before 2.0 did not have yet.
 _NOT_IN_2_0 = {
     "ZSFNOTE": "ZENCRYPTIONDATE",
     "ZSFNOTEFILE": (
@@ -58,7 +58,7 @@ _NOT_IN_1 = {
 
 
 def bear_library(path: Path, notes: Iterable[BearNote] = (), version: str = "2") -> Path:
-    """Write ``notes`` at ``path`` as that version of Bear would, and give back ``path``."""
+    """Write ``notes`` to ``path`` as that version of Bear would; return ``path``."""
     write_library(path, notes)
     if version == "2":
         return path
@@ -82,7 +82,7 @@ def bear_library(path: Path, notes: Iterable[BearNote] = (), version: str = "2")
 
 
 def read_notes(path: Path, *, include_trashed: bool = False) -> dict[str, Note]:
-    """The notes of the library by title."""
+    """Return the notes of the library by title."""
     notes = list(BearLibrary(path).read(include_trashed=include_trashed))
     by_title = {note.title: note for note in notes}
     assert len(by_title) == len(notes)
@@ -94,19 +94,19 @@ def tag_names(note: Note) -> list[str]:
 
 
 def day(number: int) -> datetime:
-    """Half past nine on that day of May 2024, in UTC."""
+    """Return half past nine (UTC) on that day of May 2024."""
     return datetime(2024, 5, number, 9, 30, tzinfo=timezone.utc)
 
 
 def edit(path: Path, sql: str, *parameters: object) -> None:
-    """Run a statement on the library, as something other than Bear has done to somebody's."""
+    """Run a statement on the library, to make states that Bear itself doesn't make."""
     with closing(sqlite3.connect(path)) as db, db:
         languages.register(db)  # for index files
         db.execute(sql, parameters)
 
 
 def add_tag(path: Path, name: str | None, *, on: str | None = None) -> None:
-    """Add a bare tag row, on the note with the title ``on``, without the tags above it."""
+    """Add a tag row without its parent tags, and put it on the note with the title ``on``."""
     with closing(sqlite3.connect(path)) as db, db:
         tag = db.execute("insert into ZSFNOTETAG (Z_ENT, ZTITLE) values (13, ?)", [name]).lastrowid
         if on:
@@ -116,9 +116,9 @@ def add_tag(path: Path, name: str | None, *, on: str | None = None) -> None:
 
 
 def folder_state(folder: Path) -> dict[Path, tuple[int, str]]:
-    """Time of change and SHA-256 of everything in ``folder``, and of the folder itself.
+    """Return modification time and SHA-256 of everything in ``folder``, and of the folder itself.
 
-    A folder's time of change tells even of a file that was there for a moment only.
+    A folder's modification time reveals even a file that existed only for a moment.
     """
     return {
         path: (
@@ -131,21 +131,21 @@ def folder_state(folder: Path) -> dict[Path, tuple[int, str]]:
 
 @contextmanager
 def left_untouched(path: Path) -> Iterator[None]:
-    """Fails if anything in the library's folder is other than before."""
+    """Fail if anything in the library's folder changes in this block."""
     before = folder_state(path.parent)
     yield
     assert folder_state(path.parent) == before
 
 
 def error_of(path: Path) -> str:
-    """What a person is told who wants to read this."""
+    """Return the error message for a person who wants to read this library."""
     with pytest.raises(SourceError) as caught:
         BearLibrary(path).read()
     return str(caught.value)
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch, path: Path, number: int, call: str) -> None:
-    """Have the system refuse ``stat`` or ``open`` of that one file, as it does not for root."""
+    """Simulate a system that refuses ``stat`` or ``open`` of this file, even for root."""
     module, allowed = (os, os.stat) if call == "stat" else (readonly, open)
 
     def refuse(file: object, *args: object, **kwargs: object) -> object:
@@ -156,8 +156,8 @@ def forbid(monkeypatch: pytest.MonkeyPatch, path: Path, number: int, call: str) 
     monkeypatch.setattr(module, call, refuse, raising=False)
 
 
-# Bear is another program. Playing it in this process would not do: reading a file here, as
-# folder_state does, would drop the locks that this process holds on it.
+# Bear must run as another process: if this process held Bear's locks on a file, reading the file
+# here, as folder_state does, would drop them.
 _BEAR = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -170,7 +170,7 @@ sys.stdin.read()
 
 @contextmanager
 def running_bear(path: Path, *statements: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Another program that has run ``statements`` on the library, and keeps it open meanwhile."""
+    """Run ``statements`` on the library in another process, which keeps it open in this block."""
     with subprocess.Popen(
         [sys.executable, "-c", _BEAR, str(path), *statements],
         stdin=subprocess.PIPE,
@@ -187,13 +187,13 @@ def running_bear(path: Path, *statements: str) -> Iterator[subprocess.Popen[byte
 
 
 def crash_bear(path: Path, *statements: str) -> None:
-    """Have another program run ``statements`` on the library, and die with the library open."""
+    """Run ``statements`` on the library in another process, and kill it with the library open."""
     with running_bear(path, *statements) as bear:
         bear.kill()
 
 
 def bear_can_save(path: Path) -> bool:
-    """Whether nothing keeps Bear from saving right now."""
+    """Return whether Bear could save right now."""
     try:
         with running_bear(path, "pragma busy_timeout = 0", "begin exclusive", "commit"):
             return True
@@ -201,7 +201,7 @@ def bear_can_save(path: Path) -> bool:
         return False
 
 
-# A save with more pages than fit the cache, so that some are already in the file.
+# An unfinished save of more pages than fit into the cache, so that some are already in the file.
 HALF_A_SAVE = (
     "pragma cache_size = 1",
     "begin",
@@ -217,7 +217,7 @@ def _drop_columns(db: sqlite3.Connection, columns: dict[str, str]) -> None:
 
 
 def _renumber(db: sqlite3.Connection, note: int, tag: int) -> None:
-    """Give SFNote and SFNoteTag, and the join tables called after them, new numbers."""
+    """Give new numbers to SFNote and SFNoteTag, and to the join tables named after them."""
     joins = db.execute("select name from sqlite_master where name glob 'Z_5*' and type = 'table'")
     for (join,) in joins.fetchall():
         columns = db.execute("select name from pragma_table_info(?)", [join]).fetchall()
@@ -227,7 +227,7 @@ def _renumber(db: sqlite3.Connection, note: int, tag: int) -> None:
                 db.execute(f"alter table {join} rename column {old} to {new}")
         if note != 5:
             db.execute(f"alter table {join} rename to {join.replace('Z_5', f'Z_{note}')}")
-    # The other entities are no matter to anybody who reads notes.
+    # The other entities don't matter for reading notes.
     db.execute("delete from Z_PRIMARYKEY where Z_NAME not in ('SFNote', 'SFNoteTag')")
     for name, number in (("SFNoteTag", tag), ("SFNote", note)):
         db.execute("update Z_PRIMARYKEY set Z_ENT = ? where Z_NAME = ?", [number, name])

@@ -1,4 +1,4 @@
-"""Debian's Chromium, for what can only be seen in a browser."""
+"""Debian's Chromium, for tests that need a browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# The headless shell draws the same pages in half of the time.
+# The headless shell draws the same pages in half the time.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 needs_chromium = (
@@ -20,7 +20,7 @@ needs_chromium = (
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
 )
 
-# Milliseconds; on a busy machine everything takes long. Also what Playwright waits for an action.
+# Milliseconds, also Playwright's limit for an action: everything takes long on a busy machine.
 PATIENCE = 30_000
 
 _QUIET = (
@@ -36,7 +36,7 @@ _QUIET = (
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A browser that looks for nothing on the network by itself."""
+    """Run a browser that makes no network requests of its own."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)

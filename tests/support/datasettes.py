@@ -1,7 +1,4 @@
-"""What the tests of Datasette's own pages share.
-
-The same question to either version of Datasette.
-"""
+"""Shared by tests of Datasette's own pages: the same calls for both versions of Datasette."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ IS_1_0 = hasattr(Datasette, "add_query")
 
 
 def configured(files: list[Any], config: dict[str, Any], **options: Any) -> Datasette:
-    """A Datasette whose owner wrote this into datasette.yaml or, before 1.0, into metadata.yaml."""
+    """Return a Datasette with this in its datasette.yaml or, before 1.0, its metadata.yaml."""
     place = "config" if IS_1_0 else "metadata"
     return Datasette([str(file) for file in files], **{place: config}, **options)
 
 
 def other_database(path) -> str:
-    """A database that isn't ours, with tables of the same names."""
+    """Write a database that isn't ours but has tables with the same names; return its path."""
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("create table notes (id integer primary key, title, tags, url, body, modified)")
         db.execute("create table tags (id integer primary key, name)")
@@ -42,13 +39,13 @@ def other_database(path) -> str:
 
 
 def cookies(datasette: Datasette, actor: str | dict | None) -> dict[str, str]:
-    """The cookies of somebody who is signed in."""
+    """Return the cookies of an actor who is signed in."""
     actor = {"id": actor} if isinstance(actor, str) else actor
     return {"ds_actor": datasette.sign({"a": actor}, "actor")} if actor else {}
 
 
 async def get(datasette: Datasette, path: str, status: int = 200, actor: str | None = None) -> Any:
-    """The response to a GET."""
+    """Return the response to a GET request, which must have this status."""
     response = await datasette.client.get(path, cookies=cookies(datasette, actor))
     assert response.status_code == status, response.text
     return response
@@ -56,7 +53,7 @@ async def get(datasette: Datasette, path: str, status: int = 200, actor: str | N
 
 @contextmanager
 def served(*paths: Path, config: dict[str, Any] | None = None, **settings: Any) -> Iterator[str]:
-    """The address of a Datasette in this process, so that a test can change its model."""
+    """Serve a Datasette in this process, so that a test can change its model; yield its URL."""
     app = configured(list(paths), config or {}, settings=settings).app()
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
@@ -73,7 +70,7 @@ def served(*paths: Path, config: dict[str, Any] | None = None, **settings: Any) 
 
 
 def indexed(library: Path, *options: str) -> Path:
-    """Index a library beside it: the path of the index."""
+    """Index a library into a file beside it; return the path of the index."""
     sidecar = library.with_name("notes.db")
     arguments = ["bear-index", str(library), "--sidecar", str(sidecar), "--quiet", *options]
     result = CliRunner().invoke(cli, arguments)

@@ -1,4 +1,4 @@
-"""What the documentation shows as output, made by running it."""
+"""The output that the documentation shows, made by running the commands."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 ROOT = Path(__file__).parents[2]
-# What a person reads, in the order of the documentation.
+# The pages of the documentation, in order.
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 API_EXAMPLE = "/-/bear-search.json?q=composting+toilet&tag=cabin&_size=1"
 
 
 def command_help(command: str) -> str:
-    """Return the help of one of our commands, as a terminal of 100 columns shows it."""
+    """Return the help of one of our commands, for a terminal with 100 columns."""
     text = CliRunner().invoke(cli, [command, "--help"], terminal_width=100).output
     return text.replace("Usage: cli", "Usage: datasette").strip()
 
 
 def api_example() -> dict:
-    """Return what the API answers to the documentation's example on the sample notes."""
+    """Return the API's response to the documentation's example on the sample notes."""
     with tempfile.TemporaryDirectory() as folder:
         CliRunner().invoke(
             cli, ["bear-demo", "--no-serve", "--directory", folder], catch_exceptions=False
         )
         answer = api_answer(Path(folder) / "notes.db")
-    # These differ from run to run.
+    # Times differ from run to run.
     times = {"plan": 0.8, "embed": 9.1, "sql": 7.9, "total": 21.3}
     answer["timing_ms"] = {name: times.get(name, 2.2) for name in answer["timing_ms"]}
-    # These differ from processor to processor: vectors are made in bfloat16 where that is faster.
+    # Scores depend on the processor: vectors are made in bfloat16 where that is faster.
     row = answer["rows"][0]
     for name, value in {"similarity": 0.7421, "score": 0.8556}.items():
         assert abs(row[name] - value) < 0.01, f"write {name} anew: {row[name]}"
@@ -42,7 +42,7 @@ def api_example() -> dict:
 
 
 def api_answer(index_file: Path) -> dict:
-    """Return the answer to the documentation's example from this index file."""
+    """Return the response to the documentation's example from this index file."""
 
     async def get() -> dict:
         response = await Datasette([str(index_file)]).client.get(API_EXAMPLE)

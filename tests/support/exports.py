@@ -1,4 +1,4 @@
-"""Exports of other apps for tests: zip archives and folders, whole and broken."""
+"""Exports from other apps for tests: zip archives and folders, intact and damaged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import Source
 
-# Whatever may stand in an export in the place of what should.
+# Any JSON that an export may have in place of the right one.
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -24,14 +24,14 @@ ANY_JSON = st.recursive(
 
 
 def content(value: Any) -> bytes:
-    """What stands in a file: bytes and text as they are, anything else as JSON."""
+    """Return the content of a file: bytes and text unchanged, anything else as JSON."""
     if isinstance(value, bytes):
         return value
     return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
 def zip_of(path: Path, files: Mapping[str, Any]) -> Path:
-    """Write a zip archive of files by their paths."""
+    """Write a zip archive with these files by their paths; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         for name, value in files.items():
@@ -41,7 +41,7 @@ def zip_of(path: Path, files: Mapping[str, Any]) -> Path:
 
 
 def folder_of(path: Path, files: Mapping[str, Any]) -> Path:
-    """Write files into a folder."""
+    """Write files into a folder; return its path."""
     path.mkdir(parents=True, exist_ok=True)
     for name, value in files.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def folder_of(path: Path, files: Mapping[str, Any]) -> Path:
 
 
 def read(source: Source, **options: Any) -> dict[str, Note]:
-    """The notes of a source by title."""
+    """Return the notes of a source by title."""
     notes = list(source.read(**options))
     by_title = {note.title: note for note in notes}
     assert len(by_title) == len(notes)
@@ -58,7 +58,7 @@ def read(source: Source, **options: Any) -> dict[str, Note]:
 
 
 def encrypt(path: Path, name: str) -> None:
-    """Mark a file in an archive as encrypted, as a password does."""
+    """Mark a file in an archive as encrypted with a password."""
     data = bytearray(path.read_bytes())
     for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         places = [i for i in range(len(data)) if data.startswith(signature, i)]
@@ -69,7 +69,7 @@ def encrypt(path: Path, name: str) -> None:
 
 
 def damage(path: Path, name: str) -> None:
-    """Overwrite what a file in an archive holds."""
+    """Overwrite the content of a file in an archive."""
     with zipfile.ZipFile(path) as archive:
         entry = archive.getinfo(name)
     data = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Index files as other versions of the package leave them."""
+"""Index files as if from other versions of the package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datasette_bear_search.sqlite import sqlite3
 
 
 def make_older(index: Path) -> Path:
-    """Turn an index file into one of an earlier version, which lacks something."""
+    """Turn an index file into one of an earlier version, with parts missing."""
     with closing(sqlite3.connect(index)) as connection, connection:
         connection.execute("drop index notes_known")
         connection.execute("alter table notes drop column stamp")
@@ -21,7 +21,7 @@ def make_older(index: Path) -> Path:
 
 
 def make_newer(index: Path) -> Path:
-    """Turn an index file into one of a version to come."""
+    """Turn an index file into one of a future version."""
     with closing(sqlite3.connect(index)) as connection:
         connection.execute(f"pragma user_version = {schema.VERSION + 1}")
     return index

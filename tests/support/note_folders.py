@@ -14,7 +14,7 @@ from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 
 
 def write_files(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """Write texts (in UTF-8) or bytes by their paths below ``folder``, and return ``folder``."""
+    """Write texts (in UTF-8) or bytes by their paths below ``folder``; return ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
         file = folder / path
@@ -24,18 +24,18 @@ def write_files(folder: Path, files: dict[str, str | bytes]) -> Path:
 
 
 def vault(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """An Obsidian vault with these files."""
+    """Write an Obsidian vault with these files; return its folder."""
     (folder / ".obsidian").mkdir(parents=True, exist_ok=True)
     return write_files(folder, files)
 
 
 def graph(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """A Logseq graph with these files."""
+    """Write a Logseq graph with these files; return its folder."""
     return write_files(folder, {"logseq/config.edn": "{:meta/version 1}\n", **files})
 
 
 def read(kind: type[NoteFolder], folder: Path, **options: Any) -> dict[str, Note]:
-    """The notes of a folder by key."""
+    """Return the notes of a folder by key."""
     return by_key(kind(folder, "notes", **options).read())
 
 
@@ -47,17 +47,17 @@ def by_key(notes: Any) -> dict[str, Note]:
 
 
 def markdown(folder: Path, text: str | bytes, path: str = "note.md", **options: Any) -> Note:
-    """What becomes of one file in a Markdown folder."""
+    """Return the note made from one file in a Markdown folder."""
     return read(MarkdownFolder, write_files(folder, {path: text}), **options)[path]
 
 
 def obsidian(folder: Path, text: str, path: str = "Note.md", **options: Any) -> Note:
-    """What becomes of one file in an Obsidian vault."""
+    """Return the note made from one file in an Obsidian vault."""
     return read(ObsidianVault, vault(folder, {path: text}), **options)[path]
 
 
 def logseq(folder: Path, text: str, path: str = "pages/Page.md", **options: Any) -> Note:
-    """What becomes of one file in a Logseq graph."""
+    """Return the note made from one file in a Logseq graph."""
     return read(LogseqGraph, graph(folder, {path: text}), **options)[path]
 
 

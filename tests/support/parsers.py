@@ -1,4 +1,4 @@
-"""All that reads a note's text, or a query, each as a function of one text."""
+"""Everything that reads a note's text or a query, each as a function of one text."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _json_fields(body: str) -> None:
 
 
 def docx(xml: str) -> bytes:
-    """Return a document of Word's with this in its body."""
+    """Return a Word document with this XML in its body."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(
@@ -237,7 +237,7 @@ def _query(body: str) -> None:
     suggest.suggest(_connection(), body, len(body))
 
 
-# By what they are; each reads one text and changes nothing.
+# Name → a function that reads one text and changes nothing.
 PARSERS: dict[str, Callable[[str], Any]] = {
     "note page": _render,
     "outline": render.outline,

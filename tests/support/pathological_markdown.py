@@ -1,6 +1,6 @@
-"""Texts whose markup costs a parser much more than their length.
+"""Texts whose markup can cost a parser much more time than their length suggests.
 
-As logs, broken exports and attackers have them.
+They are like those in logs, in broken exports and from attackers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-# What is repeated, by what it is.
+# Name → a text to repeat.
 REPEATED = {
     "opening brackets": "[",
     "images that don't end": "![",
@@ -147,7 +147,7 @@ REPEATED = {
 }  # fmt: skip
 
 
-# What isn't one text again and again: a function of the length.
+# Name → a function of the length, for texts that aren't mere repetitions.
 MADE: dict[str, Callable[[int], str]] = {
     "brackets in brackets": lambda length: "[" * (length // 2) + "]" * (length // 2),
     "links in links": lambda length: "[" * (length // 2) + "a" + "]()" * (length // 6),
@@ -176,7 +176,7 @@ MADE: dict[str, Callable[[int], str]] = {
     ),
     "emphasis around a long text": lambda length: "*" * (length // 2) + "a" + "*" * (length // 2),
     "emphasis of threes": lambda length: "a***" * (length // 8) + "b*" * (length // 4),
-    # No letter of a hexadecimal number: some of those are colors.
+    # "t" isn't a hexadecimal digit: a tag of such digits could be a color.
     "many different tags": lambda length: " ".join(f"#t{n}" for n in range(length // 8)),
     "many different links": lambda length: " ".join(f"[[n{n}]]" for n in range(length // 10)),
     "many different headings": lambda length: "\n".join(f"# h{n}" for n in range(length // 8)),
@@ -201,7 +201,7 @@ MADE: dict[str, Callable[[int], str]] = {
 
 
 def hostile_text(name: str, length: int) -> str:
-    """Return one of these texts, in about that length."""
+    """Return one of these texts, with about that length."""
     if make := MADE.get(name):
         return make(length)
     part = REPEATED[name]
@@ -209,5 +209,5 @@ def hostile_text(name: str, length: int) -> str:
 
 
 def pathological(length: int) -> dict[str, str]:
-    """Return all of these texts, in about that length."""
+    """Return all of these texts, with about that length."""
     return {name: hostile_text(name, length) for name in [*REPEATED, *MADE]}

@@ -1,6 +1,6 @@
-"""Secrets that were never anybody's.
+"""Invented secrets.
 
-Put together here, so that no scanner of repositories takes them for real ones.
+They are put together at run time, so that no secret scanner takes them for real ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HEX = "0123456789abcdef"
 
 
 def drawn(length: int, characters: str = _LETTERS) -> str:
-    """So many characters, the same ones in every run."""
+    """Return so many random characters, the same in every run."""
     return "".join(_random.choice(characters) for _ in range(length))
 
 
@@ -30,7 +30,7 @@ def _private_key(kind: str) -> str:
     return "\n".join([begin, *(drawn(64) for _ in range(6)), end])
 
 
-# Each with what is not secret before and behind it.
+# Name → the text before a secret, the secret, and the text after it.
 SECRETS: dict[str, tuple[str, str, str]] = {
     "AWS access key": ("", "AK" + "IA" + drawn(16, _UPPER), ""),
     "AWS secret key": ("aws_secret_access_key = ", drawn(40, _LETTERS + "/+"), ""),
@@ -92,7 +92,7 @@ SECRETS: dict[str, tuple[str, str, str]] = {
     "JCB": ("", "3530 1113 " + "3330 0000", ""),
 }  # fmt: skip
 
-# What looks a little like a secret and isn't, or isn't one by itself.
+# Texts that look like secrets but aren't, or aren't by themselves.
 NO_SECRETS = [
     "Password: see 1Password",
     "The password is on the fridge.",
@@ -100,7 +100,7 @@ NO_SECRETS = [
     "key: C minor, token of appreciation: 1 cake",
     "password = os.environ['DB_PASSWORD_2']",
     "Call +49 30 1234 5678 90 or 0151-23456789.",
-    "Order 4111 1111 1111 1112, ISBN 978-3-16-148410-0",  # no check digit; no card
+    "Order 4111 1111 1111 1112, ISBN 978-3-16-148410-0",  # a wrong check digit; not a card
     "IBAN DE89 3704 0044 0532 0130 00",
     "From 2024-05-01 12:30 to 2024-06-01 12:30, room 1204",
     "commit 3f5a9c1e7b2d4f6a8c0e1d3b5a7f9c2e4d6b8a01",

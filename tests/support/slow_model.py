@@ -1,6 +1,6 @@
-"""A model that takes its time, so that a command can be stopped at its work.
+"""A model that is slow, so that a command can be stopped while it embeds.
 
-Importing this registers it as ``slow``.
+Importing this module registers it as ``slow``.
 """
 
 import time

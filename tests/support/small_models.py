@@ -1,6 +1,6 @@
 """Models of sentence-transformers that are made in a second.
 
-Of random weights, but loaded and run like real ones.
+Their weights are random, but they are loaded and run like real models.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _tokenizer():
 
 
 def write_transformer(folder: Path, *, pooling: str = "mean", prompts=None) -> Path:
-    """A transformer of two small layers that reads 64 tokens and makes vectors of 32 numbers."""
+    """Write a transformer of two small layers that reads 64 tokens and has 32 dimensions."""
     import torch
     from sentence_transformers import SentenceTransformer, models
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -48,7 +48,7 @@ def write_transformer(folder: Path, *, pooling: str = "mean", prompts=None) -> P
         intermediate_size=64, max_position_embeddings=64,
     )  # fmt: skip
     bert = folder.with_name(f"{folder.name}-bert")
-    # Without a pooler: nothing here reads it, and its random weights would be others each time.
+    # Without a pooler: nothing here uses it, and its random weights would differ each time.
     BertModel(config, add_pooling_layer=False).save_pretrained(str(bert))
     tokenizer.save_pretrained(str(bert))
     transformer = models.Transformer(str(bert), max_seq_length=64)
@@ -58,7 +58,7 @@ def write_transformer(folder: Path, *, pooling: str = "mean", prompts=None) -> P
 
 
 def write_static_model(folder: Path) -> Path:
-    """A table of vectors of 48 random numbers, one for each word."""
+    """Write a static model with a random vector of 48 numbers for each word."""
     import numpy
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import StaticEmbedding

@@ -1,7 +1,6 @@
-"""A model small enough for any test: texts that share words, or parts of words, are near each
-other.
+"""A model small enough for any test: texts that share words or parts of words are near each other.
 
-For the plumbing only. What it finds says nothing about how well a real model searches.
+It only tests the plumbing. Its results say nothing about the quality of a real model's.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from datasette_bear_search.embeddings.base import Embedder, ModelFacts
 
 
 class TinyEmbedder(Embedder):
-    """Counts words and groups of three letters, each at one of 64 places that its hash chooses."""
+    """Counts words and trigrams of letters, each at one of 64 places chosen by its hash."""
 
     DIMENSION = 64
-    # Of all tiny models, as they are one and the same: each word with its number.
+    # Word → id, shared by all tiny models.
     words: ClassVar[dict[str, int]] = {}
 
     def open_model(self) -> ModelFacts:

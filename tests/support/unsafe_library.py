@@ -1,6 +1,6 @@
-"""An index in which everything that people can name or write is an attack.
+"""An index in which everything that people can write is an attack.
 
-Titles, tags, text in images, sources, addresses.
+That is: titles, tags, text in images, names of sources, and URLs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from datasette_bear_search.sqlite import sqlite3
 from tests.support.tiny_embedder import TinyEmbedder
 from tests.support.unsafe_markdown import PAYLOADS, TARGETS
 
-# Beside those in unsafe_markdown.py, of which most are meant for a Markdown parser: what escapes
-# from sanitizers by being read twice, from attributes, from JSON inside of pages and from
-# templates; and marks that our own
-# highlights are made of.
+# The payloads in unsafe_markdown.py mostly target a Markdown parser. These try to escape from
+# sanitizers by being parsed twice, from attributes, from JSON inside pages and from templates. Some
+# contain the marks of our own highlights.
 MORE_PAYLOADS = (
     "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 "
     "onerror=window.pwned=1&gt;\">",
@@ -61,9 +60,9 @@ TINY = "test/tiny"
 
 
 def unsafe_index(folder: Path) -> Path:
-    """Write the index.
+    """Write the index; return its path.
 
-    A note for each payload, which stands in all that is its own, and one for each address.
+    It has a note for each payload, which is in all fields of the note, and one for each URL.
     """
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     rows = []
@@ -94,7 +93,7 @@ def unsafe_index(folder: Path) -> Path:
     path = folder / "notes.db"
     indexer.update(path, sources, registry.get_embedder(TINY))
     with closing(sqlite3.connect(path)) as db, db:
-        # As a source of somebody's own may give them.
+        # A custom source may return such URLs.
         db.executemany(
             "update notes set url = ? where key = ?",
             [(address, f"address {number}") for number, address in enumerate(ADDRESSES)],
@@ -133,7 +132,7 @@ class _Page(HTMLParser):
         if tag == "meta" and "http-equiv" in values:
             self.found.append("<meta http-equiv>")
         for name, value in attrs:
-            bare = "".join(sign for sign in value or "" if sign > " ").lower()
+            bare = "".join(char for char in value or "" if char > " ").lower()
             is_datasettes = tag == "button" and not self._in_main and "pwned" not in bare
             is_script = name.startswith("on") and not is_datasettes
             if is_script or (name == "style" and self._in_main) or name == "srcdoc":
@@ -156,9 +155,9 @@ class _Page(HTMLParser):
 
 
 def harmful_parts(html: str) -> list[str]:
-    """What in a whole page isn't harmless.
+    """Return the parts of a whole page that aren't harmless.
 
-    Datasette's own scripts, and what its 1.0 has on buttons, don't count.
+    Datasette's own scripts, and the event handlers on the buttons of its 1.0, don't count.
     """
     page = _Page()
     page.feed(html)
@@ -167,14 +166,14 @@ def harmful_parts(html: str) -> list[str]:
 
 
 def scripts(html: str) -> list[str]:
-    """The scripts of a page: each one's address, or what stands in it."""
+    """Return the scripts of a page: the URL or the code of each."""
     page = _Page()
     page.feed(html)
     return page.scripts
 
 
 def text(html: str) -> str:
-    """What a person reads on a page."""
+    """Return the text that a person reads on a page."""
     page = _Page()
     page.feed(html)
     return "".join(page.text)

@@ -1,13 +1,13 @@
-"""What people might paste into a note, or be sent, to have a page run something.
+"""Attacks that people might paste into a note or receive, which try to make a page run a script.
 
-And how to tell that nothing would.
+And functions that check that nothing would run.
 """
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
 
-# Each would set window.pwned, or ask a site for something, if it were let through.
+# If it got through, each would set window.pwned or send a request to a site.
 PAYLOADS = (
     "<script>window.pwned=1</script>",
     "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
@@ -91,7 +91,7 @@ TARGETS = (
     "x' onmouseover='window.pwned=1",
 )
 
-# Where a payload may stand in a note.
+# The places where a payload may be in a note.
 PLACES = (
     "{}",
     "# {}",
@@ -144,7 +144,7 @@ TARGET_PLACES = (
 
 
 def unsafe_notes() -> list[str]:
-    """Every payload in every place."""
+    """Return every payload in every place."""
     return [
         *(place.replace("{}", payload) for place in PLACES for payload in PAYLOADS),
         *(place.replace("{}", target) for place in TARGET_PLACES for target in TARGETS),
@@ -197,7 +197,7 @@ class _Inspector(HTMLParser):
 
 
 def executable_parts(html: str, *, schemes: tuple[str, ...] = _SCHEMES) -> list[str]:
-    """What in this HTML isn't harmless: elements, attributes, addresses that no note needs."""
+    """Return the parts of this HTML that no note needs: elements, attributes and URLs."""
     inspector = _Inspector(schemes)
     inspector.feed(html)
     inspector.close()

@@ -1,7 +1,7 @@
-"""Let nothing but this machine be reached: Python imports this from its path when it starts.
+"""Block all connections except to this machine. Python imports this module when it starts.
 
-What is tried all the same is written into the file that BEAR_TEST_CONNECTIONS names, for whoever
-swallows the error.
+Attempts are also written to the file that BEAR_TEST_CONNECTIONS names, in case a library swallows
+the error.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ def _is_here(host: object) -> bool:
 def _only_this_machine(event: str, arguments: tuple) -> None:
     if event in _CONNECTING:
         address = arguments[1] if len(arguments) > 1 else None
-        is_here = not isinstance(address, tuple) or _is_here(address[0])  # no tuple: a Unix socket
+        is_here = not isinstance(address, tuple) or _is_here(address[0])  # else a Unix socket
         where = repr(address)
     elif event in _RESOLVING:
         is_here, where = _is_here(arguments[0]), repr(arguments[0])
@@ -41,7 +41,7 @@ def _only_this_machine(event: str, arguments: tuple) -> None:
     raise ConnectionError(f"nothing may be sent anywhere, but for {where} there was {event}")
 
 
-# As if it weren't installed: neither imported nor found.
+# Hide a package, as if it weren't installed.
 if missing := os.environ.get("BEAR_TEST_MISSING"):
     sys.modules[missing] = None  # type: ignore[assignment]
 
