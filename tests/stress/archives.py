@@ -1,7 +1,7 @@
-"""Archives that unpack to far more than they are: python -m tests.stress.archives
+"""Archives that unpack to far more than their size: python -m tests.stress.archives
 
-Each is indexed by a process of its own, which may take so many MEGABYTES and SECONDS of the
-processor, and must say what it left out.
+Each is indexed by a process of its own, which may take at most MEGABYTES of memory and SECONDS of
+CPU time, and must report what it left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What axe-core finds on the pages: 15 states, each light and dark, wide and on a phone.
+"""Check 15 states of the pages with axe-core, each light and dark, wide and on a phone.
 
     BEAR_SEARCH_AXE=…/axe.min.js python -m tests.stress.axe DEMO [--only STATE]
 
-DEMO is the address of ``bear-demo``, such as http://127.0.0.1:8001. ``bear-serve`` is started for
-the others: on an empty library, and without an index or any app.
+DEMO is the URL of a running ``bear-demo``, such as http://127.0.0.1:8001. For two of the states, a
+``bear-serve`` is started: on an empty library, and without an index or any app.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
 
 @contextmanager
 def bear_serve(path: Path, home: Path) -> Iterator[str]:
-    """Serve an index for somebody with that home folder; return the address."""
+    """Serve an index to a person with this home folder; yield the URL."""
     command = ["bear-serve", "--no-open", "--port", "0", "--sidecar", str(path)]
     environment = {**os.environ, "HOME": str(home)}
     with subprocess.Popen(
@@ -76,7 +76,7 @@ def bear_serve(path: Path, home: Path) -> Iterator[str]:
 
 
 def problems(pages: dict[str, tuple[str, str, str]]) -> int:
-    """Print how many rules each page breaks, and return their sum."""
+    """Print how many rules each page violates, and return the total."""
     problems = 0
     print("| state | " + " | ".join(f"{w} {scheme}" for w, scheme in WINDOWS) + " |")
     print("|---|" + "---|" * len(WINDOWS))
@@ -95,7 +95,7 @@ def problems(pages: dict[str, tuple[str, str, str]]) -> int:
                     page.evaluate(MENU, menu)
                 page.add_script_tag(path=os.environ["BEAR_SEARCH_AXE"])
                 found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-                # Datasette before 1.0 doesn't say in what language its pages are.
+                # Datasette before 1.0 doesn't declare the language of its pages.
                 found = [each for each in found if each["id"] != "html-has-lang"]
                 for each in found:
                     targets = [node["target"] for node in each["nodes"]][:3]

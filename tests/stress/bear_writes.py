@@ -1,11 +1,11 @@
-"""A Bear that writes all the time while all commands read.
+"""A Bear that writes constantly while all commands read.
 
 Run: python -m tests.stress.bear_writes [--notes 2000] [--seconds 4]
 
-No write may be lost or fail, or take more than 50 ms longer because of us, at the 99th percentile;
-and nothing in Bear's folder may be made or changed. Two Bears write to two libraries, and a command
-reads neither, one, or the other in turn: so each library is what the other is compared with, under
-the same load.
+No write may be lost or fail, or (at the 99th percentile) take more than 50 ms longer because of us,
+and nothing in Bear's folder may be created or changed. Two Bears write to two libraries, and a
+command reads neither, one or the other in turn, so that each library is the control for the other
+under the same load.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.stress.commands import Ended
 from tests.stress.simulated_bear import REPOSITORY, SimulatedBear
 from tests.support.bear_libraries import bear_library, folder_state
 
-# Where there is no disk whose mood, when others use it, too, drowns what is measured.
+# A memory file system: on a disk, other programs' use would drown out the measurements.
 MEMORY = Path("/dev/shm")
 
 JOURNALS = ("delete", "wal")
@@ -37,12 +37,12 @@ COMMANDS = ("bear-index", "bear-index --watch", "bear-doctor", "bear-index --lis
 
 @dataclass
 class Measured:
-    """What two Bears felt of a command that read the library of one, then that of the other."""
+    """How a command that read one library, then the other, affected the two Bears."""
 
     journal: str
     command: str
-    # Seconds that a write took: no command being at work, while it read the other Bear's library,
-    # and while it read this one's.
+    # Seconds per write: without a command, while the command read the other Bear's library, and
+    # while it read this Bear's.
     alone: list[float] = field(default_factory=list)
     beside: list[float] = field(default_factory=list)
     read: list[float] = field(default_factory=list)
@@ -51,10 +51,10 @@ class Measured:
 
     @property
     def delay(self) -> float:
-        """Seconds that the 99th percentile of writes took longer while their library was read.
+        """Seconds by which the 99th percentile of writes rose while their library was read.
 
-        Not compared with no command at all: where two processors have eight things to do, a ninth
-        delays everything.
+        The baseline isn't the time without any command: when two processors run eight tasks, a
+        ninth delays all of them.
         """
         return percentile(self.read) - percentile(self.beside)
 
@@ -91,7 +91,7 @@ class Library:
 
 
 def run_alone(command: list[str]) -> Ended:
-    """Run a command in a process that nothing was imported in."""
+    """Run a command in a fresh process."""
     ended = subprocess.run(command, **_quietly())
     return Ended(ended.returncode, 0.0, ended.stdout)
 
@@ -110,7 +110,7 @@ def measure(
     pause: float = 0.005,
     run: Run = run_alone,
 ) -> Measured:
-    """Let two Bears write, while the command reads neither library, one or the other in turn."""
+    """Let two Bears write while the command reads neither library, one or the other in turn."""
     measured = Measured(journal, command)
     libraries = [Library(folder / name, notes) for name in ("one", "other")]
     spans: list[tuple[float, float, Library | None]] = []
@@ -174,7 +174,7 @@ def traces(
     commands: Sequence[str] = COMMANDS,
     run: Run = run_alone,
 ) -> list[str]:
-    """What the commands leave in the folder of a Bear that writes nothing just now, for people."""
+    """Return messages about traces that commands leave in the folder of a Bear that is idle."""
     library = Library(folder, 50)
     with _idle_bear(library.path, journal, bear_is_open):
         before = inodes(library.path.parent), folder_state(library.path.parent)
@@ -201,7 +201,7 @@ def _idle_bear(library: Path, journal: str, is_open: bool) -> Iterator[None]:
     if not is_open:
         yield
         return
-    # Opens the library, and waits for a day before it writes.
+    # This one opens the library and waits a day before it writes.
     with SimulatedBear(library, journal, 86400):
         yield
 
@@ -209,7 +209,7 @@ def _idle_bear(library: Path, journal: str, is_open: bool) -> Iterator[None]:
 def _watch(measured: Measured, command: list, seconds: float) -> None:
     with subprocess.Popen(command, **_quietly(), cwd=REPOSITORY) as watcher:
         assert watcher.stdout is not None
-        # Not before: Ctrl-C during the start ends the start.
+        # Wait for this line, because Ctrl-C during startup is handled differently.
         for line in watcher.stdout:
             if line.startswith("Watching"):
                 break
@@ -223,7 +223,7 @@ def _watch(measured: Measured, command: list, seconds: float) -> None:
 
 def _check(measured: Measured, ended: Ended, command: list) -> None:
     measured.runs += 1
-    # The doctor says that there are no vectors, which is a problem, but none that he has with Bear.
+    # The doctor reports missing vectors as a problem, which has nothing to do with Bear.
     is_well = ended.status == 0 or (
         "bear-doctor" in command and ended.is_clear and "busy" not in ended.output
     )

@@ -1,4 +1,4 @@
-"""Bytes of a fuzzer or a seed → texts, numbers and files that are nearly right."""
+"""Bytes from a fuzzer or a seed → texts, numbers and files that are nearly valid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# What syntax is made of, in the search box, in Markdown, in front matter and in what people paste.
+# Pieces of the syntax of queries, Markdown, front matter and texts that people paste.
 PIECES = """
 " ' * - # [ ] ( ) { } < > ! | ` ~ = : ; , . / \\ & % ? + ^ _ @ $ \t \n \r \0 \x1f \x7f \x02 \x03
 \u2028 \u202e \ufeff \ufffe \ud800 \udfff
@@ -28,7 +28,7 @@ WORDS = "roof garden leaks cabin soup note bear winter the of 1 x".split()
 
 
 class Choices:
-    """Choices that follow from bytes; when these are used up, the first of everything."""
+    """Choices determined by bytes. When these are used up, each choice is the first option."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -43,7 +43,7 @@ class Choices:
         return self._place >= len(self._data)
 
     def number(self, most: int) -> int:
-        """From 0 to ``most``."""
+        """Return a number from 0 to ``most``."""
         value = self.byte() if most < 256 else int.from_bytes(self.raw(4), "little")
         return value % (most + 1)
 
@@ -59,7 +59,7 @@ class Choices:
         return found.ljust(length, b"\0")
 
     def text(self, most: int = 12) -> str:
-        """Pieces of syntax, words and any characters, now and then many of them."""
+        """Return pieces of syntax, words and any characters, sometimes many of them."""
         parts = []
         for _ in range(self.number(most)):
             if self.is_used_up:
@@ -80,23 +80,23 @@ class Choices:
         return "".join(parts)
 
     def storable(self, most: int = 12) -> str:
-        """A text that can be written to a file or a database: without halves of surrogate pairs."""
+        """Return a text that can be written to a file or a database: without lone surrogates."""
         return self.text(most).encode(errors="replace").decode()
 
     def bytes(self, most: int = 12) -> bytes:
-        """A text in some encoding, or no text."""
+        """Return a text in some encoding, or random bytes."""
         encoding = self.one_of(["utf-8", "utf-16", "latin-1", "cp1250", "raw"])
         if encoding == "raw":
             return self.raw(self.number(200))
         return self.text(most).encode(encoding, errors="replace")
 
     def value(self) -> Any:
-        """Whatever a cell of a SQLite table may hold."""
+        """Return any value that a cell of a SQLite table may have."""
         return self.one_of(
             [
                 None, 0, 1, -1, 2**63 - 1, -(2**63), 0.0, -0.0, 1.5, 1e308, -1e308,
                 float("inf"), float("-inf"),
-                # Seconds since 2001 to the years 1 and 9999, and one beyond.
+                # Seconds from 2001 to the years 1 and 9999, and one second more.
                 -63_113_904_000, 252_423_993_599, 252_423_993_600, 700_000_000.123456,
                 "", "0", "x", "nan", "2024-01-01", self.storable(), self.bytes(), b"",
                 b"\xff\xfe\x00", b"\x00" * 9,

@@ -1,7 +1,7 @@
-"""Commands as a person runs them, with models that cost nothing, killed when asked for.
+"""Run commands as a person does, but with trivial models, and kill them on request.
 
-One process imports everything once and forks for each command, so that a command takes as long as
-its work, and a kill hits the work and not the imports.
+One process imports everything once and forks for each command, so that a command takes only as long
+as its work, and a kill hits the work and not the imports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A transaction, in these commands.
+# The size of a transaction in these commands.
 NOTES_PER_COMMIT, PASSAGES_PER_COMMIT = 10, 24
 
 REPOSITORY = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended. The status of a killed one is -9."""
+    """How a command ended. The status is -9 if it was killed."""
 
     status: int
     seconds: float
@@ -35,15 +35,15 @@ class Ended:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it ended as a command may: well, or with a message instead of a traceback."""
+        """Whether the command succeeded or failed with a message instead of a traceback."""
         return self.status in (0, 1, 2) and "Traceback" not in self.output
 
 
 class Commands:
-    """Runs ``datasette …`` again and again; a context manager."""
+    """A context manager that runs ``datasette …`` commands."""
 
     def __init__(self) -> None:
-        # Nobody's own configuration, and readable for every user.
+        # A home without anybody's configuration, readable for every user.
         self._home = tempfile.TemporaryDirectory()
         os.chmod(self._home.name, 0o755)
         self._server = subprocess.Popen(
@@ -72,11 +72,11 @@ class Commands:
     ) -> Ended:
         """Run one command to its end.
 
-        :param kill_after: seconds after which it gets a SIGKILL
-        :param journal: of a database; the SIGKILL waits until it is being committed, the journal
-          being needed to undo it
-        :param user: id of the user that it runs as, if this is root
-        :param largest_file: bytes beyond which it can't write in a file
+        :param kill_after: seconds until the SIGKILL
+        :param journal: a database's journal; the SIGKILL waits until a commit is under way, so that
+          the journal is needed to undo it
+        :param user: id of the user to run as, if this process is root's
+        :param largest_file: limit in bytes for the size of a file that the command writes
         """
         options = {
             "kill_after": kill_after,
@@ -88,7 +88,7 @@ class Commands:
         return self.wait()
 
     def start(self, *arguments: str | Path, **options: Any) -> None:
-        """Begin what :meth:`run` does; :meth:`wait` gives how it ended."""
+        """Start a command like :meth:`run`; :meth:`wait` returns how it ended."""
         assert self._server.stdin is not None
         request = {"arguments": list(map(str, arguments)), **options}
         self._server.stdin.write(json.dumps(request) + "\n")
@@ -121,7 +121,7 @@ def _import_and_register() -> None:
     ):
         importlib.import_module(name)
     models.register()
-    # Many small transactions, as large libraries have them.
+    # Many small transactions, so that a small library has as many as a large one.
     assert indexer.NOTES_PER_COMMIT > NOTES_PER_COMMIT
     assert indexer.PASSAGES_PER_COMMIT > PASSAGES_PER_COMMIT
     indexer.NOTES_PER_COMMIT = NOTES_PER_COMMIT
@@ -156,7 +156,7 @@ def _wait_for(child: int, started: float, kill_after: float | None, journal: str
 
 
 def is_hot(journal: str | Path) -> bool:
-    """Whether there is a journal that has to be undone: others begin with zeros."""
+    """Return whether there is a journal to roll back. The header of any other begins with zeros."""
     try:
         with open(journal, "rb") as stream:
             return stream.read(1) not in (b"", b"\0")
@@ -165,7 +165,7 @@ def is_hot(journal: str | Path) -> bool:
 
 
 def _be_the_command(request: dict[str, Any], output: int) -> None:
-    """Never returns."""
+    """Run the command in this forked process and exit; never return."""
     code = 70
     try:
         for descriptor in (1, 2):

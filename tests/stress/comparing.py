@@ -1,4 +1,4 @@
-"""What two sidecars have in common, whatever their histories; and whether one is sound."""
+"""Compare the contents of sidecars, whatever their histories, and check their integrity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from datasette_bear_search.index import database, schema
 from datasette_bear_search.sqlite import sqlite3
 
-# Ids depend on history. Everything else that a search can see is here, by the keys of the sources.
+# Everything that a search can see but ids, which depend on history: notes are known by their keys.
 _CONTENT = {
     "notes": "select {columns}, (select key from notes as first where first.id = notes.copy_of)"
     " from notes",
@@ -60,7 +60,7 @@ where notes_fts match ?
 
 
 def content(path: Path, queries: tuple[str, ...] = ()) -> dict[str, list[Any]]:
-    """Everything in a sidecar that a search can see, and what FTS5 answers to the queries."""
+    """Return everything in a sidecar that a search can see, and FTS5's results of the queries."""
     with opened(path) as db:
         columns = [
             name
@@ -77,7 +77,7 @@ def content(path: Path, queries: tuple[str, ...] = ()) -> dict[str, list[Any]]:
 
 
 def differences(path: Path, expected: dict[str, list[Any]], queries: tuple[str, ...]) -> list[str]:
-    """In what a sidecar is other than expected, for people."""
+    """Return messages about the differences between a sidecar and the expected content."""
     lines = []
     for what, rows in content(path, queries).items():
         if rows != expected[what]:
@@ -88,7 +88,7 @@ def differences(path: Path, expected: dict[str, list[Any]], queries: tuple[str, 
 
 
 def faults(path: Path) -> list[str]:
-    """What SQLite and FTS5 find wrong with a sidecar, for people."""
+    """Return messages about the faults that SQLite and FTS5 find in a sidecar."""
     try:
         return _faults(path)
     except sqlite3.DatabaseError as error:
@@ -105,7 +105,7 @@ def _faults(path: Path) -> list[str]:
             name for (name,) in db.execute("select name from sqlite_master where type = 'table'")
         }
         for table in tables & {"notes_fts", schema.WORDS}:
-            # 1: compare with the notes, too, and not only within the index.
+            # 0 checks the index itself; 1 also compares it with the notes.
             for rank in (0, 1):
                 try:
                     db.execute(
@@ -118,7 +118,7 @@ def _faults(path: Path) -> list[str]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that may write, and so undoes what a kill has left half done."""
+    """Open a connection that may write, and so rolls back a transaction that a kill interrupted."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         database.load_vector_extension(db)
         yield db

@@ -1,11 +1,11 @@
-"""Every Python that is here, both Datasettes, wheel and sdist.
+"""Test all installed Python versions, both versions of Datasette, the wheel and the sdist.
 
 Run: python -m tests.stress.compatibility [--folder FOLDER] [PYTHON…]
 
-Each environment is new and lies outside the repository. The package goes into it as pip gives it to
-a person, but for sentence-transformers and what comes with it, unless --whole is given: what is
-tried is the search by words. Then come the first minutes of a person (smoke.py) and the part of the
-tests that needs neither a model nor a browser.
+Each environment is new and outside the repository. The package is installed with pip like a person
+would, but without sentence-transformers and its dependencies unless --whole is given, so that only
+the search by words is tested. Then come a person's first minutes (smoke.py) and the tests that need
+neither a model nor a browser.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 DATASETTES = ("0.65.5", "1.0a41")
 
-# What a search by meaning takes, which isn't had for every Python.
+# Needed for search by meaning, and not available for every Python.
 HEAVY = "sentence-transformers"
 AGENTS = ("mcp>=2", "bc-detect-secrets>=1.5.52", "python-stdnum>=2")
 TEST_PACKAGES = ("pytest", "pytest-asyncio", "hypothesis", "numpy")
 
-# The rooms in which Python's version makes a difference, each within seconds.
+# Tests that depend on Python's version and take only seconds.
 FAST_TESTS = (
     *("sources/test_bear_source", "sources/test_text", "sources/test_front_matter"),
     *("sources/test_sql_source", "sources/test_takeout"),
@@ -41,7 +41,7 @@ FAST_TESTS = (
     *("cli/test_terminal",),
 )  # fmt: skip
 
-# A sitecustomize that takes pysqlite3 away: what is left is Python's own module, which may not load
+# A sitecustomize that hides pysqlite3. That leaves Python's own module, which may be unable to load
 # extensions.
 WITHOUT_PYSQLITE3 = "import sys; sys.modules['pysqlite3'] = None\n"
 
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def cases(versions: list[str], wheel: Path, sdist: Path, whole: bool) -> Iterator[Case]:
-    """Every Python with one Datasette, every Datasette with one Python, and the rest."""
+    """Yield every Python with one Datasette, both Datasettes with one Python, and other cases."""
     for number, version in enumerate(versions):
         python = find_python(version)
         if python is None:
@@ -104,7 +104,7 @@ def cases(versions: list[str], wheel: Path, sdist: Path, whole: bool) -> Iterato
 
 
 def find_python(version: str) -> Path | None:
-    """The newest Python of that version, of pyenv's or on the path."""
+    """Return the newest Python of that version, from pyenv or the path."""
     for folder in sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*"), reverse=True):
         if (folder / "bin" / "python").exists():
             return folder / "bin" / "python"
@@ -113,7 +113,7 @@ def find_python(version: str) -> Path | None:
 
 
 def build(folder: Path) -> tuple[Path, Path]:
-    """The wheel and the sdist of the checkout as it is."""
+    """Build and return the wheel and the sdist of the current checkout."""
     source = copy_of_the_checkout(folder / "source")
     out = folder / "dist"
     run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", out, source])
@@ -126,7 +126,7 @@ def build(folder: Path) -> tuple[Path, Path]:
 
 
 def copy_of_the_checkout(target: Path) -> Path:
-    """The files that git knows or would, so that building leaves nothing in the checkout."""
+    """Copy the files that git doesn't ignore, so that building leaves nothing in the checkout."""
     shutil.rmtree(target, ignore_errors=True)
     listed = run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY
@@ -140,7 +140,7 @@ def copy_of_the_checkout(target: Path) -> Path:
 
 
 def try_out(case: Case, folder: Path, with_tests: bool) -> tuple[str, str]:
-    """How the first minutes went, and the tests."""
+    """Return the results of the first minutes and of the tests."""
     shutil.rmtree(folder, ignore_errors=True)
     python = install(case, folder)
     environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
@@ -162,7 +162,7 @@ def try_out(case: Case, folder: Path, with_tests: bool) -> tuple[str, str]:
 
 
 def install(case: Case, folder: Path) -> Path:
-    """An environment with the package in it; gives its Python."""
+    """Make an environment with the package; return its Python."""
     run([case.python, "-m", "venv", folder])
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
@@ -191,10 +191,10 @@ def install(case: Case, folder: Path) -> Path:
 
 
 def run_tests(python: Path, folder: Path, environment: dict[str, str]) -> str:
-    """The last line of the fast tests, against the installed package."""
-    # Only now: nothing that a person uses may need these.
+    """Run the fast tests with the installed package; return their last line."""
+    # Installed only now, because the package itself must not need them.
     run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *TEST_PACKAGES])
-    # Without the package's folder beside them.
+    # Copy them, so that the package's own folder isn't beside them.
     for name in ("tests", "benchmarks"):
         shutil.copytree(
             REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")

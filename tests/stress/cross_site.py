@@ -1,13 +1,13 @@
-"""Another website that guesses what stands in the notes, in Chromium, at bear-serve.
+"""Another website in Chromium that tries to guess the content of notes served by bear-serve.
 
 Run: python -m tests.stress.cross_site [--guesses 25] [--way fetch …]
 
-A page of another origin tries each way that a page has to ask an address: fetch, img, script,
-object, iframe, form, popup. Each guess is between a text (or the number of a note) that is there
-and one that isn't. What happens must be the same for all. The page takes the best of three times
-and says that the slower one is there, or the faster one, whichever is right more often. By chance
-half is right; of all guesses together at most 60 % may be. (Of 25 alone, chance gives 60 % or more
-every fifth time.)
+A page of another origin tries all ways in which a page can request a URL: fetch, img, script,
+object, iframe, form, popup. Each guess is between a text (or the id of a note) that exists and one
+that doesn't. All must have the same visible effect. The page also takes the shortest of three times
+and guesses that the slower one exists, or the faster one, whichever is right more often. Chance
+alone is right in half of the cases, and at most 60 % of all guesses may be right. (With 25 guesses,
+chance reaches 60 % every fifth time.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support.datasettes import indexed
 MAY_BE_RIGHT = 0.6
 WAYS = ("fetch", "img", "script", "object", "iframe", "form", "popup")
 
-# What a page can see of one request: an event, how long it took, and what it left.
+# Returns what a page can observe of one request: an event, resource timings, and the time it took.
 GUESS = """
 async ([way, url]) => {
   const element = (name, attributes, go = (made) => document.body.append(made)) =>
@@ -91,7 +91,7 @@ async ([way, url]) => {
 
 @contextmanager
 def bear_serve(path: Path) -> Iterator[str]:
-    """The address of the command."""
+    """Run the command; yield its URL."""
     command = [sys.executable, "-u", "-m", "datasette", "bear-serve", "--no-open", "--port", "0"]
     with subprocess.Popen(
         [*command, "--sidecar", str(path)], stdout=subprocess.PIPE, text=True
@@ -105,7 +105,7 @@ def bear_serve(path: Path) -> Iterator[str]:
 
 @contextmanager
 def other_website() -> Iterator[str]:
-    """The address of a website on another port of this machine."""
+    """Serve a website on another port of this machine; yield its URL."""
 
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -124,7 +124,7 @@ def other_website() -> Iterator[str]:
 
 
 def texts(count: int) -> tuple[list[str], list[str]]:
-    """Three words in a row that a note has, and three that none has, of the same words."""
+    """Return texts of three words that a note has in a row, and others that no note has."""
     chosen = random.Random(1)
     bodies = [" ".join(re.findall(r"[a-z]+", (note.text or "").lower())) for note in demo_notes()]
     there: list[str] = []
@@ -142,34 +142,34 @@ def texts(count: int) -> tuple[list[str], list[str]]:
     return there[:count], missing
 
 
-Pair = tuple[tuple[str, float], tuple[str, float]]  # of what is there, and what isn't
+Pair = tuple[tuple[str, float], tuple[str, float]]  # for what exists, and for what doesn't
 
 
 def right(pairs: Sequence[Pair]) -> float:
-    """The part of guesses by time that are right."""
+    """Return the share of guesses by time that are right."""
     slower = sum(there[1] > missing[1] for there, missing in pairs) / len(pairs)
     return max(slower, 1 - slower)
 
 
 def seen(page: Any, way: str, url: str, times: int) -> tuple[str, float]:
-    """What a page sees: the event, and the shortest time."""
+    """Return what a page sees: the event, and the shortest time."""
     found = []
     for number in range(times):
         found.append(page.evaluate(GUESS, [way, f"{url}&n={number}"]))
-        for popup in page.context.pages[1:]:  # which the page that opened it can't close
+        for popup in page.context.pages[1:]:  # the page that opened a popup can't close it
             popup.close()
     return found[0][0], min(milliseconds for _, milliseconds in found)
 
 
 def attack(page: Any, address: str, way: str, guesses: int, times: int = 3) -> list[Pair]:
-    """What a page sees of texts and of notes that are there, and that aren't."""
+    """Return what a page sees for texts and notes that exist, and for others that don't."""
     there, missing = texts(guesses)
     search = f"{address}/-/bear-search?mode=like&q="
     note = f"{address}/-/bear-search/note/"
     pairs = [*zip(there, missing, strict=True)]
     asked = [*((search + quote_plus(a), search + quote_plus(b)) for a, b in pairs)]
     asked += [(f"{note}{n}?a", f"{note}{n + 10**6}?a") for n in range(1, guesses + 1)]
-    # One after the other, so that a machine that gets busy tells nothing.
+    # In pairs, so that a machine that gets busy affects both alike.
     return [(seen(page, way, a, times), seen(page, way, b, times)) for a, b in asked]
 
 

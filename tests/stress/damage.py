@@ -2,9 +2,9 @@
 
 Run: python -m tests.stress.damage [--seed 1] [--notes 60]
 
-Full disks, folders that can't be written, files that are cut off, overwritten, foreign or of a
-newer version, and two runs at once. Every command must end well or with a message that says what
-to do; what isn't ours stays as it is.
+Full disks, read-only folders, files that are truncated, overwritten, foreign or from a newer
+version, and two runs at once. Every command must succeed or print a message that says what to do,
+and files that aren't ours must stay unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.bear_libraries import sqlite3
 
 FRESH, INCREMENTAL = SCENARIOS[:2]
 
-# Commands that only read the index, and those that write it.
+# Commands that only read the index, and commands that write it.
 READING = (("bear-search", "garden"), ("bear-index", "--list"), ("bear-doctor",))
 WRITING = (("bear-index",), ("bear-index", "--rebuild"))
 
@@ -42,11 +42,11 @@ LOST_JUDGMENTS = re.compile(r"judgments: .*\[\] too many$")
 
 
 def check_truncated(place: Place, lengths: int = 40, seed: int = 1) -> list[str]:
-    """The file ends too early, at the boundaries of pages and anywhere."""
+    """Check files that end too early, at page boundaries and elsewhere."""
     place.set_up(INCREMENTAL)
     size = place.sidecar.stat().st_size
     rng = random.Random(seed)
-    chosen = {  # not 0: an empty file is as good as none
+    chosen = {  # not 0: an empty file counts as no file
         1,
         16,
         69,
@@ -69,7 +69,7 @@ def check_truncated(place: Place, lengths: int = 40, seed: int = 1) -> list[str]
 
 
 def check_overwritten(place: Place, files: int = 20, seed: int = 1) -> list[str]:
-    """Some pages of the file are something else."""
+    """Check files with some pages overwritten."""
     rng = random.Random(seed)
     return _check_each(
         place,
@@ -78,7 +78,7 @@ def check_overwritten(place: Place, files: int = 20, seed: int = 1) -> list[str]
 
 
 def check_foreign(place: Place) -> list[str]:
-    """Somebody else's file: never changed, whatever is asked for."""
+    """Check that no command changes a file that isn't ours."""
     problems = []
     for name, write in {
         "random bytes": lambda path: path.write_bytes(random.Random(1).randbytes(20_000)),
@@ -102,7 +102,7 @@ def check_foreign(place: Place) -> list[str]:
 
 
 def check_newer(place: Place) -> list[str]:
-    """The index was made by a version to come."""
+    """Check an index made by a future version."""
     problems = []
     for command in (*WRITING, ("bear-index", "--model", "test/other", "--yes")):
         place.set_up(INCREMENTAL)
@@ -122,7 +122,7 @@ def check_newer(place: Place) -> list[str]:
 
 
 def check_full_disk(place: Place, sizes: int = 8) -> list[str]:
-    """No space, at many moments: what was there stays, and the next run does the rest."""
+    """Check a full disk at many moments: the old content stays, and the next run does the rest."""
     problems, refused = [], 0
     for scenario in (FRESH, INCREMENTAL):
         place.set_up(INCREMENTAL)
@@ -148,7 +148,7 @@ def check_full_disk(place: Place, sizes: int = 8) -> list[str]:
 
 
 def check_read_only(place: Place) -> list[str]:
-    """A folder in which this user may not write."""
+    """Check a folder that this user may not write to."""
     problems = []
     place.set_up(INCREMENTAL)
     with _not_writable(place.sidecar):
@@ -168,7 +168,7 @@ def check_read_only(place: Place) -> list[str]:
 
 
 def check_two_at_once(place: Place, other: Commands) -> list[str]:
-    """Two runs on one index: one does the work, the other says so, and nothing is done twice."""
+    """Check two runs on one index: one does the work, and the other says so."""
     problems = []
     for scenario in (FRESH, INCREMENTAL, SCENARIOS[2]):
         place.set_up(scenario)
@@ -190,7 +190,7 @@ def check_two_at_once(place: Place, other: Commands) -> list[str]:
 
 
 def _check_each(place: Place, damages: list[tuple[str, Callable[[Path], None]]]) -> list[str]:
-    """Every command on an index with each damage."""
+    """Run every command on an index with each kind of damage."""
     problems = []
     for name, damage in damages:
         for command in (*READING, *WRITING):
@@ -200,10 +200,10 @@ def _check_each(place: Place, damages: list[tuple[str, Callable[[Path], None]]])
             if not ended.is_clear:
                 problems.append(f"{name}, {' '.join(command)}: {ended}")
             elif ended.status == 0 and command in WRITING:
-                # It says that all is well: it had better be, or the doctor must know.
+                # The command reported success, so all must be well, or the doctor must see it.
                 doctor = place.command("bear-doctor")
                 found = faults(place.sidecar) or place.problems_at_the_end()
-                # Nothing else has the judgments: those on a page that was overwritten are lost.
+                # Judgments are stored only here, so those on an overwritten page are lost.
                 found = [line for line in found if not LOST_JUDGMENTS.search(line)]
                 if found and not re.search(DAMAGED, doctor.output):
                     problems.append(
@@ -225,7 +225,7 @@ def truncate(length: int) -> Callable[[Path], None]:
 
 
 def _overwrite(seed: float) -> Callable[[Path], None]:
-    """Up to three pages, but for the first, with random bytes, zeros or other pages of the file."""
+    """Overwrite up to three pages, but not the first, with random bytes, zeros or other pages."""
 
     def write(path: Path) -> None:
         rng = random.Random(seed)
@@ -249,7 +249,7 @@ def _other_database(path: Path) -> None:
 
 
 def _half_written(path: Path) -> None:
-    """A database whose program was killed while it saved: only that program may mend it."""
+    """Write a database whose program was killed during a save: only that program may repair it."""
     kill = """
 import os, signal, sys
 import sqlite3
@@ -270,7 +270,7 @@ def _bytes(place: Place) -> dict[str, bytes]:
 
 @contextmanager
 def _small_disk(place: Place, scenario, size: int) -> Iterator[None]:
-    """The index's folder on a disk that has little more space than this."""
+    """Put the index's folder on a disk of this size, beyond the index at the start."""
     folder = place.sidecar.parent
     start = place.folder / "kept" / f"{scenario.start}.db"
     size += start.stat().st_size if scenario.start else 0
@@ -284,7 +284,7 @@ def _small_disk(place: Place, scenario, size: int) -> Iterator[None]:
 
 
 def can_mount() -> bool:
-    """Whether this user may make small disks."""
+    """Return whether this user may mount small disks."""
     with tempfile.TemporaryDirectory() as folder:
         mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
         if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
@@ -295,7 +295,7 @@ def can_mount() -> bool:
 
 @contextmanager
 def _not_writable(file: Path | None, folder: Path | None = None) -> Iterator[None]:
-    """Readable for everybody and writable for nobody, in folders that everybody may enter."""
+    """Make a file or folder read-only for everybody, in folders that everybody may enter."""
     folder = folder or (file.parent if file else None)
     assert folder is not None
     above = [parent for parent in folder.parents if parent.stat().st_uid == os.getuid()]

@@ -1,11 +1,11 @@
 """Any input: python -m tests.stress.fuzz TARGET --executions 10000 --seed 1
 
-TARGET is one of those in fuzz_targets.py, or "all". Whatever is raised, and every answer with a
-status of 500 or more, is a fault: its traceback is printed with the number of the execution, which
---only repeats alone. Ends with status 1 if there are any.
+TARGET is a target in fuzz_targets.py, or "all". An exception, or a response with a status of 500 or
+more, is a fault: its traceback is printed with the number of the execution, which --only can repeat
+alone. The exit status is 1 if there are faults.
 
-With --guided, atheris (pip install atheris) looks for inputs that reach new code; for targets that
-touch no file.
+With --guided, atheris (pip install atheris) looks for inputs that reach new code. This works for
+targets that use no files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 LONGEST = 600  # bytes of choices for one input
 
-# Faults of one target after which it is given up.
+# Faults after which a target is abandoned.
 FAULTS = 10
 
 
@@ -51,11 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(name: str, run: Callable, numbers: range | list[int], seed: int) -> int:
-    """Run these executions; how many raised something."""
+    """Run these executions; return how many raised an exception."""
     from tests.stress.choices import Choices
 
     logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")  # of the zip files that are made wrong on purpose
+    warnings.simplefilter("ignore")  # about zip files that are invalid on purpose
     started, faults, slowest, done = time.monotonic(), 0, (0.0, 0), 0
     for number in numbers:
         data = random.Random(f"{name}/{seed}/{number}")

@@ -1,4 +1,4 @@
-"""What is fuzzed: a target makes an input out of choices and says what must hold."""
+"""The targets of fuzzing. A target makes an input out of choices and checks what must hold."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from tests.support.unsafe_markdown import executable_parts
 
 TINY = "test/tiny"
 
-# Every parameter that a page reads, and one that none does.
+# Every parameter that a page reads, and one that no page reads.
 PARAMETERS = (
     "q", "mode", *links.FILTERS, "fusion", "sort", "rerank", "balance", "recency", "correct",
     "_size", "_next",
@@ -95,14 +95,14 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Target:
-    """Something to fuzz: ``prepare(folder)`` returns what is run with each input."""
+    """Something to fuzz: ``prepare(folder)`` returns a function to run with each input."""
 
     prepare: Callable[[Path], Callable[[Choices], None]]
-    is_pure: bool = False  # touches no file, and so can be guided by the code that it reaches
+    is_pure: bool = False  # uses no files, so that fuzzing can be guided by the code it reaches
 
 
 def query(folder: Path) -> Callable[[Choices], None]:
-    """The search box: any text, through the parser, the plan and the statement, on a real index."""
+    """Fuzz the search box: parse, plan and run any text on a real index."""
     connection = _connection(_index(folder))
 
     def run(choices: Choices) -> None:
@@ -122,7 +122,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
         )
         for hit in results.hits:
             assert "<" not in hit.snippet_html().replace("<mark>", "").replace("</mark>", "")
-        typed = text.encode(errors="replace").decode()  # as it comes out of an address
+        typed = text.encode(errors="replace").decode()  # as decoded from a URL
         suggestions.suggest(connection, typed, choices.number(len(typed)))
         if choices.chance(4):
             if note := notes.read_note(connection, 1):
@@ -134,7 +134,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
 
 
 def parameters(folder: Path) -> Callable[[Choices], None]:
-    """The parameters of an address: what they are read as, and their SQL conditions."""
+    """Fuzz the parameters of a URL: how they are read, and their SQL conditions."""
     connection = _connection(_index(folder))
 
     def run(choices: Choices) -> None:
@@ -161,10 +161,9 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
 
 
 def http(folder: Path) -> Callable[[Choices], None]:
-    """Every address of ours, with any parameters, through Datasette."""
+    """Fuzz all our URLs, with any parameters, through Datasette."""
     path = _index(folder)
-    # Where it is installed, Datasette prints every error in colors with all variables, which takes
-    # seconds.
+    # If rich is installed, Datasette prints every error with all variables, which takes seconds.
     import_module("datasette.handle_exception").rich = None
     datasette = Datasette([str(path)], settings={"sql_time_limit_ms": 20_000})
     loop = asyncio.new_event_loop()
@@ -196,7 +195,7 @@ def http(folder: Path) -> Callable[[Choices], None]:
 
 
 def bear(folder: Path) -> Callable[[Choices], None]:
-    """Bear's database with cells and bytes that Bear didn't write; sometimes indexed, too."""
+    """Fuzz the cells and bytes of Bear's database; sometimes index it, too."""
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     original = folder / "original.sqlite"
     write_library(original, NOTES)
@@ -256,14 +255,14 @@ def bear(folder: Path) -> Callable[[Choices], None]:
 
 
 def markdown(folder: Path) -> Callable[[Choices], None]:
-    """Any note as HTML: harmless, with its outline; and its words without markup."""
+    """Fuzz the HTML of notes, which must be harmless, their outline and their plain text."""
     references = render.References(
         tags={"work": "/s?tag=work", "two words": "/s"}, note={"a": "/note/1"}.get
     )
     generous = render.MAX_BLOCKS
 
     def run(choices: Choices) -> None:
-        body = choices.storable(60)  # as everything is that comes out of the index
+        body = choices.storable(60)  # like every text from the index
         start, end = sorted([choices.number(len(body)), choices.number(len(body))])
         render.MAX_BLOCKS = choices.one_of([generous, 200, 2000, 20_000])
         words = frozenset(["roof", "x", "a"])
@@ -277,7 +276,7 @@ def markdown(folder: Path) -> Callable[[Choices], None]:
 
 
 def cutter(folder: Path) -> Callable[[Choices], None]:
-    """Passages: each word of a note is in one, each at its place, none too long for the model."""
+    """Fuzz passages: every word of a note must be in one, and passages must be in order."""
 
     def run(choices: Choices) -> None:
         title, body = choices.text(4), choices.text(80)
@@ -297,7 +296,7 @@ def cutter(folder: Path) -> Callable[[Choices], None]:
 
 
 def archives(folder: Path) -> Callable[[Choices], None]:
-    """Backups and exports: broken, hostile, or with anything in them."""
+    """Fuzz backups and exports that are broken, hostile, or have arbitrary content."""
     path = folder / "archives" / "export.bear2bk"
     path.parent.mkdir()
     outside = {folder / "archives"}
@@ -366,7 +365,7 @@ def archives(folder: Path) -> Callable[[Choices], None]:
     return run
 
 
-# What the files of exports are made of, by the ending of their names.
+# Suffix → pieces of an export's files.
 PIECES = {
     ".enex": """<en-export>|</en-export>|<note>|</note>|<title>|</title>|<content><![CDATA[|
         ]]></content>|<en-note>|</en-note>|<en-todo checked="true"/>|<tag>a/b</tag>|<created>|
@@ -382,7 +381,7 @@ PIECES = {
 
 
 def exports(folder: Path) -> Callable[[Choices], None]:
-    """One file of Evernote, mail, JSON or CSV, of what they are made of in any order."""
+    """Fuzz a file of Evernote, mail, JSON or CSV with its usual pieces in any order."""
 
     def run(choices: Choices) -> None:
         ending = choices.one_of(list(PIECES))
@@ -405,7 +404,7 @@ def exports(folder: Path) -> Callable[[Choices], None]:
 
 
 def folders(folder: Path) -> Callable[[Choices], None]:
-    """Folders of notes with any names, in any encoding."""
+    """Fuzz folders of notes with any names, in any encoding."""
     root = folder / "vault"
 
     def run(choices: Choices) -> None:
@@ -436,7 +435,7 @@ def folders(folder: Path) -> Callable[[Choices], None]:
 
 
 def headers(folder: Path) -> Callable[[Choices], None]:
-    """Front matter and dates."""
+    """Fuzz front matter and dates."""
 
     def run(choices: Choices) -> None:
         fence = choices.one_of(["---\n", "+++\n"])
@@ -480,7 +479,7 @@ TARGETS = {
 
 
 def _index(folder: Path) -> Path:
-    """An index of NOTES, with vectors of the tiny model."""
+    """Return an index of NOTES, with vectors of the tiny model."""
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     library = folder / "bear.sqlite"
     write_library(library, NOTES)
@@ -496,7 +495,7 @@ def _connection(path: Path) -> sqlite3.Connection:
     return context.__enter__()
 
 
-_connections: list = []  # which stay open as long as the fuzzer runs
+_connections: list = []  # stay open as long as the fuzzer runs
 
 
 def _pairs(choices: Choices) -> dict[str, list[str]]:
@@ -510,7 +509,7 @@ def _pairs(choices: Choices) -> dict[str, list[str]]:
 
 
 def _check(note: Note) -> None:
-    """What the index relies on."""
+    """Check what the index relies on."""
     assert isinstance(note.key, str)
     assert note.key
     for text in (note.title, note.body, note.attachments, *(tag.name for tag in note.tags)):
@@ -522,7 +521,7 @@ def _check(note: Note) -> None:
 
 
 def _check_message(error: Exception) -> None:
-    """A foreseeable fault says something, in words."""
+    """Check that a foreseeable error has a message in words."""
     assert " " in str(error)
 
 
@@ -539,6 +538,6 @@ def _bytes_changed(choices: Choices, data: bytes) -> bytes:
 
 @contextmanager
 def _unreadable_is_well() -> Iterator[None]:
-    """Where SQLite itself gives up, nothing more can be done to the file."""
-    with suppress(sqlite3.Error, UnicodeDecodeError):  # of SQLite's own message
+    """Stop changing the file once SQLite itself can't read it."""
+    with suppress(sqlite3.Error, UnicodeDecodeError):  # the latter from SQLite's own message
         yield

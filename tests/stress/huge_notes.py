@@ -1,6 +1,6 @@
-"""No query takes more than twice the time because of huge notes: python -m tests.stress.huge_notes
+"""Huge notes may at most double the time of a query: python -m tests.stress.huge_notes
 
-Indexes the same notes with and without four huge ones, and runs each query on both, by turns.
+Indexes the same notes with and without four huge ones, and runs each query on both in turns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUERIES: list[dict[str, str]] = [
 
 
 def write_notes(folder: Path, count: int, size: int) -> None:
-    """Write notes, among them a huge one, and three of half its size, unless that is 0."""
+    """Write notes and, unless ``size`` is 0, a huge one of that size and three of half of it."""
     folder.mkdir()
     for number in range(count):
         words = [
@@ -70,7 +70,7 @@ def write_notes(folder: Path, count: int, size: int) -> None:
 
 
 def run(path: Path, query: dict[str, str]) -> float:
-    """Return how many milliseconds of the processor a query takes."""
+    """Return the CPU time of a query in milliseconds."""
     with open_sidecar(path) as connection:
         parameters = {name: [value] for name, value in query.items()}
         started = time.process_time()

@@ -1,7 +1,7 @@
 """SIGKILL at random moments of indexing: python -m tests.stress.kill [--kills 200] [--seed 1]
 
-After each kill the index must open, be sound and answer searches with whole notes; the next run
-must end with what a clean build has. Runs of every kind are killed, some several times in a row.
+After each kill, the index must open, be sound and return whole notes, and the next run must make it
+the same as a clean build. Runs of every kind are killed, some several times in a row.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _MATCHING = "notes_fts where notes_fts match 'apple saw'"
 
 @dataclass(frozen=True)
 class Scenario:
-    """A kind of run: what it starts from and how it is called."""
+    """A kind of run: its initial index and its arguments."""
 
     name: str
-    start: str | None  # the index that is there: "old" or "new"; None: no index
+    start: str | None  # the initial index: "old" or "new"; None: no index
     arguments: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
 
@@ -63,7 +63,7 @@ class Moment:
     """When a run is killed."""
 
     seconds: float
-    in_commit: bool  # at the first commit after that, in the middle
+    in_commit: bool  # in the middle of the first commit after that
 
     def __str__(self) -> str:
         return f"{self.seconds:.4f} s" + (" (in the next commit)" if self.in_commit else "")
@@ -71,17 +71,17 @@ class Moment:
 
 @dataclass
 class Outcome:
-    """What the kills of one scenario showed."""
+    """The results of killing runs of one scenario."""
 
     duration: float = 0.0
     kills: int = 0
-    too_late: int = 0  # the run had ended
-    hot: int = 0  # the next who opens the index has to undo half a commit
+    too_late: int = 0  # the run had ended before
+    hot: int = 0  # a commit was interrupted, and the next one who opens the index rolls it back
     failures: list[str] = field(default_factory=list)
 
 
 class Place:
-    """A Bear library in two versions, a folder of notes, and an index that is killed."""
+    """A Bear library in two versions, a folder of notes, and an index whose runs are killed."""
 
     def __init__(self, folder: Path, commands: Commands, notes: int = NOTES) -> None:
         self.folder, self.commands = folder, commands
@@ -103,7 +103,7 @@ class Place:
             self._build(version, model)
 
     def set_up(self, scenario: Scenario) -> None:
-        """The state before a run."""
+        """Restore the state before a run."""
         self.clear()
         self._is_judged = scenario.start is not None
         if scenario.start:
@@ -111,15 +111,15 @@ class Place:
         self.use("new")
 
     def run(self, scenario: Scenario, moment: Moment | None = None) -> Ended:
-        """The run that is killed."""
+        """Start the run that is killed."""
         return self._index(scenario, scenario.arguments, moment)
 
     def run_again(self, scenario: Scenario, moment: Moment | None = None) -> Ended:
-        """The run that follows a kill."""
+        """Start the run that follows a kill."""
         return self._index(scenario, scenario.again, moment)
 
     def index(self, arguments: Sequence[str | Path], moment: Moment | None = None) -> Ended:
-        """A run of bear-index, killed at a moment."""
+        """Run bear-index, and kill it at a moment if one is given."""
         return self.command(
             "bear-index",
             *arguments,
@@ -128,7 +128,7 @@ class Place:
         )
 
     def command(self, *words: str | Path | None, **options: Any) -> Ended:
-        """Any command on the index; without the words that are None."""
+        """Run any command on the index, without the words that are None."""
         command = [word for word in words if word is not None]
         return self.commands.run(*command, "--sidecar", self.sidecar, **options)
 
@@ -137,7 +137,7 @@ class Place:
         return self.sidecar.with_name("notes.db-journal")
 
     def problems_after_kill(self) -> list[str]:
-        """What is wrong with what a kill left."""
+        """Return messages about problems with what a kill left."""
         problems = []
         answers = [
             self.commands.run(
@@ -145,12 +145,12 @@ class Place:
             )
             for mode in ("keyword", "semantic")
         ]
-        # Only now, because whoever opens the file to look into it mends it.
+        # Count only now, because opening the file repairs it.
         count = self._count("notes")
         for ended, expected in zip(answers, (self._count(_MATCHING), self._count("_vectors"))):
             if expected and ended.status == 0:
                 continue
-            # Nothing found is status 1.
+            # The status 1 may mean that there are no results.
             is_honest = '"total": 0' in ended.output or "datasette bear-index" in ended.output
             if expected or not is_honest or not ended.is_clear:
                 problems.append(f"searching {count} notes ended with {ended}")
@@ -164,7 +164,7 @@ class Place:
         return problems
 
     def problems_at_the_end(self) -> list[str]:
-        """How the index differs from one built without a kill, by the model that it names."""
+        """Return messages about differences to an index of the same model built without kills."""
         with opened(self.sidecar) as db:
             [model] = db.execute("select value from meta where key = 'model'").fetchone()
         found = differences(self.sidecar, self.expected[model], QUERIES) + faults(self.sidecar)
@@ -173,7 +173,7 @@ class Place:
         return [f"after the next run: {line}" for line in found]
 
     def _build(self, version: str, model: str) -> None:
-        """What a clean run makes, kept to begin with and to compare with."""
+        """Build an index without kills, as an initial state and for comparison."""
         self.clear()
         self.use(version)
         for source in (self.library, self.vault):
@@ -204,13 +204,13 @@ class Place:
             file.unlink()
 
     def use(self, version: str) -> None:
-        """Let Bear's library be of this version."""
-        # In place and with the same time, for the state of the source to be the same as ever.
+        """Switch Bear's library to this version."""
+        # In place and with a fixed time, so that a version's source state is always the same.
         self.library.write_bytes((self.folder / "kept" / f"{version}.sqlite").read_bytes())
         os.utime(self.library, (1_700_000_000, 1_700_000_000 + len(version) * (version == "new")))
 
     def _count(self, table: str) -> int:
-        """Rows of a table; 0 if there is no such table, or no file."""
+        """Return the number of rows in a table; 0 if there is no index."""
         if not self.sidecar.exists():
             return 0
         with opened(self.sidecar) as db:
@@ -220,7 +220,7 @@ class Place:
 
 
 def library_notes(count: int, changed: bool) -> list[BearNote]:
-    """A library, or the same one after weeks of writing."""
+    """Return the notes of a library, or of the same one after weeks of changes."""
     notes = []
     for number in range(count + (count // 5 if changed else 0)):
         edited = changed and number % 3 == 0
@@ -259,7 +259,7 @@ def _text(number: int, what: str) -> str:
 
 
 def rounds(place: Place, kills: int, seed: int) -> dict[str, Outcome]:
-    """Kill so many runs, in turn of every scenario."""
+    """Kill so many runs, with the scenarios taking turns."""
     rng = random.Random(seed)
     outcomes = {scenario.name: Outcome() for scenario in SCENARIOS}
     for scenario in SCENARIOS:
@@ -275,7 +275,7 @@ def rounds(place: Place, kills: int, seed: int) -> dict[str, Outcome]:
 
 
 def _one_round(place: Place, scenario: Scenario, rng: random.Random, outcome: Outcome) -> int:
-    """Set up, kill, look, perhaps kill the next run, let one end; how many were killed."""
+    """Kill one or more runs in a row and check each time, then let one finish; return the kills."""
     place.set_up(scenario)
     run, killed, history = place.run, 0, []
     for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):
@@ -284,7 +284,7 @@ def _one_round(place: Place, scenario: Scenario, rng: random.Random, outcome: Ou
         history.append(str(moment))
         if ended.status != -9:
             outcome.too_late += 1
-            if not killed:  # the machine has become faster: other things that it did have ended
+            if not killed:  # the machine has become less busy
                 outcome.duration = min(outcome.duration, ended.seconds)
             break
         killed += 1

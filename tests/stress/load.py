@@ -2,11 +2,11 @@
 
 Run: python -m tests.stress.load --folder FOLDER [--clients 50] [--seconds 60] [--notes 10000]
 
-A Datasette serves an index of so many notes (made in FOLDER once, by benchmarks.speed.scale) and is
-asked over HTTP by as many clients as one process can be, each of which asks again as soon as it has
-an answer. No answer may be an error, and the server's memory has to stay as it is. Then the same
-questions, from a few clients, while a run of bear-index changes the index, and while the bundled
-model is loaded: how long does anybody wait?
+A Datasette serves an index of so many notes (made in FOLDER once, by benchmarks.speed.scale). The
+clients, threads of one process, send requests over HTTP, each as soon as it has the last response.
+No response may be an error, and the server's memory must not grow. Then a few clients send the same
+requests while a run of bear-index changes the index, and while the bundled model is loaded, to
+measure how long anybody waits.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from benchmarks.lib.servers import HOST, Server, serving
 from benchmarks.lib.synthetic_text import real_words
 from benchmarks.speed import scale
 
-# How often each kind is asked: mostly pages, some of them narrowed or sorted, and what a page asks
-# for by itself.
+# Kinds of requests with their frequencies: mostly pages, some with filters or sorted, and requests
+# that a page's scripts send.
 KINDS: dict[str, tuple[int, Callable[[str, int], str]]] = {
     "page": (6, lambda words, note: f"/-/bear-search?q={words}"),
     "page, keyword": (2, lambda words, note: f"/-/bear-search?q={words}&mode=keyword"),
@@ -48,13 +48,13 @@ KINDS: dict[str, tuple[int, Callable[[str, int], str]]] = {
     "similar": (1, lambda words, note: f"/-/bear-search/similar/{note}.json"),
 }
 
-# Megabytes by which a server may have grown at the end, once it is warm.
+# Megabytes by which a warm server may grow until the end.
 MAY_GROW_MB = 60
 
 
 @dataclass
 class Seen:
-    """What the clients saw."""
+    """The observations of the clients."""
 
     milliseconds: dict[str, list[float]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
@@ -68,13 +68,13 @@ class Seen:
 
 
 class Clients:
-    """So many clients, each of which asks again as soon as it has an answer."""
+    """Clients that send a request as soon as they have the response to the last one."""
 
     def __init__(self, port: int, words: list[str], notes: int, seed: int = 1) -> None:
         self._port, self._words, self._notes, self._seed = port, words, notes, seed
 
     def ask_for(self, count: int, until: Callable[[], bool]) -> Seen:
-        """Ask until that is so."""
+        """Let ``count`` clients send requests until ``until()`` is true."""
         seen = Seen()
         threads = [
             threading.Thread(target=self._be_one, args=(number, seen, until))
@@ -138,7 +138,7 @@ def main() -> None:
 
 
 def common_words() -> list[str]:
-    """Words that notes have, common and rare ones."""
+    """Return common and rare words from notes."""
     counts: Counter[str] = Counter()
     for own in real_words().counts:
         counts.update(own)
@@ -175,11 +175,11 @@ def under_load(path: Path, words: list[str], arguments: argparse.Namespace) -> C
 
 
 def while_indexing(path: Path, words: list[str], arguments: argparse.Namespace) -> Counter[str]:
-    """Four clients while every vector is made again and notes come and go."""
+    """Run four clients while notes are removed and added and all vectors are made again."""
     copy = path.with_name("changing.db")
     shutil.copy(path, copy)
     with serving([copy], synthetic=arguments.folder) as server:
-        # Those that stay: a note that was taken out is rightly said to be gone.
+        # Request only notes that stay: for a removed note, an error is right.
         clients = Clients(server.port, words, arguments.notes * 8 // 10)
         for kind in ("quiet", "while it is indexed"):
             ended = threading.Event()
@@ -213,7 +213,7 @@ def while_indexing(path: Path, words: list[str], arguments: argparse.Namespace) 
 
 
 def while_loading(folder: Path) -> Counter[str]:
-    """Search the sample notes from the first second on, while the bundled model loads."""
+    """Search the sample notes from the first second on, while the bundled model is loaded."""
     demo = folder / "demo"
     if not (demo / "notes.db").exists():
         subprocess.run(
@@ -229,7 +229,7 @@ def while_loading(folder: Path) -> Counter[str]:
             check=True,
         )
     failures: Counter[str] = Counter()
-    # Without the light model, that is as slowly as it can be.
+    # Without an ONNX export ("light model"), loading is as slow as it gets.
     empty = folder / "empty-cache"
     for name, cache in (("light model", None), ("whole model", str(empty))):
         shutil.rmtree(empty, ignore_errors=True)
@@ -253,7 +253,7 @@ def _while_loading(path: Path, name: str) -> Counter[str]:
         waits, loaded = [], threading.Event()
 
         def wait_for_meaning() -> None:
-            # JSON waits for the model: when it answers, it is there.
+            # JSON waits for the model, so the response means that it is loaded.
             started = time.perf_counter()
             connection = HTTPConnection(HOST, server.port, timeout=300)
             connection.request("GET", "/-/bear-search.json?q=apple+tree")
@@ -286,7 +286,7 @@ def _while_loading(path: Path, name: str) -> Counter[str]:
 
 
 def memory(server: Server) -> float:
-    """Resident megabytes of the server."""
+    """Return the server's resident memory in megabytes."""
     for line in Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024

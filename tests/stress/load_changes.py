@@ -1,9 +1,9 @@
-"""Changes an index while it is searched, for load.py.
+"""Change an index while it is searched, for load.py.
 
 Run: python -m tests.stress.load_changes FOLDER INDEX
 
-Takes a tenth of the notes out, puts them back, and makes all vectors anew: whoever keeps something
-of the index in memory has to notice.
+Removes a tenth of the notes, adds them again, and makes all vectors again. Searchers that cache
+parts of the index in memory must notice.
 """
 
 from __future__ import annotations

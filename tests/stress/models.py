@@ -1,4 +1,4 @@
-"""A second model that costs nothing: other vectors of another length, of shorter passages."""
+"""A second trivial model, with different dimensions and shorter passages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TINY, OTHER = "test/tiny", "test/other"
 
 
 class OtherTinyEmbedder(TinyEmbedder):
-    """As different from the first as two real models are."""
+    """As different from the tiny model as two real models are from each other."""
 
     DIMENSION = 48
 
@@ -21,7 +21,7 @@ class OtherTinyEmbedder(TinyEmbedder):
 
 
 def register() -> None:
-    """Let commands of this process use both, the first one by default."""
+    """Register both models for commands in this process, with the first as the default."""
     models: dict[str, Any] = {TINY: TinyEmbedder, OTHER: OtherTinyEmbedder}
     for name, model in models.items():
         registry.register(name, _factory(model, name))

@@ -1,7 +1,7 @@
-"""What no note may do: python -m tests.stress.scaling [PARSER …]
+"""No text may take a parser too long: python -m tests.stress.scaling [PARSER …]
 
-Gives every hostile text of 1 MB to everything that reads one, and ends with status 1 if that takes
-longer than SECONDS, or at two doublings in a row more than 2.5 times as long as half of the text.
+Gives every hostile text of 1 MB to every parser. The exit status is 1 if one takes longer than
+SECONDS, or if at two doublings of the length in a row the time grows more than 2.5-fold.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tests.support.pathological_markdown import hostile_text, pathological
 
 LARGEST = 2**20
 MAX_RATIO, REPEATS = 2.5, 3
-# CPU seconds. Less than SHORT is noise, and more than SECONDS is too long for any text of 1 MB.
+# CPU seconds. Less than SHORT is noise; more than SECONDS is too long for a text of 1 MB.
 SHORT, SECONDS = 0.2, 3.0
 
 
-class TooSlow(BaseException):  # or a parser would take it for a damaged text
+class TooSlow(BaseException):  # not an Exception, which a parser would blame on a damaged text
     pass
 
 
@@ -37,7 +37,7 @@ def seconds(parser: Callable[[str], Any], text: str, most: float = 20.0) -> floa
     """Return the CPU time; infinity if it takes more than ``most``."""
     signal.signal(signal.SIGVTALRM, _give_up)
     gc.collect()
-    gc.disable()  # it runs through all that other parsers left, too
+    gc.disable()  # it would also visit what other parsers left
     signal.setitimer(signal.ITIMER_VIRTUAL, most)
     started = time.process_time()
     try:
@@ -51,24 +51,24 @@ def seconds(parser: Callable[[str], Any], text: str, most: float = 20.0) -> floa
 
 
 def scaling(parser: Callable[[str], Any], shape: str, length: int) -> tuple[float, float]:
-    """Return the time for a text, and how many times that for one half as long it is."""
-    seconds(parser, hostile_text(shape, length // 64))  # loads what is loaded once
+    """Return the time for a text, and its ratio to the time for a text half as long."""
+    seconds(parser, hostile_text(shape, length // 64))  # does what is only done the first time
     taken = seconds(parser, hostile_text(shape, length))
     if not SHORT < taken <= SECONDS:
         return taken, 0.0
     ratio = doubling(parser, shape, length)
     if ratio > MAX_RATIO:
-        # One step, where a text no longer fits into a cache, isn't growth: that goes on.
+        # A single step, where a text no longer fits into a cache, isn't growth: growth continues.
         around = doubling(parser, shape, length // 2), doubling(parser, shape, 2 * length)
         ratio = min(ratio, max(around))
     return taken, ratio
 
 
 def doubling(parser: Callable[[str], Any], shape: str, length: int) -> float:
-    """Return how many times longer a text takes than one half as long."""
+    """Return the ratio of the times for a text and for one half as long."""
     whole, half = hostile_text(shape, length), hostile_text(shape, length // 2)
     taken, least = seconds(parser, whole), seconds(parser, half)
-    for _ in range(REPEATS):  # something else may have been at work
+    for _ in range(REPEATS):  # another program may have been busy
         if taken / least <= MAX_RATIO:
             break
         least = min(least, seconds(parser, half))
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
         for shape in given.shape or pathological(100):
             try:
                 taken, ratio = scaling(parser, shape, given.largest)
-            except Exception as error:  # no text may be one that can't be read
+            except Exception as error:  # every text must be readable
                 faults += 1
                 print(f"FAULT {name} / {shape}: {type(error).__name__}: {error}"[:300], flush=True)
                 continue

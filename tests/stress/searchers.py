@@ -2,9 +2,8 @@
 
 Run: python -m tests.stress.searchers [--seconds 60] [--notes 120]
 
-The index is brought up to date, made anew, given another model and killed in the middle of commits,
-again and again. No searcher may get an error, hear of a lock, or see a note of which a part is
-missing.
+The index is updated, rebuilt and given another model, and runs are killed in the middle of commits,
+again and again. No client may get an error or a message about a lock, or see an incomplete note.
 """
 
 from __future__ import annotations
@@ -44,24 +43,24 @@ ASKED = (
     "/-/bear-search",
 )
 
-# What is said when something went wrong that isn't an error.
+# Parts of messages about problems in responses with status 200.
 _BAD = ("database is locked", "can't be read", "no such table", "malformed", "readonly")
 
 
 @dataclass
 class Seen:
-    """What the clients saw."""
+    """The observations of the clients."""
 
     milliseconds: list[float] = field(default_factory=list)
     reloaded: int = 0
-    errors: Counter[str] = field(default_factory=Counter)  # of the database, in the server
-    found: Counter[str] = field(default_factory=Counter)  # notes found, by kind of question
+    errors: Counter[str] = field(default_factory=Counter)  # from the database, in the server
+    found: Counter[str] = field(default_factory=Counter)  # notes found, by path
     failures: list[str] = field(default_factory=list)
 
 
 @contextmanager
 def served(sidecar: Path, seen: Seen) -> Iterator[str]:
-    """Serve the index on this machine; yield the address, and note what the database refused."""
+    """Serve the index on this machine and yield the URL; record errors from the database."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "tests.stress.searchers", "--serve", str(sidecar), str(port)]
@@ -77,19 +76,19 @@ def served(sidecar: Path, seen: Seen) -> Iterator[str]:
             log.seek(0)
             said = log.read().decode().splitlines()
             seen.errors.update(line for line in said if line.startswith("refused: "))
-            # No search may meet a lock, not even one after which it was tried again.
+            # No search may meet a lock, not even if it was retried successfully.
             seen.failures += [line for line in said if "locked" in line]
 
 
 def search_all_the_time(address: str, place: Place, seen: Seen, end: threading.Event) -> None:
-    """One client."""
+    """Act as one client."""
     rng = random.Random(threading.get_ident())
     while not end.is_set():
         path = rng.choice(ASKED)
         started = time.perf_counter()
         try:
             text = _text(address + path)
-            if text is None:  # just killed: a person would press reload
+            if text is None:  # a run was just killed: a person would reload the page
                 seen.reloaded += 1
                 text = _text(address + path)
             assert text is not None, "can't be read twice in a row"
@@ -112,7 +111,7 @@ def search_all_the_time(address: str, place: Place, seen: Seen, end: threading.E
 
 
 def _text(address: str) -> str | None:
-    """What a page says; None if the index can't be read just now."""
+    """Return the text of a response; None if the index can't be read right now."""
     try:
         with urllib.request.urlopen(address, timeout=60) as response:
             return response.read().decode()
@@ -125,7 +124,7 @@ def _text(address: str) -> str | None:
 def check(
     place: Place, *, seconds: float, kills: bool = True, clients: int = CLIENTS
 ) -> tuple[Seen, int]:
-    """Search and index at once; gives what was seen, and how many runs there were."""
+    """Search and index at once; return the observations and the number of runs."""
     seen, end, runs = Seen(), threading.Event(), 0
     place.set_up(SCENARIOS[1])
     with served(place.sidecar, seen) as address:
@@ -192,7 +191,7 @@ def _serve(sidecar: str, port: int) -> None:
             raise
 
     Database.execute_fn = telling
-    # The machine is busy on purpose: how long a statement takes is another question.
+    # A high limit, because the machine is busy on purpose and times aren't tested here.
     datasette = Datasette([sidecar], settings={"sql_time_limit_ms": 20_000})
     uvicorn.run(datasette.app(), host="127.0.0.1", port=port, log_level="warning")
 

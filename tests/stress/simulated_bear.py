@@ -1,10 +1,10 @@
-"""A Bear that writes all the time: another program, as Bear is one, with Bear's own tables.
+"""A Bear that writes constantly: a program of its own, as Bear is, with Bear's tables.
 
 python -m tests.stress.simulated_bear LIBRARY JOURNAL SECONDS_BETWEEN_WRITES [restarts]
 
-Inserts notes and changes them, a transaction each, until its input is closed; says then when each
-write began, how long it took, and what the library must hold. With "restarts" it closes the library
-now and then, as Bear does when it is quit.
+Inserts and changes notes, one per transaction, until its input is closed. Then prints when each
+write began, how long it took, and what the library must contain. With "restarts" it sometimes
+closes the library, as Bear does when somebody quits it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ try:
 except ImportError:
     import sqlite3
 
-# Core Data waits much longer before a save fails.
+# Core Data itself waits much longer before a save fails.
 BUSY_SECONDS = 5.0
 
 WRITES_BEFORE_RESTART = 40
@@ -33,16 +33,16 @@ REPOSITORY = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Writing:
-    """What a simulated Bear did."""
+    """The writes of a simulated Bear."""
 
     writes: list[
         tuple[float, float]
-    ]  # when it began, on the clock of time.monotonic(); how many seconds it took
+    ]  # start of each write (time.monotonic()), and how many seconds it took
     failures: list[str]
-    expected: dict[str, str]  # text by id of each note that was written
+    expected: dict[str, str]  # note id → the text written last
 
     def lost(self, library: Path) -> int:
-        """Notes that don't hold what was written last."""
+        """Return how many notes don't have the text that was written last."""
         with closing(sqlite3.connect(library)) as db:
             stored = dict(db.execute("select ZUNIQUEIDENTIFIER, ZTEXT from ZSFNOTE"))
             assert db.execute("pragma integrity_check").fetchone() == ("ok",)
@@ -50,7 +50,7 @@ class Writing:
 
 
 class SimulatedBear:
-    """Another process that writes; a context manager."""
+    """A context manager that runs a writing process."""
 
     def __init__(
         self, library: Path, journal: str, pause: float = 0.004, *, restarts: bool = False
@@ -81,7 +81,7 @@ class SimulatedBear:
         self._process.wait()
 
     def stop(self) -> Writing:
-        """Let it close the library, and give what it did."""
+        """Make it close the library; return its writes."""
         answer, _ = self._process.communicate()
         return Writing(**json.loads(answer))
 

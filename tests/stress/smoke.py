@@ -1,9 +1,9 @@
-"""What a person does in the first minutes, with whatever Python runs this.
+"""The first minutes of a new user, with the Python that runs this.
 
 Run: python smoke.py FOLDER [--no-meaning]
 
-Stands by itself, so that it tries the installed package and not the checkout. Prints a line a step;
-ends with an AssertionError if one fails.
+This file imports nothing from the repository, so that it tests the installed package and not the
+checkout. Prints a line per step, and ends with an AssertionError if one fails.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ def main(folder: Path, has_meaning: bool) -> None:
     assert "0 notes added" in again, again
     found = datasette("bear-search", "apple tree", *chosen)
     assert "The old apple tree" in found, found
-    # Said in the terminal, and only where it is so.
+    # The terminal says so, but only if it is true.
     assert (STEPS_THAT_SAY_SO in found) != has_meaning, found
     answer = json.loads(
         datasette("bear-search", "apple", "tree", "--json", *chosen, only_stdout=True)
@@ -108,7 +108,7 @@ def ask_as_an_agent(index: Path) -> None:
 
 
 def datasette(*arguments: str, statuses: tuple = (0,), only_stdout: bool = False) -> str:
-    """What a command says; it must end with one of these statuses and without a traceback."""
+    """Run a command, which must have one of these statuses and no traceback; return its output."""
     ended = subprocess.run(
         [sys.executable, "-m", "datasette", *arguments], capture_output=True, text=True
     )

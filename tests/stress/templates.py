@@ -1,4 +1,4 @@
-"""More like this among daily notes of one template, with the real model.
+"""Find similar notes for daily notes with a common template, with the real model.
 
 python -m tests.stress.templates [--folder FOLDER]
 """
@@ -17,7 +17,7 @@ from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.notes import find_similar
 from datasette_bear_search.sources import SourceConfig
 
-# What a day was about; and what the topic's own note says of it in other words.
+# Topic → the text of a day about it, and the topic's own note, which uses other words.
 TOPICS = {
     "Skiing": ("We went skiing above the village; the snow was wet and the lift stood still twice.",
         "Wax for wet snow, edges sharpened before the season, season ticket for the lifts."),
@@ -44,7 +44,7 @@ CLOSING = (
     "Remember: drink enough water, stretch for ten minutes, and be kind to whoever is tired.\n"
     "Before going to bed, put the phone away and write down three things that went well."
 )
-# The same days as people's templates have them: headings, one paragraph, a list, front matter.
+# Typical templates of daily notes: headings, one paragraph, a list, front matter.
 TEMPLATES = {
     "headings": "## Mood\n- \n\n## What happened today\n{}\n\n## Adjustment for tomorrow\n- \n\n"
     "## Things to be grateful for\n- \n\n" + CLOSING,
@@ -58,7 +58,7 @@ TEMPLATES = {
 
 
 def write_notes(folder: Path, template: str) -> None:
-    """Write thirty days, three for each topic, and the topics' own notes."""
+    """Write notes for thirty days, three per topic, and the topics' own notes."""
     folder.mkdir()
     for number, (topic, (day, note)) in enumerate([*TOPICS.items()] * 3):
         text = template.format(day if number < len(TOPICS) else f"{day} {topic} again.")
@@ -68,7 +68,7 @@ def write_notes(folder: Path, template: str) -> None:
 
 
 def places(folder: Path, embedder: Embedder) -> list[int]:
-    """Return for each day at which place, from 1, the topic's note stands in More like this."""
+    """Return for each day the rank of its topic's note among the similar notes; 99 if missing."""
     path = folder.with_suffix(".db")
     indexer.update(path, [SourceConfig("notes", "", str(folder))], embedder)
     found = []
