@@ -61,7 +61,7 @@ _PAGE = re.compile(r", page (\d+)$")
 @dataclass(frozen=True)
 class FileLink:
     url: str
-    is_picture: bool  # that browsers show
+    is_picture: bool  # an image that browsers can show
 
 
 class NoteFiles:
