@@ -1,4 +1,4 @@
-"""``Note``, which every source yields and the index file stores, and how people see its facts."""
+"""The record ``Note``, which sources yield and the index stores, and how its facts are shown."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Note:
     has_file: bool = False
     has_code: bool = False
     url: str | None = None  # deep link that opens the note where it lives
-    # Changes whenever the note may have changed; None if that can't be told without reading it.
+    # Changes whenever the note may have changed; None if the source has to read it to find out.
     stamp: str | None = None
 
     def fingerprint(self) -> str:

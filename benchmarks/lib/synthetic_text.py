@@ -42,7 +42,7 @@ SPREAD = 0.65
 WORDS_AT_MOST = 6000
 # Words in a stretch: the minimum, and the average.
 STRETCH_AT_LEAST, STRETCH = 2, 6
-TOPIC_SHARE = 0.4  # of stretches that come from the note's own topic
+TOPIC_SHARE = 0.4  # of stretches, from the note's own topic
 NAMES_A_WORD = 1 / 150
 NAMES = 400_000
 WORDS_A_PARAGRAPH = 70

@@ -39,7 +39,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     **{f"balance {share}": {"balance": share} for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)},
     **{f"recency {days}": {"recency": days} for days in (30, 90, 365)},
 }
-# Minimum number of queries for proposing a setting, and of folds for cross-validation.
+# Minimum number of queries for proposing a setting, and the folds for cross-validation.
 FEWEST_QUERIES, FOLDS = 20, 5
 
 # Random permutations for the significance test: p is accurate to about 0.005.

@@ -152,7 +152,7 @@ def _work(measured: Measured, command: list[str], until: float, run: Run) -> Non
     if "--watch" in command:
         _watch(measured, command, max(1.0, until - time.monotonic()))
         return
-    while True:  # once at least
+    while True:  # at least once
         _check(measured, run(command), command)
         if time.monotonic() > until:
             return
