@@ -40,9 +40,7 @@ def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResul
     except Exception as error:
         # Log only the type, because the message may quote a note.
         logger.error("%s failed: %s", name, type(error).__name__)
-        raise ToolError(
-            f"{name} failed for a reason that nobody foresaw. Try it with other arguments."
-        ) from None
+        raise ToolError(f"{name} failed unexpectedly. Try it with other arguments.") from None
 
 
 def register_tools(register: Callable[[Any], None]) -> None:

@@ -47,7 +47,7 @@ Findings = Iterator[Finding]
 
 @click.command()
 @sidecar_option
-@click.option("--model-check", is_flag=True, help="Load the embedding model and try it, too")
+@click.option("--model-check", is_flag=True, help="Also load the embedding model and try it")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON")
 @click.pass_context
 def bear_doctor(
@@ -118,12 +118,12 @@ def _python() -> Findings:
         if find_spec("sqlite_vec") is not None:
             says = f"The module {sqlite3.__name__} of this Python can't load sqlite-vec"
             fix = "pip install pysqlite3"
-        yield Finding("sqlite_vec", f"{says}: no search by meaning.", False, fix)
+        yield Finding("sqlite_vec", f"{says}, so notes can't be searched by meaning.", False, fix)
 
 
 def _model(path: Path, load_model: bool) -> Findings:
     if find_spec("sentence_transformers") is None:
-        says = "sentence-transformers isn't installed: no search by meaning."
+        says = "sentence-transformers isn't installed, so notes can't be searched by meaning."
         yield Finding("library", says, False, "pip install sentence-transformers")
         return
     model = registry.default_model()
@@ -140,7 +140,7 @@ def _model(path: Path, load_model: bool) -> Findings:
         elif registry.is_here(name):
             yield Finding("model", f"{name} is on this machine")
         else:
-            says = f"{name} isn't on this machine yet; it is downloaded only if you name it."
+            says = f"{name} isn't on this machine yet. It is downloaded only if you name it."
             fix = f"datasette bear-index --model {name}, if you trust its makers"
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
@@ -155,9 +155,9 @@ def _reports() -> Findings:
         reports = folder / "Microsoft" / "DeveloperTools" / ".onnxruntime"
         if reports.exists():
             says = (
-                "Another program or an earlier version of this package let onnxruntime leave "
-                f"{reports}: a lasting id of this machine and reports to Microsoft, with the path "
-                "of Python. It can be deleted."
+                "Another program or an earlier version of this package let onnxruntime create "
+                f"{reports}. It holds a permanent id of this machine and reports for Microsoft, "
+                "with the path of Python. You can delete it."
             )
             yield Finding("reports", says, None, f"rm -r {shlex.quote(str(reports))}")
 
@@ -210,7 +210,7 @@ def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Findin
     else:
         yield Finding(source.name, says)
     if stored.skipped:
-        says = f"{source.name} skipped {len(stored.skipped):,}, such as {stored.skipped[0]}"
+        says = f"{source.name} skipped {len(stored.skipped):,}, for example: {stored.skipped[0]}"
         yield Finding(f"{source.name}.skipped", says, None, "datasette bear-index --list")
 
 
@@ -237,7 +237,7 @@ def _source_fix(source: SourceConfig) -> str:
     if sys.platform == "darwin" and source.kind == "bear":
         return (
             "open 'x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles'"
-            " and turn on the app in which you type this"
+            " and turn on the app in which you run this"
         )
     remove = f"if it is gone for good: datasette bear-index --remove {source.name}"
     return f"datasette bear-index --only {source.name}; {remove}"
@@ -280,10 +280,10 @@ def _permissions(path: Path) -> Findings:
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
-        says = f"Others on this machine may open the index (mode {mode:o})."
+        says = f"Other users of this machine can open the index (mode {mode:o})."
         yield Finding("permissions", says, False, f"chmod 600 '{path}'")
     else:
-        yield Finding("permissions", f"Only you may open it (mode {mode:o})")
+        yield Finding("permissions", f"Only you can open it (mode {mode:o})")
 
 
 def _health(path: Path, connection: sqlite3.Connection) -> Findings:
@@ -292,13 +292,13 @@ def _health(path: Path, connection: sqlite3.Connection) -> Findings:
     if database.is_cut_off(connection):
         answer = "its end is missing"
     is_sound = answer == "ok"
-    says = "The file is sound" if is_sound else f"The file is damaged: {answer}."
+    says = "The file is intact" if is_sound else f"The file is damaged: {answer}."
     yield Finding("integrity", says, is_sound, None if is_sound else fix)
     if disagreement := _fts_disagreement(path):
         says = f"The word index doesn't agree with the notes ({disagreement})."
         yield Finding("words", says, False, fix)
     else:
-        yield Finding("words", "The word index is sound")
+        yield Finding("words", "The word index is intact")
 
 
 def _fts_disagreement(path: Path) -> str | None:
@@ -327,7 +327,10 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     counts = f"{counted(notes, 'note')} in {counted(passages, 'passage')}"
     yield Finding("contents", f"{counts}, last run {state.indexed}")
     if database.get_meta(connection, database.STALE):
-        says = "Notes were removed by a Python that can't load sqlite-vec: no search by meaning."
+        says = (
+            "A Python that can't load sqlite-vec removed notes from the index, so notes can't be "
+            "searched by meaning."
+        )
         yield Finding("vectors", says, False, "datasette bear-index")
     elif state.pending:
         says = (
@@ -337,12 +340,12 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         option = " --semantic" if state.skips_vectors else ""
         yield Finding("vectors", says, False, f"datasette bear-index{option}")
     elif passages:
-        yield Finding("vectors", f"All have a vector of {state.model}")
+        yield Finding("vectors", f"All passages have a vector from {state.model}")
     if state.has_vectors and (fits := database.by_language(connection, database.LANGUAGE_FITS)):
         shares = database.by_language(connection, database.LANGUAGES)
         share = sum(shares.get(language, 0) for language in fits)
         says = (
             f"{share:.0%} of the notes are in languages that the model wasn't made for "
-            f"({', '.join(sorted(fits))}): they are found by their words, hardly by their meaning."
+            f"({', '.join(sorted(fits))}): they can be found by words, but hardly by meaning."
         )
         yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--sidecar",
     "sidecar_path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Index to search, instead of one made from the COLLECTION; without a COLLECTION the one "
+    help="Index to search instead of one made from the COLLECTION; without a COLLECTION, the index "
     "with your judgments  [default: notes.db in the user's data folder]",
 )
 @click.option(
@@ -47,13 +47,15 @@ if TYPE_CHECKING:
 @click.option(
     "--rerank",
     metavar="NAME",
-    help="Measure the last mode with a reranker, too: cross-encoder, cross-encoder:MODEL or a "
+    help="Also measure the last mode with a reranker: cross-encoder, cross-encoder:MODEL or a "
     "plugin's",
 )
 @click.option(
-    "--write", is_flag=True, help="Write the best setting into the configuration, if it is better"
+    "--write",
+    is_flag=True,
+    help="Write the best setting into the configuration if it is significantly better",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, down to the single query")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, including each query")
 def bear_eval(
     folders: tuple[Path, ...],
     sidecar_path: Path | None,
@@ -68,9 +70,10 @@ def bear_eval(
     Measure how well the search ranks
 
     COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed
-    once, then its queries are run as on the search page. Without a COLLECTION, the queries are
-    those whose results you judged there; other settings are tried on them, and --model tries
-    another model in a copy of the index. If you judged none, questions are made from the notes.
+    once, and then its queries run as on the search page. Without a COLLECTION, this uses the
+    queries whose results you judged on the search page. It also tries other settings on them, and
+    with --model another model in a copy of the index. If you haven't judged any results, questions
+    are generated from the notes.
     """
     from .. import evaluation
     from ..evaluation import collections, judgments
@@ -81,7 +84,7 @@ def bear_eval(
     evaluations = []
     tried: dict[str, dict[str, Any]] = {"rerank": {"rerank": rerank}} if rerank else {}
     if write and folders:
-        raise click.UsageError("--write goes by your own judgments: leave COLLECTION out.")
+        raise click.UsageError("--write uses your own judgments. Leave COLLECTION out.")
     with clear_errors():
         evaluation.require_libraries()
         for folder in folders:
@@ -130,14 +133,17 @@ def _write(proposal: Proposal | None, tried: Mapping[str, Mapping[str, Any]]) ->
 
     if proposal is None:
         fewest = evaluation.FEWEST_QUERIES
-        message = f"Nothing was written: to choose a setting takes {fewest} judged queries."
+        message = f"Nothing was written: choosing a setting takes at least {fewest} judged queries."
         raise click.ClickException(message)
     if not proposal.is_proven:
         raise click.ClickException(f"Nothing was written. {proposal}.")
     setting = tried.get(proposal.mode)
     if setting is None or "rerank" in setting:
-        use = f"--rerank {setting['rerank']}" if setting else f"bear-index --{proposal.mode}"
-        raise click.ClickException(f"{proposal}. Use it by asking for it: {use}")
+        command = f"datasette bear-index --{proposal.mode}"
+        use = f"search with --rerank {setting['rerank']}" if setting else f"run: {command}"
+        raise click.ClickException(
+            f"{proposal}. This can't be written into the configuration. To use it, {use}"
+        )
     file = config.find_configuration(None) or config.default_path()
     config.write_ranking(file, setting)
     click.echo(f"Wrote {proposal.mode} into {file}", err=True)

@@ -95,32 +95,35 @@ class Options:
 @click.option(
     "--semantic/--no-semantic",
     default=None,
-    help="Make vectors, or skip them (keyword search only), now and in later runs",
+    help="Create vectors, or skip them (keyword search only), in this and later runs",
 )
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
 @click.option(
     "--every",
     metavar="TIME",
-    help="Read what PATH or --only names again that often while serving or watching: 30m, 1h, 1d",
+    help="While serving or watching, read the sources named by PATH or --only again this often: "
+    "30m, 1h, 1d",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
-@click.option("--yes", is_flag=True, help="Don't ask before all vectors are made anew")
+@click.option("--yes", is_flag=True, help="Don't ask before recreating all vectors")
 def bear_index(**values: Any) -> None:
     """
     Index notes so that they can be searched
 
-    PATH is a source of notes: Bear's database, a folder of Markdown files, an export … It is added
-    to the index. Without a PATH, all sources in the configuration file and all that were added
-    before are read again; the first time, Bear's notes on this Mac.
+    PATH is a source of notes to add to the index: Bear's database, a folder of Markdown files, an
+    export … Without a PATH, this updates the index from all sources, those in the configuration
+    file and those added before. The first run reads Bear's notes on this Mac.
 
-    Sources are only ever read. Notes that are no longer in them leave the index.
+    Sources are only read, never changed. Notes that are gone from a source leave the index.
     """
     options = Options(**values)
     # Notes contain no reference cycles, and frequent garbage collection takes 7 % of a first run.
     gc.set_threshold(100_000)
     if options.rebuild and (options.only or options.watch):
-        raise click.UsageError("--rebuild reads all sources, once: without --only and --watch.")
+        raise click.UsageError(
+            "--rebuild reads all sources once. Use it without --only and --watch."
+        )
     with clear_errors():
         if options.list_only:
             click.echo(_listing(options.library))
@@ -172,13 +175,13 @@ def _confirm_new_vectors(options: Options) -> None:
         return  # the run keeps the vectors and says why
     left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
     consequence = (
-        f"The vectors in the index are those of {state.model}: with {embedder.name}, "
-        f"{counted(passages, 'passage')} are embedded anew, which takes {left}. Until then, what "
-        "has no new vector is found by its words only."
+        f"The vectors in the index were made by {state.model}. With {embedder.name}, "
+        f"{counted(passages, 'passage')} must be embedded again, which takes {left}. Until then, "
+        "passages without a new vector can only be found by words."
     )
     if not sys.stdin.isatty():
         raise click.ClickException(f"{consequence} To do so, add --yes.")
-    click.confirm(f"{consequence}\nGo on?", abort=True)
+    click.confirm(f"{consequence}\nContinue?", abort=True)
 
 
 def index_sources(selection: Selection, options: Options) -> str | None:
@@ -220,7 +223,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
                 on_export=lambda model: options.say(
-                    f"Preparing {model} to start within a second from now on (once)"
+                    f"Exporting {model} once, so that it loads within a second from now on"
                 ),
             ),
         )
@@ -249,20 +252,20 @@ def _select(options: Options) -> Selection:
             read = tuple(replace(source, include_trashed=True) for source in read)
         if options.every:
             if not (options.paths or options.only):
-                raise click.UsageError("--every is for a PATH, or for sources named by --only.")
+                raise click.UsageError("--every needs a PATH, or sources named with --only.")
             seconds_in(options.every)
             every = {"every": options.every}
             read = tuple(replace(each, options={**each.options, **every}) for each in read)
         return replace(selection, read=read)
     if options.paths or options.only or options.rebuild:
         raise click.UsageError(
-            "--remove removes sources and reads none: use it without PATH, --only and --rebuild."
+            "--remove only removes sources. Use it without PATH, --only and --rebuild."
         )
     removed = tuple(config.named(name, known).name for name in options.remove)
     for source in known:
         if source.name in removed and source.config_file:
             click.echo(
-                f"Remove {source.name} from {source.config_file}, too, or the next run adds it "
+                f"Also remove {source.name} from {source.config_file}, or the next run will add it "
                 "again.",
                 err=True,
             )
@@ -299,7 +302,9 @@ def _preview(library: Library, selection: Selection) -> str | None:
                 f"remove {removed:,}. Nothing was written."
             )
     for name in selection.remove:
-        click.echo(f"{name}: its {counted(known[name].notes, 'note')} would leave the index.")
+        click.echo(
+            f"{name}: its {counted(known[name].notes, 'note')} would be removed from the index."
+        )
     return _failure_text(failed, len(selection.read))
 
 

@@ -76,10 +76,12 @@ class SearchCommand(click.Command):
     "style",
     type=click.Choice(FORMATS),
     default="text",
-    help="What to print: json is what the JSON API answers, jsonl its rows  [default: text]",
+    help="Output format: json is the JSON API's response, jsonl only its rows  [default: text]",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json")
-@click.option("--show", metavar="NOTE", help="Print this note as Markdown, named as for --similar")
+@click.option(
+    "--show", metavar="NOTE", help="Print this note as Markdown: its id, SOURCE:KEY or file"
+)
 @click.option(
     "--explain",
     is_flag=True,
@@ -106,9 +108,9 @@ def bear_search(
     """
     Search the indexed notes in the terminal
 
-    QUERY is what the search page takes: words, questions, tag:work, created:2024 and so on. Put --
-    before a query with a word that begins with a minus. Without a QUERY, the notes that match the
-    options are listed, newest first.
+    QUERY has the same syntax as on the search page: words, questions, tag:work, created:2024 and so
+    on. If a word of it begins with a minus, put -- before the query. Without a QUERY, this lists
+    the notes that match the options, newest first.
 
     The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
     """
@@ -121,10 +123,12 @@ def bear_search(
         value not in (None, ()) for value in page_options.values()
     )
     if similar_to is not None and is_search:
-        raise click.UsageError("--similar compares whole notes: it takes no query and no filters.")
+        raise click.UsageError(
+            "--similar compares whole notes. It can't be combined with a query or filters."
+        )
     if similar_to is None and show is None and not is_search:
         raise click.UsageError(
-            "What are you looking for? Give words, a question or a filter such as --tag work."
+            "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
     style = "json" if as_json else style
     screen = terminal.screen_for(sys.stdout)
@@ -203,10 +207,10 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
     url = notes[number - offset - 1].url
     # Without a scheme, the program that opens it could read it as an option.
     if not url or not can_be_opened(url):
-        raise NotSearched("This note can't be opened: its source has no links to notes.")
+        raise NotSearched("This note can't be opened, because its source has no links to notes.")
     # On a Mac, wait=True would wait until the app is closed.
     if click.launch(url, wait=sys.platform == "linux"):
-        raise NotSearched("No app on this machine opens this note.")
+        raise NotSearched("No app on this machine can open this note.")
 
 
 @functools.cache
@@ -220,25 +224,30 @@ def _page_options() -> list[click.Parameter]:
         _option(
             "balance",
             type=float,
-            help="From 0, words alone, to 1, meaning alone  [default: by the query]",
+            help="From 0, words only, to 1, meaning only  [default: depends on the query]",
         ),
-        _option("fusion", type=click.Choice(FUSIONS), help="Of scores or ranks  [default: blend]"),
+        _option(
+            "fusion",
+            type=click.Choice(FUSIONS),
+            help="Combine scores (blend) or ranks (rrf)  [default: blend]",
+        ),
         _option(
             "recency",
             type=float,
             metavar="DAYS",
-            help="Newer notes weigh more: one of so many days keeps three quarters of its score",
+            help="Prefer newer notes: a note this many days old keeps three quarters of its score",
         ),
         _option("found", is_flag=True, default=None, help="Leave weaker matches out"),
         _option(
             "min_similarity",
             type=float,
-            help="What counts as close in meaning  [default: by the library]",
+            help="Similarity from which a note counts as close in meaning  [default: measured on "
+            "your notes]",
         ),
         _option(
             "rerank",
             metavar="NAME",
-            help="Rerank the first results, which is slower: cross-encoder, colbert, or a plugin's",
+            help="Rerank the first results (slower): cross-encoder, colbert or a plugin's reranker",
         ),
     ]
 

@@ -65,9 +65,9 @@ def bear_serve(
     """
     Search your notes in the browser
 
-    Serves them to this machine only (127.0.0.1). Without an index, the page offers the notes of
-    Bear, Obsidian and Logseq that are on this computer. While it runs, the index follows what
-    changes in them.
+    Serves them to this machine only (127.0.0.1). If there is no index yet, the page offers to index
+    the Bear, Obsidian and Logseq notes on this computer. While the server runs, it keeps the index
+    up to date.
     """
     from ..search import redaction
 
@@ -143,7 +143,10 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
 )
 @redact_option(default=True)
 @click.option(
-    "--install", "app", metavar="APP", help="Let an app run this: claude-desktop, vscode …"
+    "--install",
+    "app",
+    metavar="APP",
+    help="Set up an app to run this command: claude-desktop, vscode …",
 )
 @click.option("--bundle", type=click.Path(path_type=Path), help="Write a bundle: notes.mcpb")
 @click.option("--skill", type=click.Path(path_type=Path), help="Write a skill into this folder")
@@ -161,8 +164,8 @@ def bear_mcp(
     Let AI assistants search and read the indexed notes
 
     Serves the Model Context Protocol (MCP) over stdin and stdout. The assistant's app runs this
-    command. With --install, --bundle or --skill nothing is served, but what makes the app do so is
-    shown and, if you agree, written. Notes are never changed.
+    command. --install, --bundle and --skill don't serve anything. They show the files that make the
+    app run it, and write them if you agree. Notes are never changed.
     """
     from .. import agents
     from ..agents import server
@@ -189,13 +192,13 @@ def _set_up(
 
     with clear_errors():
         for path, added, text in install.files(app, bundle, skill, options):
-            click.echo(f"{path} gets:\n\n{added}")
+            click.echo(f"This will be written to {path}:\n\n{added}")
             if not yes:
                 click.confirm("Write it?", abort=True)
             backup = install.write(path, text)
-            click.echo(f"Written.{f' What was there before is in {backup}.' if backup else ''}")
+            click.echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
     if app:
-        click.echo(f"Start {app} again, and ask it something about your notes.")
+        click.echo(f"Restart {app} and ask it something about your notes.")
 
 
 def serve(

@@ -272,7 +272,7 @@ class Embedder(Model):
         [vector] = self._vectors([text], is_query=True)
         if vector is None:
             raise ModelUnavailable(
-                f"The model {self.name} could make nothing of this query. Use other words."
+                f"The model {self.name} can't embed this query. Use other words."
             )
         return vector
 

@@ -143,7 +143,9 @@ class ServerEmbedder(_Prompted):
                 if not self.ready:  # a search shouldn't wait for a server that isn't running
                     break
             except (KeyError, TypeError, ValueError):
-                problem = f"{address} doesn't answer with vectors of numbers. Is it the right one?"
+                problem = (
+                    f"{address} doesn't return vectors. Check that it serves an embedding model."
+                )
                 break
             time.sleep(pause)
         raise ModelUnavailable(problem)
@@ -156,7 +158,7 @@ class ServerEmbedder(_Prompted):
             message = response.reason_phrase
         remedy = ""
         if response.status_code in (401, 403):
-            remedy = f" Its key goes into the environment variable {KEY_VARIABLE}."
+            remedy = f" Put its key into the environment variable {KEY_VARIABLE}."
         elif response.status_code == 404 and self._full_name.startswith("ollama:"):
             remedy = f" Get the model: ollama pull {self._name}"
         message = f"{first_line(Exception(message))} ({response.status_code})"
@@ -166,7 +168,7 @@ class ServerEmbedder(_Prompted):
 class LlmEmbedder(_Prompted):
     """An embedding model of the package llm or one of its plugins."""
 
-    advice = "What llm has is listed by: llm embed-models."
+    advice = "To list llm's models, run: llm embed-models."
 
     def open_model(self) -> ModelFacts:
         try:

@@ -94,7 +94,10 @@ class Proposal(Comparison):
         gain = f"nDCG@10 {super().__str__()}, 95 % interval {self.low:+.3f} to {self.high:+.3f}"
         if self.is_proven:
             return f"{self.mode} is better for you: {gain}"
-        return f"No setting is surely better than {self.baseline} as it is. {self.mode}: {gain}"
+        return (
+            f"No setting is significantly better than {self.baseline} as it is. "
+            f"Best of the others: {self.mode}, {gain}"
+        )
 
 
 @dataclass(frozen=True)
@@ -392,7 +395,7 @@ def _evaluation_lines(evaluation: Evaluation) -> list[str]:
         head += f", {evaluation.model}"
     times = f"The times are for {RESULTS} results"
     if embed := evaluation.embed_ms:
-        times += f"; where meaning takes part, the query's vector takes {embed:.1f} ms more"
+        times += f"; modes that use meaning take {embed:.1f} ms more to embed the query"
     lines = [head, *evaluation.notices, "", *_metrics_table([evaluation]), f"{times}."]
     for comparison in evaluation.comparisons:
         better = f"the better retriever ({comparison.baseline})"

@@ -51,7 +51,7 @@ class Collection:
         judged = answered(self.name, queries)
         if not judged.queries:
             raise EvaluationError(
-                f"{self.folder / QRELS} has an answer to none of the queries in {QUERIES}."
+                f"{self.folder / QRELS} has no answer to any of the queries in {QUERIES}."
             )
         return judged
 

@@ -102,15 +102,15 @@ LEAST_RARITY = 0.3
 # Characters of a note that are searched for its rarest sentence.
 LOOKED_AT = 20_000
 HOW = (
-    "To measure that, open the search page with: datasette bear-serve. Search as you always do, "
-    "and press “Right note” below the note that you were looking for."
+    "To measure that, open the search page with: datasette bear-serve. Turn on “Judge results” in "
+    "its options, search as usual, and click “Right note” below the note that you were looking for."
 )
 PROVES = (
-    "Nothing is judged yet, so these questions are made from the notes: of each note a heading or "
-    "sentence, without the words that only it has.",
-    "They show whether notes are found again, and that the index is whole. As they are in the "
-    "notes' own words, they favor search by words, and don't show how well questions in other "
-    f"words are answered, nor which setting is best for you. {HOW}",
+    "You haven't judged any results yet, so these questions are generated from the notes. Each one "
+    "is a heading or sentence of a note, without the words that no other note has.",
+    "They show whether notes are found again and whether the index is complete. Because they use "
+    "the notes' own words, they favor search by words. They don't show how well questions in other "
+    f"words are answered, or which setting is best for you. {HOW}",
 )
 
 # The same notes every time, in an arbitrary order, without copies from other sources.
@@ -154,9 +154,10 @@ def known_items(connection: sqlite3.Connection, count: int = KNOWN_ITEMS) -> Que
             break
     if not queries:
         raise EvaluationError(
-            f"Nothing is judged, and no note has enough text for a question. {HOW}"
+            "You haven't judged any results, and no note has enough text to generate a question. "
+            f"{HOW}"
         )
-    return QuerySet("Questions made from your notes", tuple(queries), notices=PROVES)
+    return QuerySet("Questions generated from your notes", tuple(queries), notices=PROVES)
 
 
 _PARTS = re.compile(r"(?<=[.!?])\s+|\n+")

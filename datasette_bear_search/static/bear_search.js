@@ -353,7 +353,7 @@
       button.value = button === submitter && !isTaken ? "none" : button.dataset.grade;
       button.setAttribute("aria-pressed", button === submitter && !isTaken);
     }
-    announcement.textContent = isTaken ? "Taken back" : `Stored: ${submitter.textContent}`;
+    announcement.textContent = isTaken ? "Removed" : `Saved: ${submitter.textContent}`;
   });
 
   // Keys

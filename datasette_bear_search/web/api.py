@@ -48,13 +48,13 @@ TAKE_BACK = "none"
 GRADES = {**{str(grade): grade for grade, _ in BUTTONS}, TAKE_BACK: None}
 
 OFF = (
-    "Results can't be judged here. They can with the setting judgments on, and with: "
+    "Results can't be judged here. To judge results, turn on the setting judgments, or run: "
     "datasette bear-serve"
 )
-NO_QUERY = "There is no query for which this note could be judged. Search for something first."
+NO_QUERY = "Search for something first. A note can only be judged as the result of a search."
 NOT_STORED = (
-    "The judgment was not stored: the index can't be written right now. If datasette bear-index is "
-    "running, go back and try again when it has finished."
+    "The judgment wasn't saved, because the index can't be written right now. If datasette "
+    "bear-index is running, go back and try again when it has finished."
 )
 
 

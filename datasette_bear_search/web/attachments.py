@@ -30,8 +30,8 @@ from .site import SEARCH_PATH, PageError
 
 FILE_PATH = f"{SEARCH_PATH}/file"
 
-NO_SUCH_FILE = "This file is not in the index, or no longer where it was."
-NOT_SENT = "Images and files are not served here. The setting files turns them on."
+NO_SUCH_FILE = "This file is not in the index, or it was moved or deleted."
+NOT_SENT = "Images and files aren't served here. To serve them, turn on the setting files."
 
 CHUNK = 256 * 1024  # bytes in memory at a time
 

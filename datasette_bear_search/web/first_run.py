@@ -19,8 +19,8 @@ from .site import SEARCH_PATH, PageError
 
 TEMPLATE = "bear_first_run.html"
 
-OFF = "This Datasette never writes. To update the index, run: datasette bear-index"
-NOT_FOUND = "Only notes that were found on this computer can be chosen here."
+OFF = "This Datasette never writes to the index. To update it, run: datasette bear-index"
+NOT_FOUND = "You can only choose notes that were found on this computer."
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,10 @@ BY_WORDS = "words"
 JUDGE = "judge"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
-NOT_SAVED = "Searches can be saved with datasette bear-serve only, by the page's own button."
-CANT_SAVE = "The search was not saved: the index can't be written right now. Try again later."
+NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
+CANT_SAVE = (
+    "The search wasn't saved, because the index can't be written right now. Try again later."
+)
 
 # Results that fit into a window while somebody types.
 FIRST_RESULTS = 6
@@ -112,19 +114,19 @@ SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"):
 
 # The query syntax for the page's help: example → meaning.
 SYNTAX = {
-    "garden hose": "notes with these words, or close to them in meaning",
-    '"city compost"': "these words, side by side",
-    "gard*": "words that begin so",
+    "garden hose": "notes with these words, or with a similar meaning",
+    '"city compost"': "this exact phrase",
+    "gard*": "words that begin with this",
     "-toilet": "without this word",
-    "mice OR rats": "either; also AND, NOT and brackets",
+    "mice OR rats": "either word; also AND, NOT and parentheses",
     "#work or tag:work/projects": "with this tag or one below it",
-    "created:2024-05": "of that month; also modified:, 2024, last-week, 7d, 2023..2024",
+    "created:2024-05": "created in this month; also modified:, 2024, last-week, 7d, 2023..2024",
     "before:2024 after:last-week": "modified before or after",
     "is:pinned": "also archived, trashed, todo, done, untagged, encrypted",
     "has:todo": "also image, file, code, link",
-    "in:title plan": "words of the title; also title:plan",
-    "linked-to:Title": "with a link to that note",
-    "path:work/plans source:bear": "of that folder, of that source",
+    "in:title plan": "words in the title; also title:plan",
+    "linked-to:Title": "with a link to this note",
+    "path:work/plans source:bear": "in this folder, from this source",
 }
 
 # The fields of the form.

@@ -26,7 +26,7 @@ REQUEST_SECONDS = 10  # from the first byte of a request to its last
 # open, so that the browser takes the notes for the site's. But the Host header has the site's name.
 WRONG_HOST = (
     "This server doesn't answer at {host!r}, because another website could have sent you here. "
-    "Open it at http://127.0.0.1 with its port. If this is a name of yours, start the server with "
+    "Open it at http://127.0.0.1 with its port. If this name is yours, start the server with "
     "--host {name}.\n"
 )
 
@@ -136,9 +136,9 @@ def _refusal(scope: Scope, names: Collection[str]) -> Response | None:
     if is_cross_origin(headers, names):
         return Response.html(CROSS_SITE, status=403)
     if not scope["path"].startswith("/"):
-        return Response.text("The path of a request begins with a slash.\n", status=400)
+        return Response.text("The path of a request must begin with a slash.\n", status=400)
     if "transfer-encoding" in headers:
-        return Response.text("Say how long the request is.\n", status=411)
+        return Response.text("The request needs a Content-Length header.\n", status=411)
     if int(headers.get("content-length", 0)) > MAX_BODY:  # h11 lets only digits pass
-        return Response.text(f"A request has at most {MAX_BODY:,} bytes.\n", status=413)
+        return Response.text(f"A request may have at most {MAX_BODY:,} bytes.\n", status=413)
     return None

@@ -61,7 +61,7 @@ NO_SIDECAR = (
     "Then open it with: datasette bear-serve"
 )
 FORBIDDEN = "You do not have permission to search these notes"
-CROSS_SITE = "This was sent from another website, so nothing was done."
+CROSS_SITE = "This request came from another website, so it was refused."
 BUSY = "Too many searches are waiting. Try again in a few seconds."
 UNREADABLE = (
     "The index can't be read right now. If it stays so, run: datasette bear-index. "

@@ -58,7 +58,7 @@ def test_nothing_is_wrong_after_indexing(indexed, doctor):
     assert status == 0
     assert {name for name, finding in found.items() if finding["ok"] is None} == set()
     assert "1 note" in found["bear"]["says"]
-    assert "All have a vector of test/tiny" in found["vectors"]["says"]
+    assert "All passages have a vector from test/tiny" in found["vectors"]["says"]
     assert "64 numbers" in found["model"]["says"]
 
 
@@ -71,7 +71,7 @@ def test_it_changes_nothing(indexed, doctor, sidecar_path, library):
 def test_it_says_of_each_finding_whether_it_is_well(indexed, sidecar_path):
     command = ["bear-doctor", "--sidecar", str(sidecar_path)]
     output = CliRunner().invoke(cli, command).output
-    assert "  ok      Only you may open it" in output
+    assert "  ok      Only you can open it" in output
     assert output.endswith("No problems found.\n")
     assert "\x1b" not in output
 

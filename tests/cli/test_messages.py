@@ -51,7 +51,7 @@ FAULTS = {
         "bear-search apple --sidecar {new}", "datasette bear-index --sidecar {new}", 2
     ),
     "no index to measure": Fault("bear-eval --sidecar {new}", "datasette bear-index"),
-    "nothing to search for": Fault("bear-search", "Give words, a question or a filter", 2),
+    "nothing to search for": Fault("bear-search", "Enter words, a question or a filter", 2),
     "a date": Fault("bear-search apple --modified-after soon", "such as 2024", 2),
     "a mode": Fault("bear-search apple --mode fast", "'keyword'", 2),
     "an option": Fault("bear-search apple --limt 3", "Did you mean", 2),

@@ -270,9 +270,9 @@ def test_many_documents_are_left_to_the_library_where_it_is_faster(
 def test_bear_index_exports_the_model_once(bear_index, write, models):
     write(BearNote("# Roof\nA plan to repair the roof"))
     model = ["--model", str(models["mean"])]
-    assert "Preparing" in bear_index(*model).output
+    assert "Exporting" in bear_index(*model).output
     assert len(kept()) == 1
-    assert "Preparing" not in bear_index(*model).output
+    assert "Exporting" not in bear_index(*model).output
 
 
 def test_a_server_has_no_torch_before_and_after_it_is_asked(

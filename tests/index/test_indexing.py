@@ -312,8 +312,8 @@ def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, side
     registry.register("other", lambda: TinyEmbedder("other"))
     output = bear_index("--model", "other", fails=True).output
     assert (
-        f"The vectors in the index are those of {TINY}: with other, 3 passages are embedded anew, "
-        "which takes about 5 minutes." in output
+        f"The vectors in the index were made by {TINY}. With other, 3 passages must be embedded "
+        "again, which takes about 5 minutes." in output
     )
     assert "To do so, add --yes." in output
     assert rows(sidecar_path, "select value from meta where key = 'model'") == [(TINY,)]

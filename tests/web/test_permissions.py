@@ -119,7 +119,7 @@ OURS = (
     Row("/-/bear-search/update", shows="2 notes"),
     Row("/-/bear-search/update", 404, "never writes", "POST", "", FORM),
     Row("/-/bear-search/save", 405, "Method not allowed"),
-    Row("/-/bear-search/save", 404, "bear-serve only", "POST", "", FORM),
+    Row("/-/bear-search/save", 404, "bear-serve can save", "POST", "", FORM),
     Row("/-/bear-search/judge", 405, "Method not allowed"),
     Row("/-/bear-search/judge", 303, "", "POST", JUDGMENT, FORM),
     Row("/-/bear-search/mcp", 405, "POST"),
@@ -386,7 +386,12 @@ async def test_who_may_search_sees_notes_here_and_nobody_else(served, configurat
 WRITES = (
     Row("/-/bear-search/judge", 404, "judged", "POST", JUDGMENT, FORM),
     Row(
-        "/-/bear-search/save", 404, "bear-serve only", "POST", f"search=q%3D{SECRET}&grade=1", FORM
+        "/-/bear-search/save",
+        404,
+        "bear-serve can save",
+        "POST",
+        f"search=q%3D{SECRET}&grade=1",
+        FORM,
     ),
     Row("/-/bear-search/update", 404, "never writes", "POST", "", FORM),
 )

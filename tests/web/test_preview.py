@@ -160,7 +160,7 @@ def test_a_judgment_is_stored_without_leaving_the_page(open_page, sidecar, tmp_p
         page = open_page(f"{at}{SEARCH}?q=cabin")
         assert page.locator(".bear-judge").count() == 0
         page.locator("#bear-options > summary").click()
-        page.get_by_label("Ask below each result").check()
+        page.get_by_label("Show buttons below each result").check()
         button = page.get_by_role("button", name="Right note").first
         page.keyboard.press("Escape")
         page.evaluate("window.isTheSamePage = true")
