@@ -207,7 +207,7 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
     url = notes[number - offset - 1].url
     # Without a scheme, the program that opens it could read it as an option.
     if not url or not can_be_opened(url):
-        raise NotSearched("This note can't be opened, because its source has no links to notes.")
+        raise NotSearched("This note can't be opened: its source has no links to notes.")
     # On a Mac, wait=True would wait until the app is closed.
     if click.launch(url, wait=sys.platform == "linux"):
         raise NotSearched("No app on this machine can open this note.")
