@@ -11,7 +11,8 @@ from urllib.parse import unquote
 from ..markdown import FENCE, plain_text, wiki_links
 from ..notes import short_title
 
-_INLINE_CODE = re.compile(r"(?<!`)(?P<marks>`{1,2})(?!`)[^`\n]+(?P=marks)(?!`)")
+# One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
+_INLINE_CODE = re.compile(r"`(?<!``)(`?)(?!`)[^`\n]+`\1(?!`)")
 
 # Text over a line of "=".
 _UNDERLINED = re.compile(r"[ ]{0,3}(\S.*)\n[ ]{0,3}=+[ \t]*(?:\n|\Z)")
