@@ -55,9 +55,10 @@ CACHED_PASSAGES = 2000
 MAX_MORE_PASSAGES = 4
 
 # A sentence ends at a mark with a space behind it, a Chinese or Japanese mark, or its line's end;
-# not after an initial or a day ("J. Smith", "am 6. Oktober"), nor before a small letter or "(".
+# not after an initial or a day ("J. Smith", "am 6. Oktober"), nor before a small letter or "(". To
+# look for the mark first and behind it then takes .3 of the time.
 _ENDS = re.compile(
-    r"(?<![ \t.(][^\W\d_])(?<![ \t]\d)(?<![ \t]\d\d)[.!?…][\"'”’)\]*_]*[ \t]+(?![a-zß-ÿ(])"
+    r"[.!?…](?<![ \t.(][^\W\d_].)(?<![ \t]\d.)(?<![ \t]\d\d.)[\"'”’)\]*_]*[ \t]+(?![a-zß-ÿ(])"
     r"|[。！？][”’」』）]*|\n+"
 )
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -82,12 +83,16 @@ def show(results: Results, embedder: Embedder | None) -> Results:
     """
     plan = results.plan
     by_meaning = "semantic" in results.retrievers
-    scored: list[Sentences] = [[] for _ in results.hits]  # of what nobody searched for
-    if plan.query.substrings:
-        scored = _scored_sentences(plan, results.hits, embedder if by_meaning else None)
+    # A short text is shown whole: with those, too, this takes 1.6 times as long.
+    scored = _scored_sentences(
+        plan,
+        [hit for hit in results.hits if len(hit.around) > SHOWN or _may_mark(hit, plan)],
+        embedder if by_meaning else None,
+    )
     passages = []
     texts: list[tuple[str, str | None]] = []
-    for hit, sentences in zip(results.hits, scored):
+    for hit in results.hits:
+        sentences = scored.get(hit.id, [])
         best = _sentence_that_stands_out(hit, plan, sentences)
         said = _shown_text(hit, plan, sentences, best), plain_text(hit.title) or hit.title
         texts += [(text, hit.language) for text in (*said, *hit.tags)]
@@ -282,11 +287,13 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
 
 def _scored_sentences(
     planned: Plan, hits: Sequence[Hit], embedder: Embedder | None
-) -> list[Sentences]:
-    """Return the sentences around each hit's passage, with how close each is: 1 for the best, or 0.
+) -> dict[int, Sentences]:
+    """Return the sentences around passages, by note, with how close each is: 1 for the best, or 0.
 
     A model without embeddings of word pieces scores none by meaning.
     """
+    if not hits or not planned.query.substrings:
+        return {}
     found: list[dict[Span, float]] = [{} for _ in hits]
     if embedder:
         with suppress(ModelUnavailable):
@@ -296,25 +303,23 @@ def _scored_sentences(
     # Inside of words, too: German has compounds. Shorter ones are in too many.
     starts = (r"\b" * (len(term) < 4 and not is_unspaced(term)) + re.escape(term) for term in terms)
     pattern = re.compile("|".join(starts))
-    scored = []
+    scored = {}
     for hit, by_meaning in zip(hits, found):
         best = max(by_meaning.values(), default=0.0) or 1.0
         spans = list(by_meaning or _sentences(hit.around))
         words = _shares_of_words(spans, pattern, hit.around) if terms else [0.0] * len(spans)
         first = hit.passage.start - hit.around_start if hit.passage else 0
         last = hit.passage.end - hit.around_start if hit.passage else 0
-        scored.append(
-            [
-                (
-                    span,
-                    weight * by_meaning.get(span, 0.0) / best,
-                    weight * (WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0)),
-                )
-                for span, share in zip(spans, words)
-                for line in [hit.around.rfind("\n", 0, span[0]) + 1]
-                for weight in [TEMPLATE if line in hit.templates else 1.0]
-            ]
-        )
+        scored[hit.id] = [
+            (
+                span,
+                weight * by_meaning.get(span, 0.0) / best,
+                weight * (WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0)),
+            )
+            for span, share in zip(spans, words)
+            for line in [hit.around.rfind("\n", 0, span[0]) + 1]
+            for weight in [TEMPLATE if line in hit.templates else 1.0]
+        ]
     return scored
 
 
@@ -335,12 +340,16 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
     return shares
 
 
-def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
+def _may_mark(hit: Hit, planned: Plan) -> bool:
+    """Return whether a sentence is marked if one stands out."""
     meaning = planned.query.meaning
     # In Chinese, a word has about two characters.
     words = len(meaning) // 2 if is_unspaced(meaning) else len(meaning.split())
-    is_question = words >= WORDS_OF_A_QUESTION
-    if not is_question or not is_close(hit, planned) or len(sentences) < 2:
+    return words >= WORDS_OF_A_QUESTION and is_close(hit, planned)
+
+
+def _sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
+    if len(sentences) < 2 or not _may_mark(hit, planned):
         return None
     scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
     if not scores[0] or scores[0] < STANDS_OUT * sum(scores[1:]) / len(scores[1:]):
