@@ -334,9 +334,10 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
             having.setdefault(match[0], set()).add(place)
     shares = [0.0] * len(spans)
     weights = {word: math.log(1 + len(spans) / len(those)) for word, those in having.items()}
+    whole = sum(weights.values())
     for word, those in having.items():
         for place in those:
-            shares[place] += weights[word] / sum(weights.values())
+            shares[place] += weights[word] / whole
     return shares
 
 
