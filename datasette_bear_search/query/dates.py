@@ -1,4 +1,4 @@
-"""Dates as people write them → spans in local time; in the index file they are in UTC."""
+"""Dates as people write them → spans of local time. The index file stores dates in UTC."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-# Spans that people mean more often than they know how to write them; years and months they know.
+# Spans to suggest, because people rarely know how to write them. Years and months they do know.
 SPANS = (
     "today yesterday this-week last-week this-month last-month this-year last-year 7d 30d 12m"
 ).split()
 
 _UNITS = {"d": "day", "w": "week", "m": "month", "y": "year"}
-# Patterns are compiled when they are first used, since every datasette command imports this module.
+# Every datasette command imports this module, so patterns are compiled only when they are used.
 _CALENDAR = r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?"
 # "3 weeks ago", "7d", "last 7 days"
 _COUNTED = r"(last |past )?([0-9]{1,4}) ?(d|w|m|y|days?|weeks?|months?|years?)( ago)?"
@@ -20,17 +20,17 @@ _NAMED = r"(this|last) (week|month|year)"
 
 
 def today() -> datetime:
-    """Return when this day began."""
+    """Return the local time at which today began."""
     return datetime.now().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def period(text: str) -> tuple[datetime, datetime]:
-    """Return the span that a date means: its first moment and the first moment after it.
+    """Return the first moment of a date and the first moment after it.
 
-    ``2024-05`` is a month, ``today`` a day; ``last week`` and ``3-weeks-ago`` are weeks from Monday
-    to Sunday, ``7d`` the last seven days, up to now; a time is itself.
+    ``2024-05`` is a month and ``today`` a day; ``last week`` and ``3-weeks-ago`` are weeks from
+    Monday to Sunday; ``7d`` is the last seven days and today. A time of day is a single moment.
 
-    :raises ValueError: if it isn't a date
+    :raises ValueError: if the text isn't a date
     """
     text = text.strip().lower()
     try:
@@ -57,12 +57,12 @@ def period(text: str) -> tuple[datetime, datetime]:
 
 
 def span(text: str) -> tuple[datetime | None, datetime | None]:
-    """Return the first moment of a date or range, and the first after it; None: it is open.
+    """Return the first moment of a date or range and the first after it; None for an open end.
 
-    A range is ``2024..2025-03`` (both ends are in it), ``2024-05..``, ``..2024``, ``>2024-05``,
-    ``>=2024-05``, ``<2024`` or ``<=2024``.
+    A range is ``2024..2025-03`` (which includes both ends), ``2024-05..``, ``..2024``,
+    ``>2024-05``, ``>=2024-05``, ``<2024`` or ``<=2024``.
 
-    :raises ValueError: if it is neither, or if the range ends before it begins
+    :raises ValueError: if the text is neither, or if the range ends before it begins
     """
     text = text.strip()
     if text.startswith(("<", ">")):
@@ -82,9 +82,9 @@ def span(text: str) -> tuple[datetime | None, datetime | None]:
 
 
 def utc(moment: datetime) -> str:
-    """Return a moment (without time zone: local) as the index file writes it.
+    """Return a moment as the index file stores it. Without a time zone it is local time.
 
-    :raises ValueError: outside the years that a computer's clock can name
+    :raises ValueError: if this computer's clock can't represent the year
     """
     try:
         return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
@@ -93,8 +93,8 @@ def utc(moment: datetime) -> str:
 
 
 def units_back(moment: datetime, unit: str, count: int) -> datetime:
-    """Return the same time so many units before; in too short a month its last day."""
-    # Takes some milliseconds to import, and few queries need it.
+    """Return the same time ``count`` units earlier, or a shorter month's last day."""
+    # The import takes some milliseconds, and few queries need it.
     from dateutil.relativedelta import relativedelta
 
     units: dict[str, Any] = {f"{unit}s": count}
@@ -102,7 +102,7 @@ def units_back(moment: datetime, unit: str, count: int) -> datetime:
 
 
 def _unit(unit: str, back: int) -> tuple[datetime, datetime]:
-    """Return the whole day, week, month or year that lies so many of them back."""
+    """Return the whole day, week, month or year that was ``back`` of them ago."""
     day = today()
     start = {
         "day": day,
