@@ -1,4 +1,4 @@
-"""The one table of filters, which all faces read, and ``Filters``: what a search demands."""
+"""The table of filters for page, commands and agents, and ``Filters``, a search's conditions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import fts5
 from .dates import SPANS, period, span, utc
 from .fts5 import unique
 
-# Each condition looks into the notes once; a thousand would be more than SQLite takes.
+# Each condition reads the notes once, and SQLite rejects a statement with a thousand of them.
 MAX_CONDITIONS = 100
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -29,33 +29,33 @@ class Choice(NamedTuple):
     condition: str
 
 
-# Not a dataclass: each of those costs a millisecond at the start of every datasette command.
+# Not a dataclass, because each costs a millisecond at the start of every datasette command.
 class Filter(NamedTuple):
-    """A row of the table; a new filter is nothing but a new row.
+    """A row of the table. A new filter needs only a new row.
 
     - "text" takes any values: ``?tag=work``, ``--tag work``, ``tag:work``
-    - "choice" takes some of a few: ``?has=image``, ``--has image``, ``has:image``
+    - "choice" takes one or more of ``choices``: ``?has=image``, ``--has image``, ``has:image``
     - "state" is yes or no: ``?pinned=1``, ``--no-pinned``, ``is:pinned``
     - "date" is a range: ``?created_after=2024``, ``--created-before 2024-05``, ``created:2024``
     """
 
     name: str
     kind: Kind
-    condition: str = ""  # SQL on notes: of a text {0} is its value; of a date only the column
-    label: str = ""  # on a chip: of a text {} is its value
-    opposite: str = ""  # on the chip of a denied state
+    condition: str = ""  # SQL on notes: a text's value is {0}; for a date, only the column
+    label: str = ""  # on a chip: a text's value is {}
+    opposite: str = ""  # the label of a negated state
     help: str = ""  # for commands and agents
-    value: str = ""  # what its values are, for people: "a tag such as work/projects"
+    value: str = ""  # describes the values to people: "a tag such as work/projects"
     example: str = ""
     choices: Mapping[str, Choice] = {}
-    normalized: Callable[[str], str] = str  # how texts are compared; what becomes "" is no value
-    any_of: bool = False  # of several texts one is enough
-    completions: str = ""  # SQL: a text's values, and how many notes have each
+    normalized: Callable[[str], str] = str  # makes texts comparable; invalid ones become ""
+    any_of: bool = False  # a note needs to match only one of several texts
+    completions: str = ""  # SQL that returns a text's values and how many notes have each
     in_form: bool = False  # whether the page's form has a field for it
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of its parameters: of a date both ends."""
+        """The names of the filter's parameters. A date has two, one for each end."""
         if self.kind == "date":
             return (f"{self.name}_after", f"{self.name}_before")
         return (self.name,)
@@ -73,7 +73,7 @@ class Filter(NamedTuple):
         return self.name.replace("_", " ").capitalize()
 
     def describe(self, value: str) -> str:
-        """Return what notes with this value are, for people: ``#work``, ``not pinned``."""
+        """Return a label for this value, such as ``#work`` or ``not pinned``."""
         value = value.strip()
         if self.kind == "choice" and value.lower() in self.choices:
             return self.choices[value.lower()].label
@@ -83,7 +83,7 @@ class Filter(NamedTuple):
         return (self.label or f"{self.title}: {{}}").format(value)
 
     def conditions(self, values: Mapping[str, Sequence[str]], bind: Bind) -> list[str]:
-        """Return the SQL conditions for the values that this filter's parameters have."""
+        """Return the SQL conditions for the values of this filter's parameters."""
         if self.kind == "date":
             return [
                 f"{self.condition or self.name} {comparison} {bind(name, value)}"
@@ -102,8 +102,8 @@ class Filter(NamedTuple):
 _A_DATE = "a date such as 2024, 2024-05, last-week, 7d or 2024..2025-03"
 _DATES = "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"
 
-# '0' follows '/': between them lies all that is nested below the tag, and nothing else. With "*"
-# behind it, a tag stands for all that begin so.
+# '0' is the character after '/', so exactly the nested tags sort between tag || '/' and tag || '0'.
+# A value that ends in "*" matches all tags with that prefix.
 _TAGGED = (
     "id in (select note_id from note_tags where tag_id in (select id from tags "
     "where folded = {0} or (folded >= {0} || '/' and folded < {0} || '0') "
@@ -155,7 +155,7 @@ _ROWS = (
         example="work/plans",
         normalized=lambda folder: folder.strip("/"),
         any_of=True,
-        # Of a key up to its last slash; read from an index, as the notes themselves take long.
+        # The part of a key before its last slash. An index has all of this; the table is slow.
         completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
         "where instr(key, '/') and id not in (select id from notes where copy_of is not null) "
         "group by 1 order by 2 desc, 1",
@@ -202,13 +202,13 @@ _ROWS = (
 )
 FILTERS = {row.name: row for row in _ROWS}
 
-# Of "in:"; "in:title" is no filter by itself, but says where the words are looked for.
+# Values of "in:" that are filters. "in:title" isn't one: it says where to look for the words.
 PLACES = {"archive": "archived", "trash": "trashed"}
 
 
 @cache
 def operators() -> dict[str, Filter]:
-    """Return the filter behind each name that can be typed before a colon."""
+    """Return the filter for each name that can be typed before a colon."""
     rows = FILTERS.values()
     states = {row.name: Choice(row.label, row.condition) for row in rows if row.kind == "state"}
     places = {name: states[state] for name, state in PLACES.items()}
@@ -221,7 +221,7 @@ def operators() -> dict[str, Filter]:
     }
 
 
-# What people type for an operator in other programs.
+# Names from other programs that people type instead of our operators.
 ALIASES = {
     "tags": "tag", "folder": "path", "dir": "path", "directory": "path", "name": "title",
     "date": "modified", "changed": "modified", "updated": "modified", "edited": "modified",
@@ -231,22 +231,22 @@ ALIASES = {
 
 
 class InvalidParameter(ForeseenError, ValueError):
-    """A parameter has a value that makes no sense; the message names both."""
+    """A parameter has an invalid value; the message names both."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What every result must fulfil, however it was found."""
+    """The conditions that every result must meet, whichever retriever found it."""
 
-    # By parameter, as in an address; of dates, though, the bound in UTC as the index file has it.
+    # By parameter, as in a URL; but a date is a bound in UTC, as the index file stores it.
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    excluded: tuple[str, ...] = ()  # words, phrases, and beginnings of words with a "*"
-    # Created or modified from the one moment to before the other, in UTC.
+    excluded: tuple[str, ...] = ()  # words, phrases and prefixes*
+    # Pairs in UTC: created or modified at or after the first, and before the second.
     moments: tuple[tuple[str, str], ...] = ()
-    required: str | None = None  # FTS5 expression that a result must match …
-    required_in_title: tuple[str, ...] = ()  # … or its title must have all of these in it
-    without: tuple[Filters, ...] = ()  # no result fulfils any of these
-    hidden: tuple[Filters, ...] = ()  # nor does another source's copy of it any of these
+    required: str | None = None  # FTS5 expression: a result must match it …
+    required_in_title: tuple[str, ...] = ()  # … or have all of these in its title
+    without: tuple[Filters, ...] = ()  # a result must meet none of these
+    hidden: tuple[Filters, ...] = ()  # nor may any copy of it in another source meet one of these
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -273,7 +273,7 @@ class Filters:
         )
 
     def for_programs(self) -> dict[str, Any]:
-        """Return what is demanded, by the names that the JSON API has."""
+        """Return the conditions by their names in the JSON API."""
         demands: dict[str, Any] = {"states": ()}
         for row in FILTERS.values():
             for name in row.parameters:
@@ -311,7 +311,7 @@ class Filters:
         tags = self.values.get("tag", ())
         for row in FILTERS.values():
             if row.name == "pinned" and tags and self.values.get("pinned"):
-                # Bear pins a note everywhere, or among those with a tag.
+                # Bear pins a note everywhere or only within a tag.
                 ways = [_PINNED_IN_TAG.format(bind("pinned_in", fold_tag(tag))) for tag in tags]
                 yield f"(pinned or {' or '.join(ways)})"
             else:
@@ -325,7 +325,7 @@ class Filters:
         yield from _without_words(self.excluded, bind)
         yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:
-            # Not "not": of a note without a date, nothing is known, and so it isn't excluded.
+            # For a note without a date, the condition is null. "not null" would exclude the note.
             yield f"({' and '.join(filters._conditions(bind))}) is not true"
         for filters in self.hidden:
             conditions = " and ".join(filters._conditions(bind))
@@ -335,29 +335,29 @@ class Filters:
             )
 
     def names_source(self) -> bool:
-        """Return whether a source is demanded or excluded: then its copies of notes count."""
+        """Return whether a source is required or excluded, so that its copies of notes count."""
         return "source" in self.values or any(filters.names_source() for filters in self.without)
 
 
 def without_tags(tags: Iterable[str]) -> Filters:
-    """Return what hides notes with a tag, or one below it, and other sources' copies of them."""
+    """Return filters that hide notes with these tags or nested ones, and all copies of them."""
     return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in tags))
 
 
-_JSON_NAMES = {"tag": "tags", "source": "sources"}  # programs know them by these
+_JSON_NAMES = {"tag": "tags", "source": "sources"}  # where they differ from the parameters
 
 
 def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
-    """Return the filters in the parameters of a URL or a command; empty values are none.
+    """Return the filters in the parameters of a URL or a command, ignoring empty values.
 
     :raises InvalidParameter: for a date that doesn't exist, a flag that is neither yes nor no, an
-        unknown choice, and more values than a search can have
+        unknown choice, or too many values
     """
     found: dict[str, tuple[str, ...]] = {}
     denied = []
     for row in FILTERS.values():
         for name in row.parameters:
-            # Halves of surrogate pairs come from programs, and SQLite can't be asked for them.
+            # Programs may send lone surrogates, which can't be bound to an SQL parameter.
             texts = [
                 value.encode(errors="replace").decode().strip()
                 for value in parameters.get(name, ())
@@ -395,10 +395,10 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
 
 
 def read_operator(name: str, value: str) -> Filters:
-    """Return what ``name:value`` demands of a note.
+    """Return the filter that ``name:value`` means.
 
     :param name: one of :func:`operators`
-    :raises ValueError: if the value makes no sense there
+    :raises ValueError: if the operator doesn't take such a value
     """
     value = value.strip()
     if name == "in":
@@ -407,7 +407,7 @@ def read_operator(name: str, value: str) -> Filters:
     if row.kind == "date":
         moments = span(value)
         if name in ("before", "after"):
-            # As in mail and as the parameter modified_after has it: from that date on.
+            # As in mail programs, "after" includes the date itself and "before" doesn't.
             moments = (moments[0], None) if name == "after" else (None, moments[0])
         bounds = {end: (utc(at),) for end, at in zip(row.parameters, moments) if at}
         if not bounds:
@@ -425,7 +425,7 @@ def read_operator(name: str, value: str) -> Filters:
 
 
 def is_beginning(name: str, value: str) -> bool:
-    """Return whether the value of an operator makes sense when more is typed."""
+    """Return whether the value of an operator may become valid when more is typed."""
     row = operators()[name]
     if row.kind == "date":
         for more in ("1", "01", "24", "024", "2024"):
@@ -450,7 +450,7 @@ def _without_words(excluded: Sequence[str], bind: Bind) -> Iterator[str]:
         for text in indexed
     ):
         yield f"id not in ({_MATCHING.format(bind('excluded', expression))})"
-    # What FTS5 would take for something shorter, and so exclude too much: C++ for every c.
+    # FTS5 drops signs at either end of a word and would exclude too much: for C++, every c.
     for text in excluded:
         if text not in indexed:
             part = bind("excluded_text", text)
