@@ -155,7 +155,7 @@ _ROWS = (
         example="work/plans",
         normalized=lambda folder: folder.strip("/"),
         any_of=True,
-        # The part of a key before its last slash. An index has all of this; the table is slow.
+        # A folder is a key up to its last slash. The table is slow to read; an index covers this.
         completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
         "where instr(key, '/') and id not in (select id from notes where copy_of is not null) "
         "group by 1 order by 2 desc, 1",
@@ -325,7 +325,7 @@ class Filters:
         yield from _without_words(self.excluded, bind)
         yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:
-            # For a note without a date, the condition is null. "not null" would exclude the note.
+            # Without a date the condition is null, and "not" would leave it null: excluded.
             yield f"({' and '.join(filters._conditions(bind))}) is not true"
         for filters in self.hidden:
             conditions = " and ".join(filters._conditions(bind))
