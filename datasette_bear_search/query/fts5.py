@@ -1,4 +1,4 @@
-"""FTS5's language: what its tokenizer makes of a text, expressions, and identifiers."""
+"""How FTS5 reads a text: tokens, expressions, and identifiers, which are searched verbatim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .. import languages
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words that FTS5 sees in a text; pairs of characters where no spaces part words."""
+    """Return the words that FTS5 sees in a text; pairs of characters in unspaced scripts."""
     if not languages.is_unspaced(text):
         return languages.TOKEN.findall(text)
     parts = languages.TOKEN.findall(text)
@@ -17,17 +17,17 @@ def tokens(text: str) -> list[str]:
 
 
 def survives_tokenizer(text: str) -> bool:
-    """Return whether FTS5 tells a text from a shorter one: to it ``C++`` is ``c``."""
+    """Return whether FTS5 keeps both ends of a text. For it, ``C++`` is ``c``."""
     return text[:1].isalnum() and text[-1:].isalnum()
 
 
 def quoted(text: str) -> str:
-    """Return the text as a string of an FTS5 expression, in which nothing is syntax."""
+    """Return the text as an FTS5 string, in which nothing is syntax."""
     return '"' + text.replace('"', '""') + '"'
 
 
 def starting_with(text: str) -> str:
-    """Return the expression for words that begin with the text; of several, the last one."""
+    """Return the expression for a word, or a phrase's last word, that begins with this text."""
     return quoted(text) + "*"
 
 
@@ -36,23 +36,23 @@ def unique(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def any_of(expressions: Iterable[str]) -> str | None:
-    """Return the expression for what one of these matches; None without any."""
+    """Return the expression that matches what any of these match; None if there are none."""
     return " OR ".join(dict.fromkeys(expressions)) or None
 
 
-# --- Identifiers: file names, versions, dates, ISBNs, error codes, C++. They are looked for as they
-# are written and come first, so that no word of ordinary language may be taken for one.
+# --- Identifiers: file names, versions, dates, ISBNs, error codes, C++. Notes that contain them
+# verbatim rank first, so an ordinary word must never be mistaken for an identifier.
 
-# Digits of an ISBN, a ticket, a telephone; fewer may be a year or an amount.
+# Minimum digits of an ISBN, ticket or phone number. Shorter numbers may be years or amounts.
 LONG_NUMBER = 5
-# Characters of a code of letters and digits: E404 and utf8, not B2 or h2o.
+# Minimum characters of a code of letters and digits: E404 and utf8, but not B2 or h2o.
 SHORTEST_CODE = 4
 
-# Signs inside of identifiers. Words of a sentence have others: don't, a…b, this—that.
+# Signs inside identifiers. Ordinary words have other signs: don't, a…b, this—that.
 _JOINING = set("-‐‑./\\:_@+#&=~%")
-# Between letters, these also join ordinary words: well-known, and/or.
+# These also join ordinary words: well-known, and/or.
 _HYPHENS = set("-‐‑/")
-# Patterns are compiled when they are first used, since every datasette command imports this module.
+# Every datasette command imports this module, so patterns are compiled only when they are used.
 _NUMBER_AND_UNIT = r"\d+[a-zA-Z]{1,3}"  # 20th, 100km, 1990s
 _MEASURE = r"\d{1,3}(?:[-‐‑/][^\W\d_]{3,})+"  # 30-day, 90-year-old
 # .NET, @anna, $HOME, --force; C++, F#, A+
@@ -60,9 +60,9 @@ _NAMED_BY_SIGNS = r"(?:[.@$~/\\]|--)[^\W\d_].*|.*[^\W\d_](?:\+|\+\+|#)"
 
 
 def is_identifier(word: str) -> bool:
-    """Return whether a word, without the punctuation around it, names one thing."""
+    """Return whether a word is an identifier. Strip the punctuation around it first."""
     parts = tokens(word)
-    # A whole question may be one word.
+    # Without spaces, a whole question may look like one word.
     if not parts or languages.is_unspaced(word):
         return False
     if re.fullmatch(_NAMED_BY_SIGNS, word) or "://" in word:
@@ -74,12 +74,12 @@ def is_identifier(word: str) -> bool:
         return False
     if any(character.isdigit() for character in word):
         return sum(map(len, parts)) > 2  # 24/7 and v1.2, not 2-3
-    # Of e.g. and U.S. nothing is left but single letters.
+    # Not abbreviations such as e.g. and U.S., which have only single letters.
     return not joints <= _HYPHENS and any(len(token) > 1 for token in parts)
 
 
 def is_compound(word: str) -> bool:
-    """Return whether a word is several, joined as in identifiers: alone it is one."""
+    """Return whether a word has parts joined as in identifiers; typed alone, it is one."""
     is_one = len(tokens(word)) < 2 or languages.is_unspaced(word)
     return not is_one and _joints(word) <= _JOINING
 
