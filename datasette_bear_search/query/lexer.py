@@ -1,6 +1,6 @@
 """The text of the search box → tokens: words, phrases, filters, parentheses.
 
-A token says what it looks like. What it means depends on the others, and the parser decides.
+A token says what it looks like. What it means depends on its neighbors, so the parser decides.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import Literal, NamedTuple
 
 from .filters import operators
 
-# What keyboards make of straight quotation marks. One for one, so that offsets stay the same.
+# Marks that keyboards insert instead of straight quotes. One for one, so that offsets stay valid.
 QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
 
-# A tag without quotes: Bear ends it at punctuation.
+# Signs allowed in a tag without quotes. As in Bear, other punctuation ends it.
 _TAG_SIGNS = set("-_/&+.")
-# Not a tag but a color; one of digits alone begins with none of a tag's letters anyway.
+# A color, not a tag. One that begins with a digit isn't taken for a tag anyway.
 _COLOR = r"(?=.*\d)(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{8})"
 
-# Punctuation around a word. What can be a word's own is missing here: .net, #1, @anna, C++.
+# Punctuation around a word, without the signs that may be part of one: .net, #1, @anna, C++.
 _BEFORE = "([{<'‘’*_^`|,;:!?…¡¿–—"
 _AFTER = tuple(">'‘’*_^`|.,;:!?…–—-")
 _BRACKETS = ((")", "("), ("]", "["), ("}", "{"))
 
-# 'roof garden', not the dogs' bones; but neither rock 'n' roll, 'tis or the '90s.
+# 'roof garden', but not the dogs' bones; _ELISION rules out rock 'n' roll, 'tis and the '90s.
 _IN_SINGLE_QUOTES = r"""['‘]\w[^'‘’"]*(?:\w['’]\w[^'‘’"]*)*\w['’](?=[\s.,;:!?)]|$)"""
 _ELISION = r"(?i:(?:\d|n\b|tis\b|twas\b|em\b|til\b|cause\b|round\b|bout\b))"
 
-# Letters after a minus that still look like an option of a command.
+# A minus before this many characters or fewer looks like a command's option, such as -la.
 _LONGEST_OPTION = 2
 
 
-# Not dataclasses: each of those costs a millisecond at the start of every datasette command.
+# Not a dataclass, because each costs a millisecond at the start of every datasette command.
 class Token(NamedTuple):
     """A part of the text, from ``start`` to before ``end``."""
 
@@ -40,14 +40,14 @@ class Token(NamedTuple):
     text: str  # without the quotes, the minus and the operator's name
     start: int
     end: int
-    minus: bool = False  # a minus stands directly before it
-    name: str = ""  # of the operator: "tag" of tag:work
+    minus: bool = False  # whether a minus comes right before it
+    name: str = ""  # the operator's: "tag" in tag:work
     quoted: bool = False
-    is_open: bool = False  # without its value, or without its closing quotation mark
+    is_open: bool = False  # whether its value or closing quotation mark is missing
 
     @property
     def is_punctuation(self) -> bool:
-        """Whether it is a lone dash, ampersand or the like; an emoji is more than that."""
+        """Whether this is a lone dash, ampersand or the like. An emoji isn't punctuation."""
         return self.kind == "word" and all(
             (sign.isascii() and not sign.isalnum()) or unicodedata.category(sign).startswith("P")
             for sign in self.text
@@ -60,11 +60,11 @@ class Token(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What ``roof*`` lets words begin with; empty if this is no such word."""
+        """The ``roof`` of a prefix search such as ``roof*``, or empty."""
         text = self.text.rstrip(".,;:!?)")
         prefix = _bare(text[:-1])
         is_prefix = text.endswith("*") and text.count("*") == 1 and text[-2:-1].isalnum()
-        # Half of a library has words with any one letter; in Chinese, a letter is a word.
+        # Half of a library has words with any one letter. In Chinese, a character can be a word.
         is_long_enough = len(prefix) > 1 or not prefix.isascii()
         return prefix if self.kind == "word" and is_prefix and is_long_enough else ""
 
@@ -76,7 +76,7 @@ def tokenize(text: str) -> list[Token]:
 class _Lexer:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.depth = 0  # parentheses that are open here
+        self.depth = 0  # number of open parentheses
 
     def read(self) -> list[Token]:
         tokens, place = [], 0
@@ -106,7 +106,7 @@ class _Lexer:
         if narrowing:
             return narrowing
         if self.text[at] == '"':
-            # One that is still being typed goes to the end.
+            # A phrase that is still being typed extends to the end.
             closing = self.closing_quote(at) or len(self.text)
             phrase, end = self.text[at + 1 : closing].strip(), min(closing + 1, len(self.text))
             return Token("phrase", phrase, start, end, minus, is_open=closing == len(self.text))
@@ -116,7 +116,7 @@ class _Lexer:
         return Token("word", self.text[at:end], start, end, minus)
 
     def can_be_excluded(self, place: int) -> bool:
-        """Return whether a minus here means "without", as before words, not in -5 and "ls -la"."""
+        """Return whether a minus before ``place`` excludes; in -5 and "ls -la" it doesn't."""
         following = self.text[place : place + 1]
         if following == '"':
             return self.opens_phrase(place)
@@ -129,7 +129,7 @@ class _Lexer:
         return following.isalpha() and not is_option
 
     def filter(self, start: int, at: int) -> Token | None:
-        """``tag:work``, ``linked-to:"Roof plan"``"""
+        """Read a filter such as ``tag:work`` or ``linked-to:"Roof plan"``, or return None."""
         colon = self.text.find(":", at)
         name = self.text[at:colon].lower()
         if colon < 0 or name not in operators():
@@ -141,19 +141,19 @@ class _Lexer:
             end = self.word_end(colon + 1)
             value, closing = self.text[colon + 1 : end].rstrip(",;!?"), colon
         is_open = not closing or end == len(self.text) == colon + 1
-        if is_open:  # its value is still to come
+        if is_open:  # the value hasn't been typed yet
             value, end = "", len(self.text)
         elif not value and not quoted:
             return None
         return Token("filter", value, start, end, start < at, name, quoted, is_open)
 
     def tag(self, start: int, at: int) -> Token | None:
-        """``#work/projects``, or as Bear writes a tag of several words: ``#two words#``."""
+        """Read ``#work/projects`` or, as Bear writes it, ``#two words#``; else return None."""
         if self.text[at] != "#" or not self.text[at + 1 : at + 2].isalpha():
             return None
         word_end = self.word_end(at)
         closing = self.text.find("#", at + 1)
-        # What ends in C# is no tag of several words.
+        # In "#code in C#", the second # doesn't close a tag of several words.
         if (
             closing >= word_end
             and self.text[closing + 1 : closing + 2] in ("", " ")
@@ -172,13 +172,13 @@ class _Lexer:
         return Token("filter", value, start, end, start < at, "tag", quoted=True)
 
     def word_end(self, start: int) -> int:
-        """Return where a word ends: at a space, a quotation mark, or a parenthesis not its own."""
+        """Return where a word ends: at a space, a quotation mark or an enclosing parenthesis."""
         own_parentheses = 0
         for place in range(start, len(self.text)):
             character = self.text[place]
             if character == " ":
                 return place
-            # 5" are five inches.
+            # 5" is five inches.
             if character == '"' and not self.text[start:place][-1:].isdigit():
                 return place
             if character == "(":
@@ -192,20 +192,20 @@ class _Lexer:
         return len(self.text)
 
     def single_quote(self, opening: int) -> int:
-        """Return where ``'two or more words'`` end, or 0: most such signs are apostrophes."""
+        """Return where a phrase in single quotes ends, or 0, as for an apostrophe."""
         match = re.match(_IN_SINGLE_QUOTES, self.text[opening:])
         if not match or re.match(_ELISION, self.text[opening + 1 :]):
             return 0
         return opening + match.end() - 1
 
     def opens_phrase(self, place: int) -> bool:
-        """Return whether a quotation mark begins a phrase, even if that isn't complete."""
+        """Return whether a quotation mark begins a phrase, complete or not."""
         if self.closing_quote(place):
             return True
         return self.text[:place][-1:] in ("", " ", "(") and any(map(str.isalnum, self.text[place:]))
 
     def closing_quote(self, opening: int) -> int:
-        """Return where the partner of a quotation mark stands, or 0."""
+        """Return the position of the closing quotation mark, or 0 if there is none."""
         return max(0, self.text.find('"', opening + 1))
 
 
