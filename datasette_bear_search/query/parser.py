@@ -1,8 +1,8 @@
-"""Tokens → what narrows the search, and boolean syntax where it is meant → one FTS5 expression.
+"""Tokens → filters, exclusions and, where boolean syntax is meant, one FTS5 expression.
 
-Syntax is meant if all of it can be read, an operator joins every two neighbors (with parentheses
-also none, for AND), and it is no sentence: ``apple AND pear``, ``(apple OR pear) tart``; but
-``apple AND``, ``pros AND cons of work`` and ``WHAT IS AND`` are words.
+A text counts as boolean syntax if all of it parses, operators join all neighbors (in a text with
+parentheses, no operator means AND), and it isn't a sentence: ``apple AND pear``, ``(apple OR pear)
+tart``. In ``apple AND``, ``pros AND cons of work`` and ``WHAT IS AND``, AND is a word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import fts5
 from .filters import Filters, is_beginning, operators, read_operator
 from .lexer import Token
 
-# The words by which a sentence is known. In capitals they may be others: IT, US.
+# Words that reveal a sentence. In capitals they may be abbreviations: IT, US.
 SENTENCE_WORDS = frozenset(
     "a an the this that these those is are was were be been do does did has have had i you he she "
     "it we they my your his her its our their me us them of to in on at for from with by as about "
@@ -22,21 +22,21 @@ SENTENCE_WORDS = frozenset(
     "if because there".split()
 )
 
-# Nobody opens more parentheses, and Python's stack ends somewhere.
+# Nobody nests parentheses deeper, and Python's recursion is limited.
 MAX_DEPTH = 20
 
-# What FTS5 takes if NEAR has no number.
+# FTS5's default for NEAR without a number.
 NEAR_WORDS = 10
 MAX_NEAR_WORDS = 1000
 
-# "created:3 weeks ago": so many words may belong to a date without quotation marks.
+# Maximum words of a date without quotation marks, as in "created:3 weeks ago".
 WORDS_OF_A_DATE = 3
 
 
 class Clause(NamedTuple):
-    """A part of the text, from ``start`` to before ``end``, that was read as more than words."""
+    """The text from ``start`` to before ``end``, which was read as more than plain words."""
 
-    kind: str  # the operator's name, "not", "phrase" or "boolean"; with "-" before it if negated
+    kind: str  # the operator's name, "not", "phrase" or "boolean"; prefixed with "-" if negated
     value: str
     label: str  # for people
     start: int
@@ -44,10 +44,10 @@ class Clause(NamedTuple):
 
 
 class Reading:
-    """What tokens say, but for boolean syntax."""
+    """The meaning of the tokens, apart from boolean syntax."""
 
     def __init__(self) -> None:
-        # What the search looks for. What narrows it is here as a token of the kind "filter".
+        # The words and phrases to search for; filters and exclusions are tokens of kind "filter".
         self.tokens: list[Token] = []
         self.filters = Filters()
         self.excluded: tuple[str, ...] = ()
@@ -65,8 +65,8 @@ class Reading:
 def read(tokens: Sequence[Token], *, has_boolean: bool, is_typing: bool = False) -> Reading:
     """Read filters, exclusions and phrases.
 
-    :param has_boolean: whether NOT may be more than a word
-    :param is_typing: whether the last token may go on
+    :param has_boolean: whether NOT may be an operator
+    :param is_typing: whether the last token may be incomplete
     """
     reading = Reading()
     knows_not = has_boolean and not is_sentence(tokens)
@@ -78,7 +78,7 @@ def read(tokens: Sequence[Token], *, has_boolean: bool, is_typing: bool = False)
         following = tokens[place] if place < len(tokens) else token
         is_not = knows_not and token.kind == "word" and token.text == "NOT"
         is_minus = token.kind == "word" and token.text == "-" and following.start == token.end
-        # In parentheses, NOT before a word is boolean syntax.
+        # Inside parentheses, NOT before a word is left to read_boolean().
         if (is_not or is_minus) and depth == 0 and (group := _alternatives(tokens[place:])):
             _exclude(reading, [token, *group])
             place += len(group)
@@ -98,7 +98,7 @@ def read(tokens: Sequence[Token], *, has_boolean: bool, is_typing: bool = False)
 
 
 def _alternatives(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return ``(pear OR "old plum" OR …)`` if the tokens begin with it."""
+    """Return the tokens of ``(pear OR "old plum" OR …)`` if ``tokens`` begins like that."""
     kinds = [token.kind for token in tokens]
     if kinds[:1] != ["open"] or "close" not in kinds:
         return ()
@@ -119,7 +119,7 @@ def _can_be_negated(token: Token, depth: int = 0) -> bool:
 def _read_filter(
     reading: Reading, token: Token, following: Sequence[Token], is_typing: bool
 ) -> int:
-    """Read an operator such as ``tag:``; return how many further tokens belong to it."""
+    """Read a filter such as ``tag:work``; return how many of the following tokens belong to it."""
     if token.is_open:
         reading.tokens.append(token)
         return 0
@@ -131,7 +131,7 @@ def _read_filter(
     operator = operators()[token.name]
     readings = [(token, 0)]
     if operator.kind == "date" and not token.quoted:
-        # As many of the next words as may belong to the date, the longest first.
+        # Try the longest date first: "3 weeks ago" before "3 weeks" and "3".
         longer = token
         for count, word in enumerate(following[: WORDS_OF_A_DATE - 1], 1):
             if word.kind != "word" or word.minus:
@@ -164,7 +164,7 @@ def _read_filter(
 
 
 def _exclude(reading: Reading, tokens: Sequence[Token]) -> None:
-    """Read ``-draft``, or a minus and alternatives in parentheses."""
+    """Read ``-draft``, or a minus (or NOT) before alternatives in parentheses."""
     terms = [token for token in tokens if token.kind in ("word", "phrase")]
     excluded = [
         f"{term.prefix}*" if term.prefix else term.bare
@@ -186,10 +186,10 @@ def is_operator(token: Token) -> bool:
 
 
 def is_sentence(tokens: Sequence[Token]) -> bool:
-    """Return whether capitals and little words tell that AND, OR and NOT are words here."""
+    """Return whether AND, OR and NOT are mere words here, judging by capitals and little words."""
     words = [token.bare for token in tokens if token.kind == "word" and not is_operator(token)]
     if any(map(_opens_near, tokens, tokens[1:])) or all(len(word) == 1 for word in words):
-        return False  # nobody writes NEAR( in a sentence, and in a AND b, a is a letter
+        return False  # no sentence has NEAR( in it, and the a of "a AND b" isn't an article
     if any(word in SENTENCE_WORDS for word in words):
         return True
     letters = [letter for word in words for letter in word if letter.isalpha()]
@@ -198,16 +198,16 @@ def is_sentence(tokens: Sequence[Token]) -> bool:
 
 
 def seems_boolean(tokens: Sequence[Token]) -> bool:
-    """Return whether operators and parentheses tell that syntax was meant, complete or not."""
+    """Return whether operators and parentheses suggest boolean syntax, complete or not."""
     has_group = any(token.kind == "open" for token in tokens)
     has_operator = any(is_operator(token) or token.text == "NEAR" for token in tokens)
     return has_group and has_operator and not is_sentence(tokens)
 
 
 class Boolean(NamedTuple):
-    match: str | None  # FTS5 expression; None if it joins nothing but filters such as tag:
+    match: str | None  # FTS5 expression; None if the operators join only filters such as tag:
     wanted: tuple[Token, ...]  # the words and phrases that aren't negated
-    ignores_or: bool  # OR stands beside a filter, which holds for every result
+    ignores_or: bool  # whether an OR joins a filter, which applies to every result anyway
 
 
 def read_boolean(tokens: Sequence[Token]) -> Boolean | None:
@@ -230,7 +230,7 @@ class _NotBoolean(Exception):
 
 
 class _Parser:
-    """Recursive descent. An expression that is None narrows nothing: a filter, ``()``."""
+    """A recursive-descent parser. An expression is None for filters and ``()``: it adds nothing."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = [*tokens, Token("end", "", 0, 0)]
@@ -275,7 +275,7 @@ class _Parser:
         if negative is None:
             return positive
         if positive is None:
-            raise _NotBoolean  # FTS5 can't look for what isn't there
+            raise _NotBoolean  # FTS5 can't search with NOT alone
         self.joins_terms = True
         return f"{_grouped(positive)} NOT {_grouped(negative)}"
 
@@ -311,7 +311,7 @@ class _Parser:
         return inside
 
     def near(self) -> str:
-        """``NEAR(apple "old tree", 5)``"""
+        """Read ``NEAR(apple "old tree", 5)``."""
         self.place += 1
         first = self.place
         while self.token.kind in ("word", "phrase"):
@@ -354,7 +354,7 @@ def _opens_near(token: Token, following: Token) -> bool:
 
 
 def _near_terms(inside: Sequence[Token]) -> tuple[Sequence[Token], int]:
-    """Return the terms inside of NEAR() without comma and number, and the number."""
+    """Return the terms inside NEAR(), and the number after the comma, or its default."""
     *others, last = inside or [Token("end", "", 0, 0)]
     rest, comma, number = last.text.rpartition(",")
     has_comma = comma or (others and others[-1].text.endswith(","))
@@ -374,5 +374,5 @@ def _term(token: Token) -> str:
 
 
 def _grouped(expression: str) -> str:
-    """Return the expression in parentheses, unless it is a single string."""
+    """Put the expression in parentheses unless it is a single string."""
     return expression if expression.count('"') == 2 else f"({expression})"
