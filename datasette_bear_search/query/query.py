@@ -14,44 +14,44 @@ from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
 from .times import Time
 
-# auto is hybrid where the model is at hand, and words alone where it isn't.
+# "auto" is hybrid if the model is loaded, else keyword search alone.
 MODES = ("auto", "hybrid", "keyword", "semantic", "like")
 
-# The modes that use one retriever. What combines them has to be better than either.
+# The modes with a single retriever. Hybrid search has to be better than either of them.
 RETRIEVERS = ("keyword", "semantic")
 EVALUATED_MODES = (*RETRIEVERS, "hybrid")
 
-# A question is some dozens of words; a pasted page is cut, because each word costs a scan.
+# A question has some dozens of words. A pasted page is cut, because each word costs a scan.
 MAX_CHARACTERS = 1000
 MAX_WORDS = 64
 
 
 @dataclass(frozen=True)
 class Query:
-    text: str  # as typed, cleaned of control characters, cut to MAX_CHARACTERS
-    meaning: str = ""  # what is embedded: the text without filters, exclusions and syntax
+    text: str  # as typed, without control characters, cut to MAX_CHARACTERS
+    meaning: str = ""  # the text to embed, without filters, exclusions and syntax
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()  # what words begin with, without the "*"
-    completions: tuple[str, ...] = ()  # the library's words that begin so
-    identifiers: tuple[str, ...] = ()  # names of particular things, found as they are written
+    prefixes: tuple[str, ...] = ()  # without the "*"
+    completions: tuple[str, ...] = ()  # the library's words with these prefixes
+    identifiers: tuple[str, ...] = ()  # file names, versions, codes: searched verbatim
     excluded: tuple[str, ...] = ()  # words, phrases and prefixes* that no result may have
     is_boolean: bool = False
     in_title: bool = False
-    ends_in_space: bool = False  # after the text: its last word is complete
-    beginning: str = ""  # the last word, which may go on
-    open_phrase: str = ""  # the phrase without a closing quotation mark, whose last word may go on
-    match: str | None = None  # FTS5 expression; None if there is no word that FTS5 can find
-    exact: str | None = None  # for what comes first, if it has the exact_substrings, too
+    ends_in_space: bool = False  # so the last word is complete; text itself has no final space
+    beginning: str = ""  # the last word, if more of it may follow
+    open_phrase: str = ""  # the phrase without a closing quotation mark; more of it may follow
+    match: str | None = None  # FTS5 expression; None if the text has no word for FTS5
+    exact: str | None = None  # its matches rank first if they contain the exact_substrings, too
     mode: str = "auto"
-    typed_filters: Filters = field(default_factory=Filters)  # those in the text
+    typed_filters: Filters = field(default_factory=Filters)  # from the text
     notices: tuple[str, ...] = ()
     understood: tuple[Clause, ...] = ()
     filters_beside: Filters = field(default_factory=Filters)
 
     @property
     def typed(self) -> str:
-        """The text as the statement has it."""
+        """The text as the SQL statement gets it, with its final space."""
         return self.text + " " * self.ends_in_space
 
     @property
@@ -60,16 +60,16 @@ class Query:
 
     @property
     def substrings(self) -> tuple[str, ...]:
-        """What LIKE looks for: every word and phrase as it is written."""
+        """The texts that LIKE searches for: all words and phrases verbatim."""
         return tuple(dict.fromkeys([*self.phrases, *self.identifiers, *self.words, *self.prefixes]))
 
     @property
     def exact_substrings(self) -> tuple[str, ...]:
-        """What a note that matches ``exact`` must contain: FTS5 takes ``C++`` for ``c``."""
+        """The texts that an exact match must contain, because to FTS5 ``C++`` is ``c``."""
         return tuple(word for word in self.identifiers if not fts5.survives_tokenizer(word))
 
     def text_without(self, clause: Clause) -> str:
-        """Return the text without one of the clauses that were understood."""
+        """Return the text without one of the ``understood`` clauses."""
         before, after = self.text[: clause.start].rstrip(), self.text[clause.end :].lstrip()
         space = "" if before.endswith("(") or after.startswith(")") else " "
         return f"{before}{space}{after}".strip()
@@ -78,15 +78,15 @@ class Query:
 def parse(
     text: str, mode: str = "auto", filters: Filters | None = None, *, has_times: bool = True
 ) -> Query:
-    """Read what was typed. Any text will do: what is no syntax is words.
+    """Parse what was typed. Any text is valid: whatever isn't syntax is words.
 
-    :param filters: what else narrows the search, beside the text
+    :param filters: from the page's menus or a command's options
     :param has_times: whether "last week" may be a filter
     """
     ends_in_space = text[-1:].isspace()
     text, notices = _cleaned(text)
     tokens = tokenize(text)
-    # Who looks for text as it is written means AND and OR as they are written, too.
+    # In a verbatim search, AND and OR are words, too.
     has_boolean = mode != "like"
     moments, time = Filters(), None
     if has_boolean and has_times and (found := times.find(text)):
@@ -132,12 +132,12 @@ def parse(
 
 
 def without_times(query: Query) -> Query:
-    """Return the same search with times such as "last week" as words."""
+    """Return the same search, reading times such as "last week" as words."""
     return parse(query.typed, query.mode, query.filters_beside, has_times=False)
 
 
 def literal(query: Query) -> Query:
-    """Return the same search with its whole text as words, whatever looks like syntax in it."""
+    """Return the same search, reading the whole text as words even if it looks like syntax."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
     plain = Query(query.text, mode=query.mode, filters_beside=query.filters_beside)
     terms = [Token("word", word, 0, 0) for word in words[:MAX_WORDS]]
@@ -145,15 +145,15 @@ def literal(query: Query) -> Query:
 
 
 def relaxed(query: Query) -> Query:
-    """Return the same search with phrases and boolean syntax as loose words; filters hold."""
+    """Return the same search with loose words instead of phrases and operators; filters stay."""
     words = [*query.words, *(word for phrase in query.phrases for word in fts5.tokens(phrase))]
     return _with_expressions(replace(query, words=unique(words), phrases=(), is_boolean=False))
 
 
 def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
-    """Return the same search with words replaced, also by prefixes such as ``roo*``.
+    """Return the same search with words replaced by others or by prefixes such as ``roo*``.
 
-    A word that is mapped to None is no longer looked for, but stays in the meaning.
+    A word that is mapped to None isn't searched for anymore, but stays in ``meaning``.
     """
     found = [word for word in (replacements.get(word, word) for word in query.words) if word]
     words = [word for word in found if not word.endswith("*")]
@@ -170,7 +170,7 @@ def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
 
 
 def text_with(text: str, replacements: Mapping[str, str]) -> str:
-    """Return a text with words replaced where they stand as words or alone in quotation marks."""
+    """Return a text with words replaced where they are words or one-word phrases of the query."""
     for token in reversed(tokenize(text)):
         if token.kind in ("word", "phrase") and (other := replacements.get(token.bare)):
             typed = text[token.start : token.end].replace(token.bare, other)
@@ -179,7 +179,7 @@ def text_with(text: str, replacements: Mapping[str, str]) -> str:
 
 
 def repaired(query: Query) -> str:
-    """Return the text with the names of operators that people know from other programs mended."""
+    """Return the text with our operators in place of those that people know from elsewhere."""
     text = query.text
     for token in reversed(tokenize(text)):
         name, colon, value = token.text.partition(":")
@@ -201,7 +201,7 @@ def with_value(text: str, name: str, value: str, other: str) -> str:
 
 
 def completed(query: Query, completions: Iterable[str]) -> Query:
-    """Return the same search, in which the prefixes stand for these words, too."""
+    """Return the same search with these words as the completions of its prefixes."""
     return _with_expressions(replace(query, completions=unique(completions)))
 
 
@@ -217,7 +217,7 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
 def _without_time(
     text: str, tokens: list[Token], found: Time
 ) -> tuple[list[Token], Filters, Clause | None]:
-    """Return the tokens outside of a time, its filter, and its clause; all words are its own."""
+    """Return the tokens outside a time, its filter and its clause; none if it isn't all words."""
     inside = [token for token in tokens if found.start < token.end and token.start < found.end]
     if any(token.kind != "word" or token.minus for token in inside):
         return tokens, Filters(), None
@@ -238,14 +238,14 @@ def _with_boolean(
     text: str, tokens: Sequence[Token], boolean: Boolean, clauses: Sequence[Clause]
 ) -> list[Clause]:
     """Return the clauses with one for the boolean syntax instead of those for its phrases."""
-    # AND and OR beside a filter go when the filter goes.
+    # A filter's clause includes an AND or OR next to it, to be removed with the filter.
     joints = [token for token in tokens if parser.is_operator(token)]
     starts = {joint.end + 1: joint.start for joint in joints}
     ends = {joint.start - 1: joint.end for joint in joints}
     widened = []
     for clause in clauses:
         if clause.kind == "phrase":
-            continue  # a part of the boolean syntax
+            continue  # part of the boolean syntax
         if clause.start in starts:
             clause = clause._replace(start=starts[clause.start])
         elif clause.end in ends:
@@ -260,7 +260,7 @@ def _with_boolean(
 
 
 def _beginning(text: str, terms: Sequence[Token]) -> str:
-    """Return the last word if nothing says that it is complete; of one letter it says nothing."""
+    """Return the last word if it may be incomplete; a single letter is too little to go on."""
     last = terms[-1] if terms else None
     if last is None or last.kind != "word" or last.end < len(text) or not last.text.isalnum():
         return ""
@@ -281,19 +281,19 @@ def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
         elif term.prefix:
             prefixes.append(term.prefix)
         elif fts5.is_identifier(term.bare) and (
-            # In quotation marks only if FTS5 can't find it as a phrase.
+            # A phrase is an identifier only if FTS5 can't find it as a phrase.
             term.kind == "word" or not fts5.survives_tokenizer(term.bare)
         ):
             identifiers.append(term.bare)
         elif term.kind == "phrase" and len(fts5.tokens(term.text)) > (len(terms) > 1):
-            # One word in quotation marks among others is that word.
+            # Among other terms, a single word in quotation marks is just a word.
             phrases.append(term.text)
         elif term.bare:
             words.append(term.bare)
     if len(words) == len(terms) == 1 and fts5.is_compound(words[0]):
         identifiers, words = words, []
     if not query.understood and len(punctuation) == len(terms):
-        words = punctuation  # who types nothing else means just that
+        words = punctuation  # if that is all that was typed, search for it
     return replace(
         query,
         meaning=" ".join(filter(None, meaning)),
@@ -306,7 +306,7 @@ def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
 
 def _with_expressions(query: Query) -> Query:
     if query.is_boolean:
-        # What it demands, results by meaning must fulfil, too.
+        # Results of the dense retriever must meet the boolean condition, too.
         match, exact, required = query.match, None, query.match
     else:
         match, required = _match(query), None
@@ -318,7 +318,7 @@ def _with_expressions(query: Query) -> Query:
         query.typed_filters,
         excluded=query.excluded,
         required=required,
-        # Parts of words, too, as everywhere; but those know no AND and OR.
+        # As in every search, parts of words match, too; but that doesn't work for AND and OR.
         required_in_title=query.substrings if query.in_title and not query.is_boolean else (),
     )
     return replace(query, match=match, exact=exact, typed_filters=filters)
@@ -332,24 +332,24 @@ def _phrases(query: Query) -> list[str]:
 
 
 def _match(query: Query) -> str | None:
-    """Return the expression for all phrases and any words: BM25 ranks more of them higher."""
+    """Return the expression for all phrases and any words. BM25 ranks more words higher."""
     loose = []
     for word in (*query.identifiers, *query.words):
         tokens = fts5.tokens(word)
-        # The s of Anna's, the letters of V(D)J and single digits of an ISBN say nothing alone.
+        # Useless alone: the s of Anna's, the letters of V(D)J, single digits of an ISBN.
         parts = [token for token in tokens if len(token) > 1 or not token.isascii()]
-        # foo-bar as a whole counts more than foo and bar; but in a sentence it would count twice.
+        # foo-bar as a whole counts more than foo and bar, but in a sentence it would count twice.
         counts_whole = word in query.identifiers or len(query.words) <= 2 or not parts
         if len(tokens) > 1 and len(parts) != 1 and counts_whole:
             loose.append(fts5.quoted(word))
         loose.extend(map(fts5.quoted, parts if len(tokens) > 1 else tokens))
     loose.extend(map(fts5.starting_with, query.prefixes))
-    # The word index has stems, which needn't begin so: run finds running, runn* doesn't.
+    # The index has stems, which may be shorter than the prefix: runn* doesn't match running (run).
     loose.extend(map(fts5.quoted, query.completions))
     required = _phrases(query)
     if not required:
         return fts5.any_of(loose)
     if loose:
-        # The phrases alone satisfy the last part, so that the words only add to the rank.
+        # The first phrase satisfies this part, so the words only add to the score.
         required.append(f"({fts5.any_of([*loose, required[0]])})")
     return " AND ".join(required)
