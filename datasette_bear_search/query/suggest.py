@@ -1,4 +1,4 @@
-"""The text of the search box at the cursor → what completes it: operators, values, titles."""
+"""The search box's text at the cursor → completions: operators, their values, titles."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from .lexer import QUOTES, tokenize
 from .query import MAX_CHARACTERS
 
 MAX_VALUES = 8
-# Titles stand above results that show the same notes: a few, so as not to cover them.
+# Only a few titles, so as not to cover the results below, which show the same notes.
 MAX_TITLES = 3
-# The same of tags, and of folders, that begin with a word.
+# As few tags, and as few folders, for a word that isn't the value of an operator.
 MAX_PLACES = 2
 
-# A single letter begins too much, and "is" and "in" are words of a sentence first.
+# Too many names begin with a single letter, and "is" and "in" are more often ordinary words.
 SHORTEST_WORD = 2
 
-# Of a note in several sources only one copy is found.
+# If a note is in several sources, only one copy is suggested.
 _COPIES = "select id from notes where copy_of is not null"
 
-# Values of a filter, each with the number of notes that have it; None: not counted.
+# A filter's values, each with the number of notes that have it (None if they weren't counted).
 Values = Iterable[tuple[str, int | None]]
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    kind: str  # "operator", the name of the operator whose value it is, or "note"
+    kind: str  # "operator" or "note"; for a value, the name of its operator
     label: str  # for people
-    detail: str = ""  # how many notes have it, what an operator takes, or that it is a note
-    insert: str | None = None  # what takes the place of what was typed …
-    note_id: int | None = None  # … or the note that it opens
+    detail: str = ""  # how many notes have it, what an operator takes, or "note"
+    insert: str | None = None  # what replaces the typed text …
+    note_id: int | None = None  # … or the note to open
 
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What may replace the text from ``start`` to before ``end``; the best come first."""
+    """Replacements for the text from ``start`` to before ``end``, best first."""
 
     start: int
     end: int
@@ -51,19 +51,19 @@ class Suggestions:
 
 @dataclass(frozen=True)
 class Typed:
-    """What is being typed at the cursor: a word, or the value of an operator."""
+    """The word, or the value of an operator, that is being typed at the cursor."""
 
     value: str
-    start: int  # in the text, without the minus before it
+    start: int  # in the text, after a minus
     end: int
-    name: str = ""  # of the operator
+    name: str = ""  # the operator's
     is_hash: bool = False  # a tag typed as #tag
 
 
 def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestions:
     """Return what completes the text at the cursor.
 
-    :param cursor: how many characters stand before it
+    :param cursor: the number of characters before it
     """
     typed = typed_at(text, cursor) if len(text) <= MAX_CHARACTERS else None
     if typed is None:
@@ -81,9 +81,9 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
 
 
 def typed_at(text: str, cursor: int) -> Typed | None:
-    """Return what is being typed; None in a phrase and inside of a word."""
+    """Return what is being typed; None in a phrase or inside a word."""
     before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
-    # The quotation mark that is still to come.
+    # Add the closing quotation mark that hasn't been typed yet.
     closed = before + '"' * (before.count('"') % 2)
     tokens = tokenize(closed)
     if not tokens or tokens[-1].end < len(before):
@@ -104,7 +104,7 @@ def typed_at(text: str, cursor: int) -> Typed | None:
 
 
 def _operators(beginning: str) -> list[Suggestion]:
-    """Return the operators whose names begin so; all of them if nothing is typed."""
+    """Return the operators whose names begin like this; all of them if nothing is typed."""
     return [
         Suggestion("operator", f"{name}:", detail=row.takes, insert=f"{name}:")
         for name, row in operators().items()
@@ -125,7 +125,7 @@ def _places(connection: sqlite3.Connection, typed: Typed, following: str) -> Ite
 
 
 def completions(connection: sqlite3.Connection, typed: Typed) -> Values:
-    """Return the values that go on with the one that is typed, and how many notes have each."""
+    """Return the values that complete the typed one, and how many notes have each."""
     if typed.name == "tag":
         return _tags(connection, typed.value)
     row = operators()[typed.name]
@@ -134,16 +134,16 @@ def completions(connection: sqlite3.Connection, typed: Typed) -> Values:
     values: Values = [(choice, None) for choice in row.choices]
     if row.completions:
         values = connection.execute(row.completions)
-    # Of a title, each of its words may begin so.
+    # Any word of a title may begin like this.
     beginning = f" {typed.value.lower()}"
     return [(value, notes) for value, notes in values if beginning in f" {value.lower()}"]
 
 
 def _tags(connection: sqlite3.Connection, typed: str) -> Values:
-    """Yield tags that begin so, or a part of which does; then those that have it anywhere."""
+    """Return tags that begin like this, then those with such a part, then those that contain it."""
     folded = fold_tag(typed)
     if typed.endswith("/"):
-        folded += "/"  # only what is nested in it
+        folded += "/"  # only nested tags
     rows = connection.execute(
         f"""
         select
@@ -175,8 +175,8 @@ def _note_count(connection: sqlite3.Connection, name: str, value: str) -> int:
 
 
 def _dates(connection: sqlite3.Connection, typed: Typed) -> Iterator[tuple[str, int]]:
-    """Yield spans, years and, once a year is typed, its months, if any note is of then."""
-    # 2024.. and >= stay as they are: what follows them is a date again.
+    """Yield spans, years and, once a year is typed, its months, if they have notes."""
+    # Complete only the date after "2024.." or ">=".
     beginning = re.sub(r"^(.*\.\.|[<>]=?)", "", typed.value)
     lead = typed.value[: len(typed.value) - len(beginning)]
     beginning = beginning.lower().replace(" ", "-")
@@ -199,13 +199,13 @@ def _dates(connection: sqlite3.Connection, typed: Typed) -> Iterator[tuple[str, 
 
 
 def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:
-    """Yield the values as one would type them, but for those that can't be typed."""
+    """Yield the values in the form in which they are typed. Skip those that can't be typed."""
     space = "" if following.startswith((" ", ")")) else " "
     for value, notes in values:
         forms = [f"{typed.name}:{value}", f'{typed.name}:"{value}"']
         if typed.is_hash:
             forms = [f"#{value}", f"#{value}#", *forms]
-        # The shortest that is read as this value, in the manner in which it was begun.
+        # Choose the shortest form that parses as this value. Stay with #tag if it began so.
         for form in forms:
             tokens = tokenize(form)
             if [(token.name, token.text) for token in tokens] == [(typed.name, value)]:
@@ -215,7 +215,7 @@ def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestio
 
 
 def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
-    """Return notes with all of these words in their titles, if the text is only words."""
+    """Return notes with all of the words in their titles; none if the text isn't just words."""
     tokens = tokenize(" ".join(text.split()))
     words = [token.bare for token in tokens if token.bare]
     letters = "".join(words)
@@ -238,12 +238,12 @@ def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
 
 
 def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the condition for titles in which each of these begins a word, and its parameters."""
-    # It needs nothing but the title, so that SQLite reads only the index of titles.
+    """Return an SQL condition for titles with words that begin like these, and its parameters."""
+    # It needs only the title, so that SQLite reads just the index of titles.
     parameters: dict[str, str] = {}
     conditions = ["title != ''"]
     for word in words:
-        # Not every script has spaces between words, and beyond ASCII SQLite tells cases apart.
+        # Some scripts have no spaces between words. SQLite ignores case only in ASCII.
         space = " " if word.isascii() else ""
         cases = [word] if word.isascii() else [word.lower(), word.capitalize(), word.upper()]
         ways = []
