@@ -1,9 +1,9 @@
-"""A time as people say it, in English and German → the span that it means.
+"""A time as people say it, in English or German → the span that it means.
 
-"What did I write last week about the cabin" asks for notes of last week. "What grows in March" asks
-for none of March: that a time is meant must be plain. A time that goes back (last week, vor zwei
-Wochen) is meant at either end of a text, any time where it is all that is asked for, or beside
-words that tell of writing or of one's past (notes, did I, geschrieben).
+"What did I write last week about the cabin" asks for notes from last week, but "What grows in
+March" doesn't ask for notes from March. A time becomes a filter only if that is clearly meant: if
+it looks back (last week, vor zwei Wochen) from either end of the text, if nothing else is asked
+for, or if other words are about writing or one's past (notes, did I, geschrieben).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .dates import period, units_back
 
 T = TypeVar("T")
 
-# Nobody's notes are older, and what happened earlier is history.
+# Earlier years are taken for history, not for the dates of notes.
 FIRST_YEAR = 2000
 
 _MONTHS = (
@@ -53,10 +53,10 @@ _YEAR = r"20\d\d"
 _LAST = r"last|previous|past|letzte[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
 _THIS = r"this|diese[nmrs]?"
 _IN = r"from|in|on|of|during|over|within|since|im|am|aus|von|vom|seit|während"
-_WITHIN = r"from|in|during|since|im|aus|von|vom|seit"  # of what may be a name: on August Strindberg
+_WITHIN = r"from|in|during|since|im|aus|von|vom|seit"  # before a name: not "on August Strindberg"
 _THE = r"the|der|dem|den"
 
-# What tells that somebody asks for what they wrote or did.
+# Words that show that somebody asks for what they wrote or did.
 _CUES = (
     r"\b(?:notes?|wr(?:ote|itten|ite)|jott?ed|noted|entry|entries|journal|diary|"
     r"stuff|everything|anything|ideas|meetings|alles|ideen|notiz(?:en)?|eintr[aä]ge?|tagebuch)\b"
@@ -69,13 +69,13 @@ _PAST_CUES = (
     r"was (?:war|stand|gab|hatte?)|passiert|besprochen|beschlossen|"
     r"(?:habe?n?|hatten?|war(?:en)?) (?:ich|wir)|(?:ich|wir) (?:habe?n?|hatten?|war(?:en)?))\b"
 )
-# What is asked for in general, or of what is to come.
+# Words of a general question, or of one about the future.
 _NOT_PAST = (
     r"\b(?:how to|what to|where to|when to|should|can|could|will|would|must|may i|going to|next|"
     r"tomorrow|how (?:do|does)|plans? for|soll(?:te)?n?|kann|können|könnte|wird|werden?|muss|"
     r"müssen|nächste[nmrs]?|morgen|wie man|was man)\b"
 )
-# What makes a time the property of something else: the last week of pregnancy, for this week.
+# Words that make a time part of something else: the last week of pregnancy, for this week.
 _NOT_BEFORE = (
     r"\b(?:for|by|until|till|every|each|my|your|his|her|their|our|its|the|a|für|bis|jede[nmrs]?|"
     r"mein\w*|dein\w*|sein\w*|ihre?\w*|unsere?\w*|die|das|der|den|dem|to|between|zwischen|than|als|"
@@ -85,19 +85,19 @@ _NOT_AFTER = (
     r"(?:of|des|der|vor|after|before|to|until|till|bis|through|"
     rf"(?:and|or|und|oder) (?:the |next|this|{_YEAR}|{'|'.join(_MONTHS)}))\b"
 )
-# A time at the beginning is followed by what it is about, or by who asks.
+# Words that may follow a time at the beginning: they introduce the topic or the person.
 _AFTER_FIRST = (
     r"(?:$|about|on|with|at|regarding|notes?|i|we|what|which|where|"
     r"über|zu|mit|von|am|bei|was|wo|ich|wir)\b"
 )
-# What remains of a text that asks for nothing but the notes of a time.
+# The other words of a text that only asks for the notes from a time.
 _NOTHING_ELSE = (
     r"(?:what|which|all|any|show|list|find|give|me|my|the|of|from|i|we|did|do|have|had|has|are|were|"
     r"was|is|that|there|notes?|wrote|write|written|writing|jotted|noted|down|entries|entry|made|"
     r"created|changed|edited|new|zeig\w*|alle|meine?|mir|habe?n?|hatte|ich|wir|notiz\w*|notier\w*|"
     r"aufgeschrieben|geschrieben|schrieb|die|der|das|welche|einträge|gemacht|was|und|and|so)"
 )
-# What asks for notes in front of a time or of "I": what did I write (last week about the roof).
+# Words that ask for notes, before a time or "I": what did I write (last week about the roof).
 _ASKING = (
     r"(?:what|which|all|any|everything|show|list|find|give|me|my|the|of|from|did|do|have|had|"
     r"notes?|entries|zeig\w*|alle|alles|meine?|mir|habe?n?|hatten?|notiz(?:en)?|einträge|was|die)"
@@ -110,18 +110,18 @@ _WHO = r"(?:i|we|ich|wir)"
 
 
 class Time(NamedTuple):
-    """A part of a text, from ``start`` to before ``end``, and the span that it means."""
+    """The part of a text from ``start`` to before ``end``, and the span that it means."""
 
     start: int
     end: int
     since: datetime
     until: datetime
-    is_all: bool  # whether the rest of the text asks for nothing else
-    asking: frozenset[int]  # where words begin that only ask for notes
+    is_all: bool  # whether the text asks for nothing else
+    asking: frozenset[int]  # the offsets of words that only ask for notes
 
 
 def find(text: str) -> Time | None:
-    """Return the time that is meant in a text; None without one."""
+    """Return the time that a text asks for, or None."""
     today = dates.today()
     for pattern, is_past in _patterns():
         for match in re.finditer(pattern, text, re.IGNORECASE):
@@ -157,7 +157,7 @@ def _is_meant(text: str, match: re.Match[str], is_past: bool) -> bool:
     following = text[match.end() :].lower().lstrip(" ")
     if re.search(_NOT_BEFORE, before.lower()) or re.match(_NOT_AFTER, following):
         return False
-    # Of a name: Last Week Tonight, Psychology Today.
+    # Capitals mean a name: Last Week Tonight, Psychology Today.
     english = [word for word in match[0].split() if word.lower() in _LOWER_CASE]
     if any(word[0].isupper() for word in (english if before else english[1:])):
         return False
@@ -167,7 +167,7 @@ def _is_meant(text: str, match: re.Match[str], is_past: bool) -> bool:
     is_from = is_relative and re.match(r"(?i)(?:from|vom?n?|aus)\b", match[0])
     if is_from or re.search(_PAST_CUES, text.lower()):
         return True
-    # Notes on Monday, dinner on Sunday: of a day to come, or about one.
+    # "Notes on Monday" and "ideas for dinner on Sunday" may be about that day, or one to come.
     if re.search(_CUES, text.lower()) and not re.match(r"(?i)(?:on|am)\b", match[0]):
         return True
     is_last = not re.search(r"\w", after) or match[0].lower().endswith("ago")
@@ -182,7 +182,7 @@ _LOWER_CASE = frozenset(
 
 @cache
 def _patterns() -> tuple[tuple[str, bool], ...]:
-    """Return patterns, and whether what they mean lies back. The groups say how they are read."""
+    """Return patterns, and whether each one's times are past. ``_span`` reads the named groups."""
     numbers, units = "|".join((r"\d{1,3}", *_NUMBERS)), "|".join(_UNITS)
     count, counted = (
         tuple(rf"(?P<{kind}{number}>{numbers}) (?P<{kind}{number}_unit>{units})" for number in "12")
@@ -211,7 +211,7 @@ def _patterns() -> tuple[tuple[str, bool], ...]:
         (rf"\b{month} {year}", False),
         (rf"{within}(?:(?:the year|jahr|dem jahr) )?{year}", False),
     )
-    # All of a word, and of none such as last year's.
+    # Match whole words only, and nothing like "last year's".
     return tuple((rf"(?:{pattern})(?![\w'’-])", is_past) for pattern, is_past in patterns)
 
 
@@ -224,7 +224,7 @@ def _named(names: Mapping[str, T], text: str) -> T:
 
 
 def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    """Return the span that a match means: the last one that has begun, or that of the year."""
+    """Return the span that a match means: the latest that has begun, unless a year is given."""
     groups = {name: text for name, text in match.groupdict().items() if text}
     is_last, year = "last" in groups, int(groups.get("year", 0))
     for name in ("ago1", "ago2", "past1", "past2"):
@@ -244,7 +244,7 @@ def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
     if "season" in groups:
         first = _named(_SEASONS, groups["season"])
         begin = datetime(year or today.year - (datetime(today.year, first, 1) > today), first, 1)
-        if is_last and units_back(begin, "month", -3) > today:  # it is still going on
+        if is_last and units_back(begin, "month", -3) > today:  # this season isn't over yet
             begin = begin.replace(year=begin.year - 1)
         return begin, units_back(begin, "month", -3)
     if "weekday" in groups:
