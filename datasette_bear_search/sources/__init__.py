@@ -1,6 +1,6 @@
-"""Where notes come from: one module a source, each of which turns what it finds into ``Note``."""
+"""Where notes come from. Each kind of source has a module that turns its files into ``Note``."""
 
-# Some kinds need parsers that take long to import: a kind's module is imported when it is needed.
+# Some parsers take long to import, so a kind's module is imported only when it is needed.
 from __future__ import annotations
 
 import os
@@ -22,20 +22,20 @@ T = TypeVar("T")
 
 
 class SourceError(ForeseenError):
-    """A source cannot be read. The message is for a person: what happened and what to do."""
+    """A source can't be read. The message tells people what happened and what to do."""
 
 
 class Unreadable(Exception):
-    """A file can't be read. The message says why, and follows on its name."""
+    """A file can't be read. The message gives the reason, and is shown after the file's name."""
 
     def __init__(self, reason: str, *, is_gone: bool = True) -> None:
         super().__init__(reason)
-        self.is_gone = is_gone  # if not, its text may still be there, only not readable for us now
+        self.is_gone = is_gone  # if not, the text may still exist, but can't be read right now
 
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A note that is as it was when it was last read: only its key is given."""
+    """A stand-in for a note that hasn't changed since it was last read."""
 
     key: str
 
@@ -43,40 +43,40 @@ class Unchanged:
 class Source(Protocol):
     """A place with notes. Reading it never changes it.
 
-    How to write one is said in docs/writing-a-source.md. Making one opens no file. The first line
-    of its class's docstring tells people what it reads. One with a function ``default_location``
-    can be configured without a location.
+    docs/writing-a-source.md explains how to write one. The constructor opens no file. People see
+    the first line of the class's docstring as the description of what it reads. A class with a
+    function ``default_location`` can be configured without a location.
     """
 
-    app: str  # the app that a note's url opens, as in "Open in Bear"; "" if that has no name
-    heading_link: str  # goes between a note's url and a percent-encoded heading; "" if it cannot
+    app: str  # the app that a note's url opens, as in "Open in Bear"; "" if it has no name
+    heading_link: str  # goes between a note's url and a percent-encoded heading; "" if unsupported
 
-    name: str  # what the index and the filter ``source:`` call it, such as "bear"
-    location: str  # where it reads from, for people, and to open it again
-    skipped: list[str]  # what the last reading left out and why, a line each, for people
+    name: str  # in the index and the filter ``source:``, such as "bear"
+    location: str  # where it reads from, shown to people and used to open it again
+    skipped: list[str]  # what the last run of read() left out and why, one line each, for people
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        """Return whether a location is of this kind, as far as a glance can tell."""
+        """Return whether a location is of this kind, as far as a quick look can tell."""
         ...
 
     def state(self) -> str:
-        """Return, at little cost, a token that changes when notes may have; "" if none is known."""
+        """Return, cheaply, a token that changes when notes may have changed; "" if unknown."""
         ...
 
     def read(self, *, include_trashed: bool = False) -> Iterable[Note]:
-        """Yield every note, without those in the trash unless asked for.
+        """Yield every note, those in the trash only if asked to.
 
-        It may stand still for minutes between two notes, while the index is written: hold no lock.
+        Hold no lock: minutes may pass between two notes, while the index is written.
 
-        :raises SourceError: if they can't be read
+        :raises SourceError: if the notes can't be read
         """
         ...
 
 
 @runtime_checkable
 class Incremental(Protocol):
-    """A source that knows of each note, without reading it, whether it is as it was."""
+    """A source that can tell whether a note has changed without reading it."""
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         for note in self.read_changed({}, include_trashed=include_trashed):
@@ -87,25 +87,25 @@ class Incremental(Protocol):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterable[Note | Unchanged]:
-        """Yield every note, as Unchanged if ``known`` has its ``stamp``. Raises SourceError."""
+        """Yield every note, or Unchanged if ``known`` has its stamp. Raise SourceError."""
         ...
 
 
 def checked_option(option: str, value: T, is_valid: object, wanted: str) -> T:
-    """Return the value of an option, or raise SourceError, which says what is wanted."""
+    """Return an option's value if it is valid; else raise a SourceError that says what is."""
     if not is_valid:
         raise SourceError(f"The option {option} is {wanted}, not {value!r}.")
     return value
 
 
 def checked_texts(option: str, value: str | Sequence[str], wanted: str) -> Sequence[str]:
-    """Return the texts of an option that is a list of them, or a single one."""
+    """Return the texts of an option that takes a list of texts or a single one."""
     texts = [value] if isinstance(value, str) else value
     is_valid = isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts)
     return checked_option(option, texts, is_valid, wanted)
 
 
-# --- What a plugin needs to make notes, and what is checked of them
+# --- Help for plugins that make notes, and checks of these notes
 
 
 def note_from_markdown(
@@ -121,19 +121,19 @@ def note_from_markdown(
     has_file: bool = False,
     **fields: Any,
 ) -> Note:
-    """Return a note with the to-dos, pictures, files and code that its Markdown says it has.
+    """Return a note whose to-dos, pictures, files and code are found in its Markdown.
 
-    :param title: else the first heading is, or else the first line; neither is in the body again
+    :param title: by default the first heading, or the first line; the body doesn't repeat it
     :param inline_tags: whether ``#word`` in the text is a tag
-    :param created: a date: a text, a ``datetime``, or seconds since 1970; so is ``modified``
-    :param fields: what else ``Note`` has
+    :param created: a text, a ``datetime``, or seconds since 1970; the same goes for ``modified``
+    :param fields: other fields of ``Note``
     """
     from .markdown_metadata import extract_metadata, leading_heading, title_of, without_title
     from .text import parse_timestamp
 
     heading, below = ("", text) if title else leading_heading(text)
     found = extract_metadata(text)
-    names: dict[str, str] = {}  # each once, however it is capitalized
+    names: dict[str, str] = {}  # without duplicates that differ only in case
     for name in (*tags, *(found.tags if inline_tags else ())):
         names.setdefault(name.lower(), name)
     own = {"has_image": found.has_image or has_image, "has_file": found.has_file or has_file}
@@ -142,14 +142,14 @@ def note_from_markdown(
         title_of(title or heading, text),
         below if heading else without_title(text, title),
         tuple(map(Tag, names.values())),
-        created=parse_timestamp(created) or cast("str", created),  # check() says that it is none
+        created=parse_timestamp(created) or cast("str", created),  # check() reports invalid dates
         modified=parse_timestamp(modified) or cast("str", modified),
         **{**found.note_fields(), **own, **fields},
     )
 
 
 def html_to_markdown(html: str) -> str:
-    """Return the words of a page as Markdown, with its title as a heading; no script survives."""
+    """Return a page's words as Markdown, with its title as a heading and without scripts."""
     from .documents import parse_html
 
     return parse_html(html).text
@@ -158,7 +158,7 @@ def html_to_markdown(html: str) -> str:
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _FLAGS = "pinned archived trashed encrypted has_image has_file has_code"
 
-# Fields of a note, what each must be, and how to say so. SQLite has no longer integers.
+# Fields of a note, whether a value is valid, and what it must be. SQLite's integers have 64 bits.
 _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("title body attachments", lambda value: isinstance(value, str), "a text"),
     ("url stamp", lambda value: value is None or isinstance(value, str), "None or a text"),
@@ -185,13 +185,13 @@ _CHECKS = [(each, valid, wanted) for names, valid, wanted in _RULES for each in 
 
 
 def check(item: object, source: Source) -> None:
-    """Raise SourceError, which names the plugin, the field and the key, for what is no note."""
+    """Raise SourceError unless ``item`` is a valid note; name the plugin, the key and the field."""
     if fault := _fault(item):
         raise SourceError(f"{responsible_for(source)} gives {fault}.")
 
 
 def responsible_for(source: Source) -> str:
-    """Return whose a source is, to begin a sentence with."""
+    """Return the name of the plugin that a source comes from, to begin a sentence with."""
     package = type(source).__module__.partition(".")[0]
     return f"The plugin {package} (its class {type(source).__name__})"
 
@@ -216,10 +216,10 @@ def _all_are(kind: type, text: str, values: object) -> bool:
     )
 
 
-# --- the kinds of sources
+# --- The kinds of sources
 
-# Name → where the class is, from special to general: a location belongs to the first that reads it.
-# Plugins are asked before these: whoever installs one wants it to read its notes.
+# Name → the path of the class. The first kind that reads a location gets it, so special ones come
+# before general ones. Plugins come before all of these, because somebody installed them on purpose.
 OUR_KINDS = {
     "bear": "bear:BearLibrary",
     "bear-backup": "bear.backup:BearBackup",
@@ -238,35 +238,35 @@ OUR_KINDS = {
 
 @dataclass(frozen=True)
 class SourceConfig:
-    """What it takes to open a source, now and again later."""
+    """All that is needed to open a source, now or later."""
 
-    name: str  # what the index and the filter ``source:`` call it
-    kind: str  # "" if it has to be recognized when it is opened
+    name: str  # in the index and the filter ``source:``
+    kind: str  # "" to recognize the kind when the source is opened
     location: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    # Tags whose notes aren't indexed; each includes what is nested below it.
+    # Notes with one of these tags, or with a tag nested below it, aren't indexed.
     never: tuple[str, ...] = ()
     include_trashed: bool = False
-    config_file: str | None = None  # that names it; None if it was given on the command line
+    config_file: str | None = None  # where it is configured; None if given on the command line
 
     @property
     def every(self) -> int | None:
-        """Seconds between two readings while somebody watches; None: whenever its files change."""
+        """Seconds between two readings in watch mode; None to read whenever files change."""
         text = self.options.get("every")
         return seconds_in(str(text)) if text else None
 
     def pause(self, *, has_failed: bool) -> float | None:
-        """Return the seconds until it is read again, sooner if it couldn't be read; or None."""
+        """Return the seconds until the source is read again, fewer after a failure; or None."""
         return max(self.every / 10, 30) if self.every and has_failed else self.every
 
     def reads_as(self, other: SourceConfig) -> bool:
-        """Return whether both read the same place in the same way, and so the same notes."""
+        """Return whether both read the same notes: the same location with the same settings."""
         reading = attrgetter("kind", "location", "options", "include_trashed")
         return reading(self) == reading(other) and set(self.never) == set(other.never)
 
 
 def installed() -> list[SourceConfig]:
-    """Return what the note apps of this computer say that they keep. No note is opened."""
+    """Return sources for the note apps on this computer, without opening any note."""
     found: list[SourceConfig] = []
     for kind in ("bear", "obsidian", "logseq"):
         for location in map(absolute, cast(Any, get_kind(kind)).installed_locations()):
@@ -277,13 +277,13 @@ def installed() -> list[SourceConfig]:
 
 
 def names() -> list[str]:
-    """Return the kinds in the order in which they are asked whether a location is theirs."""
+    """Return the kinds in the order in which they are tried for a location."""
     return [*_kinds_of_plugins(), *OUR_KINDS]
 
 
 def get_kind(kind: str) -> type[Source]:
     """Return the class of a kind, or raise SourceError."""
-    if kind in OUR_KINDS:  # without the plugins, for which Datasette would have to be imported
+    if kind in OUR_KINDS:  # don't look for plugins, which would import Datasette
         module, _, name = OUR_KINDS[kind].partition(":")
         return getattr(import_module(f"{__name__}.{module}"), name)
     plugins = _kinds_of_plugins()
@@ -296,9 +296,9 @@ def get_kind(kind: str) -> type[Source]:
 
 
 def kind_of(location: str) -> str:
-    """Return the kind that reads a location, or raise SourceError with what each looks for."""
+    """Return the kind that reads a location, or raise a SourceError that describes all kinds."""
     for kind in names():
-        with suppress(Exception):  # whatever another package's glance trips over isn't its own
+        with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
             if get_kind(kind).reads(location):
                 return kind
     if "://" not in location and not os.path.lexists(location):
@@ -311,14 +311,14 @@ def kind_of(location: str) -> str:
 
 
 def describe(kind: str) -> str:
-    """Return what a kind reads: the first line of its class's docstring."""
+    """Return the first line of the class's docstring, which says what the kind reads."""
     lines = (get_kind(kind).__doc__ or "").strip().splitlines()
     return lines[0].rstrip(".") if lines else "no description"
 
 
 def open_source(config: SourceConfig) -> Source:
-    """Return the source that a configuration describes, or raise SourceError; open no file yet."""
-    # Any, because the protocol doesn't say how a source is made.
+    """Return the source for a configuration, or raise SourceError. Open no file yet."""
+    # Any, because the protocol doesn't define the constructor.
     make: Any = get_kind(config.kind or kind_of(config.location))
     given = {name: value for name, value in config.options.items() if name != "every"}
     options = {name: _resolved(value) for name, value in given.items()}
@@ -338,21 +338,21 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def seconds_in(interval: str) -> int:
-    """Return how long "30m", "1h" or "1d" is, or raise SourceError."""
+    """Return the seconds in "30m", "1h" or "1d", or raise SourceError."""
     match = re.fullmatch(r"0*([1-9]\d{0,3})\s*([mhd])", interval, re.ASCII)
     checked_option("every", interval, match, "a time in minutes, hours or days: 30m, 1h, 1d")
     return int(match[1]) * {"m": 60, "h": 3600, "d": 86_400}[match[2]] if match else 0
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
-    """Return a location that means the same wherever it is read; ``imap://…`` stays as it is."""
+    """Return the absolute path of a location, relative to ``folder``; ``imap://…`` stays as is."""
     if "://" in location:
         return location
     return os.path.abspath(os.path.join(folder, os.path.expanduser(location)))
 
 
 def new_name(kind: str, location: str, taken: set[str]) -> str:
-    """Return a name for a source: its folder's, or a file's kind; numbered if it is taken."""
+    """Return a name for a source: the folder's, or a file's kind, with a number if it is taken."""
     name = getattr(get_kind(kind), "default_name", "") if kind else ""
     if not name and (not kind or os.path.isdir(location)):
         name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
@@ -363,10 +363,10 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
 
 
 def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
-    """Return each kind with the mapping that has its class, which isn't looked up yet."""
+    """Return the mapping for each kind from plugins; looking a class up in it may import it."""
     kinds: dict[str, Mapping[str, type[Source]]] = {}
     for hook in hooks().register_note_sources.get_hookimpls():
-        with suppress(Exception):  # one that is broken holds up no other
+        with suppress(Exception):  # a broken plugin mustn't affect the others
             mapping: Any = hook.function()
             kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
     return kinds
