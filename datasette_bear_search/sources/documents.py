@@ -15,19 +15,19 @@ from .files import MEGABYTE, open_zip
 from .markdown_metadata import leading_heading
 from .text import first_timestamp
 
-# Characters without scripts and pictures. Each million takes ten seconds: of more, only the words.
+# Characters without scripts and pictures. A million takes 10 s; larger pages keep only their words.
 LARGEST_PAGE = 1_000_000
 
-# Characters times open elements at the deepest place: the parser looks through all of them for many
-# tags, and each quote or list indents its lines. 40,000 "<div>" took three seconds.
+# Characters times the deepest nesting: for many tags, the parser searches all open elements, and
+# each quote or list indents its lines. 40,000 nested "<div>" took three seconds.
 DEEPEST_PAGE = 50_000_000
 
-# XML of a Word document that is opened, and of which more than the words is kept: 26 MB took more
-# than 150 s and 1.7 GB of memory; a novel is 2 MB.
+# Bytes of XML in a Word document: larger ones aren't opened. Of those above the second limit, only
+# the words are kept: 26 MB took more than 150 s and 1.7 GB of memory; a novel is 2 MB.
 LARGEST_XML = 32 * MEGABYTE
 LARGEST_WORD = 4 * MEGABYTE
 
-# Its tags: this many take 2 s; a novel has 50,000.
+# The same for tags in that XML: this many take 2 s; a novel has 50,000.
 MOST_TAGS = 100_000
 
 # Elements with attributes that mean something in Markdown.
@@ -36,7 +36,7 @@ _ELEMENTS = {
     **{"input": {"checked", "type"}, "meta": {"content", "itemprop", "name", "property"}},
     **{"ol": {"start"}, "pre": {"class"}, "td": {"colspan"}, "th": {"colspan"}},
 }
-# Blocks to a browser, but not to markdownify: their words would stick to what is beside them.
+# Browsers show these as blocks, but markdownify would join their words to the neighboring ones.
 _MORE_BLOCKS = """
     address aside center details footer form header legend main summary
     """.split()
@@ -47,23 +47,23 @@ _OTHER_ELEMENTS = [
     label li p q s samp section strong sub sup table tbody tfoot thead title tr u ul
     """.split(),
 ]
-# Left out with all that is in them. Not "object": Apple Notes puts each table into one.
+# Elements to drop with their content. Not "object", because Apple Notes puts each table into one.
 _NOT_WORDS = """
     button canvas iframe nav noscript script select style svg template
     """.split()
 
-# Where programs that export notes, and blogs, say when a page was written.
+# The names under which blogs, and programs that export notes, give a page's dates.
 _CREATED = "created date dcterms.created article:published_time creation-date".split()
 _MODIFIED = "updated modified dcterms.modified article:modified_time last-modified".split()
 
-# Most of a saved page, and quicker to find than to parse.
+# These make up most of a saved page, and are faster to find than to parse.
 _SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
 _DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
 _DECLARATION = re.compile(r"\A\s*<\?xml\b[^<>]*>")
-# What a site's generator fills in: the first words of a page, or its title.
+# A placeholder for a site generator as the page's first words or in its title.
 _TEMPLATE = re.compile(r"\s*(?:<[^<>]*>\s*)*\{[{%]|[^{]*<title>[^<{]*\{[{%]", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
-# Of elements that don't end by themselves where the next one begins, and aren't empty.
+# Tags of elements that nest. Others are empty, or end by themselves where the next one begins.
 _OPENING_OR_CLOSING = re.compile(
     r"<(/?)(?!(?:br|hr|img|input|li|link|meta|p|td|th|tr|wbr)\b)[a-z]", re.IGNORECASE
 )
@@ -79,16 +79,16 @@ class Page(NamedTuple):
     created: str | None = None  # ISO 8601
     modified: str | None = None
     has_image: bool = False
-    problem: str = ""  # why only its words are here, for people
+    problem: str = ""  # why only the words were kept, for people
 
     @property
     def text(self) -> str:
-        """The Markdown below the title."""
+        """The Markdown, with the title as a heading above it."""
         return f"# {self.title}\n\n{self.markdown}" if self.title else self.markdown
 
 
 def parse_html(html: str) -> Page:
-    """Return a page's title, words and dates. The title's line isn't in the Markdown again."""
+    """Return a page's title, words and dates. The Markdown doesn't repeat the title."""
     html = _without_scripts(_DATA.sub("", _DECLARATION.sub("", html, count=1)))
     html = _BLANKS.sub(" ", html)
     if len(html) > LARGEST_PAGE:
@@ -97,14 +97,14 @@ def parse_html(html: str) -> Page:
         steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
         if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE:
             return _parsed(html)
-    except Exception:  # thousands of elements in each other
+    except Exception:  # such as RecursionError, for thousands of nested elements
         pass
     problem = "nested so deeply that only its words are kept"
     return Page("", _words(html), problem=problem)
 
 
 def is_template(html: str) -> bool:
-    """Return whether a file of HTML is what a site's generator makes pages from."""
+    """Return whether an HTML file is a template of a site generator."""
     return bool(_TEMPLATE.match(_without_scripts(html), 0, 20_000))
 
 
@@ -119,7 +119,7 @@ def parse_word(data: bytes) -> Page:
             size = sum(part.size for part in parts.values())
             if size > LARGEST_XML:
                 raise Unreadable(f"unpacks to more than {LARGEST_XML // MEGABYTE} MB")
-            # Another part may name the document differently, but in nearly all it is this one.
+            # The package may give the document another path, but hardly any file does.
             xml = archive.read(_DOCUMENT) if _DOCUMENT in parts else b""
             if xml and (size > LARGEST_WORD or xml.count(b"<") > MOST_TAGS):
                 lines = _WORD_SPACE.sub(r"\n\n\g<0>", xml.decode(errors="replace"))
@@ -127,7 +127,7 @@ def parse_word(data: bytes) -> Page:
                 return Page("", text, problem="so large that only its words are kept")
     except SourceError:
         raise Unreadable("no Word document, or only a part of one") from None
-    # Takes 100 ms to import, and few sources need it.
+    # The import takes 100 ms, and few sources need it.
     import mammoth
 
     images = []
@@ -138,7 +138,7 @@ def parse_word(data: bytes) -> Page:
 
     try:
         html = mammoth.convert_to_html(io.BytesIO(data), convert_image=description).value
-    except Exception as error:  # in as many ways as a document can be damaged
+    except Exception as error:  # the type depends on how the document is damaged
         raise Unreadable(f"a damaged Word document ({type(error).__name__}: {error})") from error
     return parse_html(html)._replace(has_image=bool(images))
 
@@ -149,14 +149,14 @@ _WORD_SPACE = re.compile(r"</w:p>|<w:(?:br|tab)\b")
 
 
 def _parsed(html: str) -> Page:
-    # Both take 100 ms to import together, and few folders need them.
+    # Together these imports take 100 ms, and few folders need them.
     import nh3
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    # As a browser reads it, in one pass: Python's parser, which then reads the result, took minutes
-    # for tags that don't end.
-    tail = html.rfind(">") + 1  # no tag begins behind it: a browser would drop all words there
+    # nh3 reads it in one pass, as a browser does, and closes all tags. Without that, Python's
+    # parser took minutes for tags that don't end.
+    tail = html.rfind(">") + 1  # a "<" after it is no tag; a browser would drop all words there
     html = nh3.clean(
         html[:tail] + html[tail:].replace("<", "&lt;"),
         tags=_ELEMENTS.keys() | set(_OTHER_ELEMENTS),
@@ -177,18 +177,18 @@ def _parsed(html: str) -> Page:
         element.decompose()
     pictures = soup.find_all("img")
     for picture in pictures:
-        if not picture.get("src"):  # it stood in the page itself
+        if not picture.get("src"):  # the picture was embedded in the page
             picture.replace_with(str(picture.get("alt") or ""))
     for element in soup.find_all(_MORE_BLOCKS):
         element.name = "div"
     for link in soup.find_all("a", href=lambda href: href and ":" not in href):
-        if link.get_text() == link["href"]:  # markdownify writes <it>, as if it were on the web
+        if link.get_text() == link["href"]:  # else markdownify writes <href>, as for web addresses
             link["href"] += "#"
     for element in soup.find_all("label"):
         element.insert_after(" ")
     for box in soup.find_all("input", type="checkbox"):
         box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
-    # Escapes would come between the words and whoever searches for "snake_case" as it stands.
+    # Escapes would hide "snake_case" from somebody who searches for it verbatim.
     converter = MarkdownConverter(
         heading_style="ATX", bullets="-", escape_asterisks=False, escape_underscores=False
     )
