@@ -1,7 +1,7 @@
-"""A PDF → the words of each page, by PDFium (extra ``pdf``) in a process with limits of its own.
+"""A PDF → the words of each page, by PDFium (extra ``pdf``) in a process with its own limits.
 
-Of two libraries this one took 2 ms a page (pypdf 18), and puts words that a line cuts together
-again. A PDF that is made to do harm can keep it busy, fill the memory or crash it.
+PDFium took 2 ms a page (pypdf 18 ms) and rejoins hyphenated words. It runs in a separate process
+because a malicious PDF can keep it busy, fill the memory or crash it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'datasette-bear-search[pdf]'"
 
-# A book of 400 pages takes half a second; then the process, with what it has in memory, is ended.
+# Seconds until the process is killed. A book of 400 pages takes half a second.
 SECONDS = 20
-# Of memory, where the system can limit it: 60 MB are usual, zip bombs took 2 GB.
+# Memory limit, where the system supports one. 60 MB is usual; zip bombs took 2 GB.
 BYTES = 1024**3
-# The Bible has 4 million; of what goes on, these are indexed.
+# Only this much of a PDF is indexed. The Bible has 4 million characters.
 MAX_PAGES, MAX_CHARACTERS = 2000, 2_000_000
 
-# A word's hyphen at the end of a line, a character without a meaning.
+# Marks in place of a hyphen at the end of a line, and noncharacters.
 _NOT_SHOWN = re.compile("[\x02\ufffe\uffff]")
 
 
@@ -40,9 +40,9 @@ def is_installed() -> bool:
 
 
 def pages(data: bytes) -> list[str]:
-    """Return the text of each page, "" for a picture.
+    """Return the text of each page; a page that is only a picture has none.
 
-    :raises Unreadable: if it is damaged or encrypted, or takes too much time or memory
+    :raises Unreadable: if the PDF is damaged or encrypted, or takes too much time or memory
     """
     with _lock:
         process = _start()
@@ -72,14 +72,14 @@ _process: Popen[bytes] | None = None
 
 
 def _start() -> Popen[bytes]:
-    # Takes 10 ms to import, and this module is imported with each source of files.
+    # The import takes 10 ms, and every source of files imports this module.
     import subprocess
 
     global _process
     if _process is None or _process.poll() is not None:
         _process = subprocess.Popen(
             [sys.executable, "-m", __name__],
-            cwd=Path(__file__).parents[2],  # not where somebody's files may look like modules
+            cwd=Path(__file__).parents[2],  # elsewhere, somebody's files could pass for modules
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -94,7 +94,7 @@ def _end() -> None:
         _process.communicate()
 
 
-# --- in that process
+# --- In the other process
 
 
 def _serve() -> None:
@@ -103,7 +103,7 @@ def _serve() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     except (ImportError, OSError, ValueError):
-        pass  # Windows has none, macOS doesn't keep to it
+        pass  # Windows has no such limit, and macOS doesn't enforce it
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while size := requests.read(8):
         data = requests.read(int.from_bytes(size, "big"))
@@ -112,7 +112,7 @@ def _serve() -> None:
 
 
 def _read(data: bytes) -> list[str] | str:
-    """Return the pages' texts, or why there are none."""
+    """Return the texts of the pages, or the reason why there are none."""
     import pypdfium2
 
     texts: list[str] = []
