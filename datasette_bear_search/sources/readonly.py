@@ -1,7 +1,7 @@
-"""Other programs' SQLite databases, opened so that their programs never notice.
+"""Read other programs' SQLite databases without these programs noticing.
 
-A reader of Bear's database keeps Bear from saving, and a careless one repairs, checkpoints or
-creates files beside it. Here, nothing in the database's folder is ever created or changed.
+Anybody who reads Bear's database keeps Bear from saving, and a careless reader repairs the
+database, checkpoints it or creates files beside it. This module never changes anything there.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .files import explained, file_state, not_allowed
 # How long to wait while the program saves. Bear takes milliseconds, a large sync a second or two.
 BUSY_SECONDS = 5.0
 
-# How often to begin again when the file changes while it is being copied, and the pause between.
+# How many times to try if the file changes while it is being copied, and the pause in between.
 COPY_ATTEMPTS = 5
 COPY_PAUSE_SECONDS = 0.2
 
-# POSIX drops all of a process's locks on a file when any descriptor of that file is closed, those
-# that SQLite took in another thread included. So this process looks at one database at a time.
+# When a process closes any descriptor of a file, POSIX drops all of its locks on that file, even
+# those that SQLite holds in another thread. So this process reads only one database at a time.
 _one_at_a_time = Lock()
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The program that a database belongs to, as messages name it."""
+    """The program that a database belongs to, for messages."""
 
-    database: str  # what its file is called, such as "Bear database"
+    database: str  # what to call the file, such as "Bear database"
     program: str
-    file_name: str = ""  # of its database in a folder
+    file_name: str = ""  # of the database, for locations that are a folder
     if_missing: str = "Give the PATH of a SQLite database."
 
 
@@ -49,13 +49,13 @@ ANY_PROGRAM = Owner("SQLite database", "the program that it belongs to")
 
 @contextmanager
 def read_transaction(path: Path, owner: Owner = ANY_PROGRAM) -> Iterator[sqlite3.Connection]:
-    """Open a connection inside one read transaction on the database at ``path``.
+    """Open a connection in a read transaction on the database at ``path``.
 
-    Fetch everything and leave: as long as the connection is open, the program cannot save.
-    Invalid UTF-8 comes back with replacement characters.
+    Fetch everything and leave, because the program can't save while the connection is open.
+    Invalid UTF-8 is returned with replacement characters.
 
-    :param path: the database, or the folder that holds the owner's ``file_name``
-    :raises SourceError: if it can't be read; the message says what to do
+    :param path: the database, or a folder that contains the owner's ``file_name``
+    :raises SourceError: if the database can't be read; the message says what to do
     """
     with _one_at_a_time, ExitStack() as cleanup:
         file = _database_in(path, owner)
@@ -72,25 +72,25 @@ def read_transaction(path: Path, owner: Owner = ANY_PROGRAM) -> Iterator[sqlite3
             raise explained(file, error, missing=missing) from error
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise _explained(file, owner, str(error)) from error
-        except UnicodeDecodeError as error:  # of SQLite's message, which quotes the damaged part
+        except UnicodeDecodeError as error:  # in SQLite's message, which quotes the damaged part
             raise _damaged(file, owner) from error
 
 
 def state(path: Path, owner: Owner = ANY_PROGRAM) -> str:
-    """Return a token that changes when the database may have changed; open nothing."""
+    """Return a token that changes when the database may have changed, without opening it."""
     file = _database_in(path, owner)
     return f"{file_state(file)} {file_state(_beside(file, '-wal'))}"
 
 
 def is_about_the_file(words: str) -> bool:
-    """Return whether SQLite's words are about a file, not about the statement that reads it."""
+    """Return whether an SQLite message is about the file, and not about the statement."""
     complaints = ("locked", "readonly database", "malformed", "not a database")
     return any(complaint in words for complaint in complaints)
 
 
 def _database_in(path: Path, owner: Owner) -> Path:
     # SQLite looks for the journal beside the file that a symbolic link points to, and so must we.
-    # os.path and not Path: its answers are False, and no error, for what macOS hides.
+    # os.path, unlike Path, returns False and raises no error for files that macOS protects.
     path = Path(os.path.realpath(path.expanduser()))
     return path / owner.file_name if owner.file_name and os.path.isdir(path) else path
 
@@ -100,14 +100,14 @@ def _beside(file: Path, suffix: str) -> Path:
 
 
 def _uri(file: Path, owner: Owner, cleanup: ExitStack) -> str:
-    """Return where SQLite can read the file, or a private copy of it, and change nothing.
+    """Return a URI with which SQLite reads the file, or a private copy, and changes nothing.
 
-    Never ``immutable=1``: that ignores the program's locks and journals, and reads half-saved rows.
+    Never ``immutable=1``, which ignores the program's locks and journals and reads half-saved rows.
     """
     if not _uses_wal(file, owner):
         return f"{file.as_uri()}?mode=ro"
-    # With a write-ahead log SQLite creates the -wal and -shm files that it misses, even when it
-    # only reads. If both are there, it can be told not to write them.
+    # In WAL mode, SQLite creates missing -wal and -shm files even to read. If both exist, it can be
+    # told not to write to them.
     if os.path.exists(_beside(file, "-wal")) and os.path.exists(_beside(file, "-shm")):
         return f"{file.as_uri()}?mode=ro&readonly_shm=1"
     folder = cleanup.enter_context(TemporaryDirectory(prefix="datasette-bear-search-"))
@@ -138,9 +138,9 @@ def _copied_into(folder: Path, file: Path, owner: Owner) -> Path:
         before = state(file)
         try:
             shutil.copyfile(file, copy)
-            with suppress(FileNotFoundError):  # no log: the program was closed properly
+            with suppress(FileNotFoundError):  # no -wal file, because the program exited properly
                 shutil.copyfile(_beside(file, "-wal"), _beside(copy, "-wal"))
-        except OSError as error:  # a full disk
+        except OSError as error:  # such as a full disk
             raise SourceError(
                 f"{file} can't be copied to {folder}, where it would be read: {error.strerror}."
             ) from error
@@ -150,12 +150,12 @@ def _copied_into(folder: Path, file: Path, owner: Owner) -> Path:
 
 
 def _explained(file: Path, owner: Owner, words: str) -> SourceError:
-    # By the words and not by the code, which Python knows only since 3.11.
+    # By the message, because Python has had SQLite's error codes only since 3.11.
     if "locked" in words:
         return _busy(file, owner)
     if "authorization denied" in words:
         return not_allowed(file)
-    # Reading asks to write only to undo what a crash left half-done.
+    # A read needs to write only to roll back what a crash left unfinished.
     if "readonly database" in words:
         return SourceError(
             f"{file} was left in the middle of saving, and only {owner.program} can repair that."
