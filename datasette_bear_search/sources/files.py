@@ -1,7 +1,7 @@
-"""The files in a folder or a zip archive, read one at a time and without being led astray.
+"""Read the files in a folder or a zip archive, one at a time and safely.
 
-Nothing here follows links, waits for pipes, looks into hidden folders, unpacks more than fits into
-memory, or writes. What can't be read is a line for people.
+Nothing here follows links, waits for pipes, opens hidden folders, unpacks more than fits into
+memory, or writes. Whatever can't be read is reported to people, one line each.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from .text import parse_timestamp, storable
 
 MEGABYTE = 1024 * 1024
 
-# Nobody writes such a note: the Bible is 4 MB.
+# Nobody writes longer notes. The Bible is 4 MB.
 LARGEST_NOTE = 20 * MEGABYTE
 
-# What one file of an export may unpack to: ten times a busy day of a Slack, or a book in Word.
+# Limit for one unpacked file of an export: ten times a busy day of Slack, or a book in Word.
 LARGEST_FILE = 64 * MEGABYTE
 
-# What one reading may unpack, and how many files an archive may list. Zip bombs have more.
+# Limits for all that is unpacked from an archive, and for its files. Zip bombs have more.
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
-# How many times its packed size a larger file may unpack to. Deflate reaches 1,000; not tuned.
+# Maximum compression ratio of files above RATIO_FROM. Deflate reaches 1,000. Not tuned.
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
-# Folders of software, full of other people's Markdown; what Jekyll makes pages from, and the pages.
+# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages.
 SOFTWARE = frozenset(
     {"node_modules", "site-packages", "__pycache__", "_includes", "_layouts", "_site"}
 )
 _SOFTWARE_FILE = re.compile(
     r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt", re.IGNORECASE
 )
-# Ends of files that may hold somebody's notes: if a source doesn't read them, it says so.
+# Suffixes of files that may be somebody's notes. A source that doesn't read them says so.
 DOCUMENTS = frozenset(
     """
     .adoc .bear2bk .canvas .csv .doc .docx .eml .enex .epub .htm .html .ipynb .markdown .mbox .md
@@ -58,29 +58,29 @@ DOCUMENTS = frozenset(
     """.split()
 )
 
-# Where these are, they are somebody's notes, and exports among them are not all of those.
+# A folder with such files is a folder of notes, even if there are exports among them.
 OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
 
 # "2024-05-01", "2024-05-01 Standup", "2024-05-01-a-post"
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:$|[ _-])", re.ASCII)
 
-# macOS puts ".Note.md.icloud" in the place of a file that is only in iCloud.
+# macOS puts ".Note.md.icloud" in place of a file that is only in iCloud.
 _ICLOUD = ".icloud"
 
 
 class File(NamedTuple):
-    """A file as its folder or archive lists it."""
+    """A file as it is listed in a folder or archive."""
 
-    key: str  # its path below the root, with "/", as text that any program can store
-    path: str  # where to open it
-    stamp: str  # changes whenever its content does
+    key: str  # the path below the root, with "/", as valid Unicode
+    path: str  # for opening the file
+    stamp: str  # changes whenever the content does
     size: int  # bytes
     modified: float  # seconds since 1970; nan if unknown
-    created: float | None  # the same, where the system knows
+    created: float | None  # the same; None if the system doesn't know
 
     @property
     def name(self) -> str:
-        """The name without folder and suffix, as people see it."""
+        """The name without folder and suffix, in Unicode's composed form."""
         return composed(os.path.splitext(self.key.rpartition("/")[2])[0])
 
     @property
@@ -89,7 +89,7 @@ class File(NamedTuple):
 
     @property
     def day(self) -> str | None:
-        """The day that the name begins with, which is when the file was begun."""
+        """The date at the beginning of the name, which is the day when the file was created."""
         match = _DAY.match(self.name)
         return parse_timestamp(match[1]) if match else None
 
@@ -100,7 +100,7 @@ class File(NamedTuple):
 
 
 class FileSource:
-    """The base of sources that are a file or a folder."""
+    """The base class of sources that are a file or a folder."""
 
     app = ""
     heading_link = ""
@@ -111,7 +111,7 @@ class FileSource:
         self.name = name or self.default_name
         self.location = str(location)
         self.skipped: list[str] = []
-        # What the index has of a PDF with that place and stamp: each page's name and text.
+        # (place, stamp) of a PDF → the name and text of each page, if the index has them.
         self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 
     def state(self) -> str:
@@ -127,7 +127,7 @@ class FileSource:
     def _open_export(
         self, is_wanted: Callable[[File], object], what: str, advice: str
     ) -> Iterator[tuple[Archive, list[File]]]:
-        """Open the location; yield it with the wanted files in it. Raises SourceError for none."""
+        """Open the location; yield it and its wanted files. Raise SourceError if it has none."""
         with open_export(self.path) as archive:
             self.skipped = list(archive.skipped)
             files = list(filter(is_wanted, archive.files.values()))
@@ -138,7 +138,7 @@ class FileSource:
             yield archive, files
 
     def open_linked(self, place: str) -> IO[bytes]:
-        """Return the file that a note links to, open. Raises Unreadable or SourceError."""
+        """Open the file that a note links to. Raise Unreadable or SourceError."""
         return open_below(self._files_root(), place)
 
     def _files_root(self) -> Path:
@@ -147,9 +147,9 @@ class FileSource:
     def _with_files(
         self, linked: Sequence[LinkedFile], texts: Mapping[str, tuple[str, str]] = {}
     ) -> dict[str, Any]:
-        """Return the fields of a note that has these files, with the words of PDFs by page.
+        """Return the fields of a note that links to these files, including the text of PDFs.
 
-        :param texts: by place, the names of its files and what was recognized in them
+        :param texts: place → the name of the file and the text that was recognized in it
         """
         found: dict[str, list[tuple[str, str]]] = {place: [text] for place, text in texts.items()}
         for file in dict.fromkeys(linked):
@@ -164,7 +164,7 @@ class FileSource:
         }
 
     def _pages(self, file: LinkedFile) -> list[tuple[str, str]]:
-        """Return the name and text of each page of a PDF; what can't be read becomes a line."""
+        """Return the name and text of each page of a PDF. Add a line to ``skipped`` if it fails."""
         name = file.place.rpartition("/")[2]
         known = self.known_pages(file.place, file.stamp)
         if known is not None:
@@ -185,20 +185,20 @@ class FileSource:
         return [(f"{name}, page {number}", text) for number, text in enumerate(texts, 1) if text]
 
 
-# --- Folders, and zip archives as if they were one
+# --- Folders, and zip archives with the same interface
 
 
 class Archive(ABC):
     """The files in a folder, or in a zip archive."""
 
     files: dict[str, File]  # by key
-    skipped: list[str]  # what is there but not in ``files``, a line each, for people
+    skipped: list[str]  # what isn't in ``files`` and why, one line each, for people
 
     def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
-        """Return a file's content, if it is at most ``largest`` bytes.
+        """Return a file's content.
 
-        :raises Unreadable: if this file can't be read
-        :raises SourceError: if there is no point in reading on
+        :raises Unreadable: if this file can't be read or has more than ``largest`` bytes
+        :raises SourceError: if the other files mustn't be read, either
         """
         is_larger = self.files[key].size > largest
         if is_larger or len(content := self.head(key, largest + 1)) > largest:
@@ -206,19 +206,19 @@ class Archive(ABC):
         return content
 
     def head(self, key: str, size: int) -> bytes:
-        """Return the beginning of a file, at most ``size`` bytes. Raises as ``read`` does."""
+        """Return at most ``size`` bytes from the beginning of a file. Raise like ``read``."""
         with self.open(key, size) as stream:
             return self._part(stream, size)
 
     def chunks(self, key: str) -> Iterator[bytes]:
-        """Yield the content of a file of any length. Raises as ``read`` does."""
+        """Yield the content of a file of any size in parts. Raise like ``read``."""
         with self.open(key) as stream:
             while chunk := self._part(stream, MEGABYTE):
                 yield chunk
 
     @abstractmethod
     def open(self, key: str, size: int = LARGEST_ARCHIVE) -> IO[bytes]:
-        """Open a file, to read at most ``size`` bytes of it once. Raises as ``read`` does."""
+        """Open a file, to read at most ``size`` bytes of it once. Raise like ``read``."""
 
     def _part(self, stream: IO[bytes], size: int) -> bytes:
         try:
@@ -228,7 +228,7 @@ class Archive(ABC):
 
 
 class Folder(Archive):
-    """The files in a folder and below. Listing them opens none."""
+    """The files in a folder and its subfolders. They are listed without being opened."""
 
     def __init__(
         self,
@@ -236,19 +236,20 @@ class Folder(Archive):
         suffixes: Collection[str] | None = None,
         *,
         excludes: Callable[[str], bool] = lambda key: False,
-        hidden: Collection[str] = (),  # folders to look into although a dot begins their names
+        hidden: Collection[str] = (),  # folders to read although their names begin with a dot
         linked: Collection[str] = (),
     ) -> None:
         """
-        :param suffixes: of ``files``, in lower case; those in ``linked`` are of others
-        :param excludes: whether to leave out a key, which is a folder's with "/" at its end
+        :param suffixes: of ``files``, in lower case; None for any
+        :param excludes: whether to leave out a key; a folder's key ends in "/"
+        :param linked: suffixes of the files in ``self.linked``
         :raises SourceError: if the folder can't be listed
         """
         self.files: dict[str, File] = {}  # sorted folder by folder
-        self.linked: dict[str, File] = {}  # what notes may show or link to
+        self.linked: dict[str, File] = {}  # other files that notes may show or link to
         self.skipped: list[str] = []
         self.closed: list[str] = []  # folders that can't be listed: "work/"
-        self.unread: Counter[str] = Counter()  # documents that aren't among them, by suffix
+        self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
         self._root, self._suffixes, self._linked_suffixes = os.fspath(root), suffixes, linked
         self._excludes, self._hidden = excludes, hidden
         waiting = [("", self._root)]  # folders: the prefix of their keys, their path
@@ -260,7 +261,7 @@ class Folder(Archive):
             except OSError as error:
                 if not prefix:
                     raise explained(root, error) from error
-                if not isinstance(error, FileNotFoundError):  # else it is gone with all in it
+                if not isinstance(error, FileNotFoundError):  # a deleted folder isn't reported
                     self.closed.append(prefix)
                     self.skipped.append(f"{prefix}: {_unreadable(error)}")
                 continue
@@ -274,7 +275,7 @@ class Folder(Archive):
     def head(self, key: str, size: int) -> bytes:
         file = self.files[key]
         try:
-            # Not open(), which asks the system three more things about each file.
+            # Not open(), which makes three more system calls for each file.
             descriptor = os.open(file.path, _OPEN_FLAGS)
             try:
                 data = os.read(descriptor, min(size, file.size + 1))
@@ -293,7 +294,7 @@ class Folder(Archive):
     def _add_entries(
         self, prefix: str, entries: Iterable[os.DirEntry[str]]
     ) -> list[tuple[str, str]]:
-        """Add the files among the entries of a folder; return the folders among them."""
+        """Add the files among a folder's entries; return the folders, as in ``waiting``."""
         folders = []
         for entry in entries:
             name = entry.name
@@ -321,8 +322,8 @@ class Folder(Archive):
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError:
-            return  # gone again
-        # The change time reveals what sets the others back, and permission that was given.
+            return  # deleted in the meantime
+        # ctime also changes if a program resets mtime, or if permissions change.
         stamp = (
             f"{status.st_ino:x}/{status.st_mtime_ns:x}/{status.st_ctime_ns:x}/{status.st_size:x}"
         )
@@ -334,7 +335,7 @@ class Folder(Archive):
         return self._suffixes is None or suffix(name) in self._suffixes
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
-        """Say why a link isn't followed: it leads out, in circles, or to what is read anyway."""
+        """Add a line to ``skipped`` that says why a link isn't followed."""
         try:
             if not entry.is_dir() and not self._is_wanted(entry.name):
                 return
@@ -360,8 +361,7 @@ class Folder(Archive):
             )
 
 
-# A file that has become a link or a pipe since it was listed is not followed or waited for.
-# Windows has neither flag.
+# Don't follow a link or wait for a pipe that has replaced a listed file. Windows has neither flag.
 _OPEN_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_CLOEXEC", 0)
@@ -373,10 +373,10 @@ _OPEN_FLAGS = (
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open the archive or folder at ``path``. Raises SourceError."""
+    """Open the archive or folder at ``path``. Raise SourceError."""
     if os.path.isdir(path):
         folder = Folder(path)
-        if folder.closed:  # what is in there would seem to be gone
+        if folder.closed:  # else its notes would count as deleted
             raise SourceError(
                 f"You may not read {path}/{folder.closed[0]}. Change its permissions, or move it"
                 " out of there."
@@ -394,7 +394,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 @contextmanager
 def open_export(path: Path) -> Iterator[Archive]:
-    """Open an archive or a folder, or any other file as a folder of one. Raises SourceError."""
+    """Open an archive or a folder, or any other file as a folder of one. Raise SourceError."""
     if os.path.isfile(path) and not is_zip(path):
         path = Path(os.path.realpath(path))
         yield Folder(path.parent, excludes=lambda key: key != path.name)
@@ -405,7 +405,7 @@ def open_export(path: Path) -> Iterator[Archive]:
 
 @contextmanager
 def open_inner(archive: Archive, key: str, largest: int = LARGEST_FILE) -> Iterator[Archive]:
-    """Open an archive in a folder, or in memory one in an archive. Raises as ``read`` does."""
+    """Open an archive in a folder or, in memory, in another archive. Raise like ``read``."""
     if isinstance(archive, Folder):
         with open_archive(Path(archive.files[key].path)) as inner:
             yield inner
@@ -416,10 +416,10 @@ def open_inner(archive: Archive, key: str, largest: int = LARGEST_FILE) -> Itera
 
 @contextmanager
 def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
-    """Open the archive in an open file. Raises SourceError."""
+    """Open the archive in an open file. Raise SourceError."""
     try:
         zip_file = zipfile.ZipFile(stream)
-    except Exception as error:  # in as many ways as an archive can be damaged
+    except Exception as error:  # the type depends on how the archive is damaged
         raise SourceError(
             f"{name} is not a zip archive, or only a part of one. Export or download it again."
         ) from error
@@ -430,10 +430,10 @@ def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
 
 
 def open_below(root: Path, place: str) -> IO[bytes]:
-    """Return a file below a folder or in an archive, open; nothing outside, and no link.
+    """Open a file below a folder or in an archive, but no link and nothing outside.
 
-    :param place: its path, ``assets/roof.png``, or ``2024.bear2bk/Roof.textbundle/assets/roof.png``
-    :raises Unreadable: if there is none, or it can't be read
+    :param place: its path, ``assets/roof.png`` or ``2024.bear2bk/Roof.textbundle/assets/roof.png``
+    :raises Unreadable: if the file doesn't exist or can't be read
     :raises SourceError: if its archive can't be read
     """
     parts = place.split("/")
@@ -443,7 +443,7 @@ def open_below(root: Path, place: str) -> IO[bytes]:
     while parts and path.is_dir():
         path /= parts.pop(0)
     try:
-        # A link in its path, wherever it leads, is none that was there when the notes were read.
+        # Notes aren't read through links, so a link in the path was made later; don't trust it.
         if os.path.realpath(path) != str(path):
             raise Unreadable("behind a link")
         stream = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
@@ -462,7 +462,7 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
     with open_zip(stream, name) as archive:
         if place in archive.files:
             return archive.read(place)
-        for key in accumulate(place.split("/"), "{}/{}".format):  # an archive in this one
+        for key in accumulate(place.split("/"), "{}/{}".format):  # find an archive in this one
             if key in archive.files:
                 inner = io.BytesIO(archive.read(key))
                 return _read_packed(inner, key, place.removeprefix(f"{key}/"))
@@ -474,9 +474,9 @@ def is_zip(path: Path) -> bool:
 
 
 def paths_at(location: str) -> list[str]:
-    """Return a file's name, the paths in a zip file, or what stands in a folder, but not below."""
+    """Return a file's name, the paths in a zip file, or a folder's entries."""
     path = Path(location).expanduser()
-    if path.is_dir():  # without walking through all that may be below
+    if path.is_dir():  # without its subfolders, which may be large
         return os.listdir(path)
     if not is_zip(path):
         return [path.name] if path.is_file() else []
@@ -484,7 +484,7 @@ def paths_at(location: str) -> list[str]:
         return list(archive.files)
 
 
-# Flags of a file in a zip archive.
+# Flag bits of a file in a zip archive.
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800
 
@@ -527,7 +527,7 @@ class Zip(Archive):
     def _add(self, entry: zipfile.ZipInfo) -> None:
         path = storable(entry.filename.replace("\\", "/"))
         if not entry.flag_bits & _UTF8_NAME:
-            # Python goes by the standard. macOS writes UTF-8 without saying so.
+            # Python assumes cp437, as the standard says. macOS writes UTF-8 without the flag.
             with suppress(UnicodeError):
                 path = path.encode("cp437").decode("utf-8")
         kind = stat.S_IFMT(entry.external_attr >> 16)
@@ -544,7 +544,7 @@ class Zip(Archive):
             self._entries[path] = entry
             stamp = f"{entry.CRC:08x}/{entry.file_size:x}"
             modified = math.nan
-            if entry.date_time[0] != 1980:  # give or take some hours: zip keeps no time zone
+            if entry.date_time[0] != 1980:  # 1980 means unknown. Zip stores no time zone.
                 with suppress(ValueError):
                     modified = timegm((*entry.date_time, 0, 0, 0))
             self.files[path] = File(path, path, stamp, entry.file_size, modified, None)
@@ -554,7 +554,7 @@ class Zip(Archive):
 
 
 def file_state(path: str | os.PathLike[str]) -> str:
-    """Return a token that changes when the file may have changed; open nothing."""
+    """Return a token that changes when the file may have changed, without opening it."""
     try:
         status = os.stat(path)
     except OSError:
@@ -563,17 +563,17 @@ def file_state(path: str | os.PathLike[str]) -> str:
 
 
 def digest(value: object, size: int = 16) -> str:
-    """Return a token of twice ``size`` characters that changes when the value's repr does."""
+    """Return a hash of the value's repr, of twice ``size`` characters."""
     return hashlib.blake2b(repr(value).encode(errors="replace"), digest_size=size).hexdigest()
 
 
 def composed(name: str) -> str:
-    """Return a name as it is typed: macOS writes the é in a file's name as two characters."""
+    """Return a name in the form in which people type it; macOS writes é as two characters."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def explained(path: Path | str, error: OSError, *, missing: str = "") -> SourceError:
-    """Return what to tell a person about a file or folder that the system won't give."""
+    """Return an error that tells people why a file or folder can't be read."""
     if isinstance(error, NotADirectoryError) and os.path.isfile(path):
         return SourceError(f"{path} is not a folder. Give the PATH of the folder that it is in.")
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
@@ -601,7 +601,7 @@ def not_allowed(path: Path | str) -> SourceError:
 
 
 def _unreadable(error: Exception) -> Unreadable:
-    if not isinstance(error, OSError):  # in as many ways as an archive can be damaged
+    if not isinstance(error, OSError):  # from zipfile, depending on how the archive is damaged
         return Unreadable(f"damaged ({error or type(error).__name__})")
     if isinstance(error, FileNotFoundError):
         return Unreadable("vanished while the folder was read")
@@ -611,5 +611,5 @@ def _unreadable(error: Exception) -> Unreadable:
 
 
 def _storable(name: str) -> str:
-    # Bytes that aren't UTF-8 are written as \\xe9.
+    # Write bytes that aren't UTF-8 as \xe9.
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
