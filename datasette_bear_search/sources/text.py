@@ -1,4 +1,4 @@
-"""What other programs have written → text, timestamps and JSON values that a note can hold."""
+"""Other programs' bytes, dates and JSON → text, timestamps and values that a note can hold."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from . import Unreadable
 
 # --- Bytes → text
 
-# UTF-32 first: its mark in little-endian order begins with that of UTF-16.
+# UTF-32 comes first, because its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = {
     "utf-8-sig": (codecs.BOM_UTF8,),
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
 
-# What Windows wrote in Western Europe and America; a superset of Latin-1's letters.
+# Windows' encoding in Western Europe and America, a superset of Latin-1's letters.
 _WESTERN = "cp1252"
 
-# Other scripts. With all encodings to choose from, charset-normalizer takes "Café crème" for Urdu;
-# among these it recognized twelve languages by a single sentence each.
+# Encodings of other scripts. Among all encodings, charset-normalizer takes "Café crème" for Urdu;
+# among these, it recognized twelve languages from a single sentence each.
 _OTHER_SCRIPTS = "cp1251 koi8_r cp1253 cp1255 cp1256 cp932 euc_jp gb18030 big5 cp949".split()
 
-# Bytes. Enough to recognize the encoding of a file, or that it isn't text.
+# Bytes needed to recognize a file's encoding, or that it isn't text.
 _SAMPLE = 16_384
 
-# Share of control characters above which a file isn't text. Random bytes are a tenth.
+# Share of control characters above which a file isn't text. In random bytes, it is a tenth.
 _MAX_CONTROL_SHARE = 0.02
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 
@@ -45,8 +45,8 @@ _HIGH_BYTES = re.compile(rb"[\x80-\xff]{2,}")
 def decode(data: bytes, encoding: str = "") -> str:
     """Return the text of a file, with Unix newlines and without NULs.
 
-    :param encoding: what it is written in if it isn't Unicode; "" guesses
-    :raises Unreadable: if it isn't text
+    :param encoding: of files that aren't Unicode; "" to guess
+    :raises Unreadable: if the file isn't text
     """
     text = _decoded(data, encoding)
     if "\r" in text:
@@ -55,7 +55,7 @@ def decode(data: bytes, encoding: str = "") -> str:
 
 
 def is_encoding(name: Any) -> bool:
-    """Return whether Python knows a text encoding by this name, or it is ""."""
+    """Return whether this is "" or a text encoding that Python knows."""
     try:
         "".encode(name or "utf-8")
     except (LookupError, TypeError):
@@ -74,20 +74,20 @@ def _decoded(data: bytes, encoding: str) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = None
-    # A crash or a sync leaves a NUL or two in a text, or many at its end; a picture is full.
+    # A crash or a sync leaves a few NULs in a text, or many at its end. Pictures are full of them.
     if (text is None or has_nul) and _control_share(data) > _MAX_CONTROL_SHARE:
         raise Unreadable("not text, whatever its name says")
     if text is not None:
         return text
     try:
         text = data.decode(encoding or _declared(data) or _guess(data), "replace")
-    except UnicodeError:  # some of Python's stranger encodings know no "replace"
+    except UnicodeError:  # some of Python's stranger encodings don't support "replace"
         text = data.decode(_WESTERN, "replace")
-    return text.encode("utf-8", "replace").decode("utf-8")  # without halves of characters
+    return text.encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
 
 
 def _utf_16(data: bytes) -> str:
-    """Return the byte order of UTF-16 without a mark, by the NUL beside each Western letter."""
+    """Return the kind of UTF-16 without a mark, or "". Western letters have a NUL beside them."""
     sample = data[:_SAMPLE]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
@@ -104,21 +104,21 @@ def _control_share(data: bytes) -> float:
 def _declared(data: bytes) -> str:
     match = _DECLARED.search(data, 0, 2048)
     encoding = match[1].decode() if match else ""
-    # What calls itself Unicode has just been found to be something else.
+    # Ignore a declaration of Unicode, because decoding as UTF-8 has just failed.
     return encoding if is_encoding(encoding) and encoding[:3].lower() != "utf" else ""
 
 
 def _guess(data: bytes) -> str:
-    # In Latin scripts, high bytes are single accents between plain letters; elsewhere they cluster.
+    # In Latin scripts, bytes above 127 are single accented letters; in other scripts they cluster.
     high = len(data) - len(data.translate(None, delete=bytes(range(128, 256))))
     clustered = sum(map(len, _HIGH_BYTES.findall(data)))
     if clustered == 0 or (high < 0.3 * len(data) and clustered < 0.5 * high):
         return _WESTERN
-    # Takes 30 ms to import, and few files need it.
+    # The import takes 30 ms, and few files need it.
     from charset_normalizer import from_bytes
 
     sample = data[:_SAMPLE]
-    if len(data) > _SAMPLE:  # not within a character
+    if len(data) > _SAMPLE:  # don't cut within a character
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     best = from_bytes(sample, cp_isolation=_OTHER_SCRIPTS).best()
     return best.encoding if best else _WESTERN
@@ -126,7 +126,7 @@ def _guess(data: bytes) -> str:
 
 # --- Dates as people and programs write them → ISO 8601 in UTC
 
-# Nearly all dates, without a parser: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
+# Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
 _ISO = re.compile(
     r"""(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})
     (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?""",
@@ -137,20 +137,20 @@ _COMPACT = re.compile(
     r"(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?", re.IGNORECASE | re.ASCII
 )
 _SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
-# Without a year of its own, a parser would take this year.
+# Dates without a year are rejected, because a parser would assume the current one.
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
 _LONGEST_DATE = 60  # characters
 
-# Seconds from 1970 to 2001, where Core Data, and with it every Mac app, begins to count.
+# Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
 APPLE_EPOCH = 978_307_200
 
 
 def parse_timestamp(value: object) -> str | None:
-    """Return the moment that a text names, or None if it names none or is ambiguous.
+    """Return the moment that a text means, or None if it isn't a date or is ambiguous.
 
-    A time without a zone is this computer's; a day without a time is noon in UTC, which is the same
-    day nearly everywhere.
+    A time without a zone is local time. A day without a time is noon in UTC, which is the same day
+    nearly everywhere.
     """
     text = str(value).strip() if value is not None else ""
     if not text or len(text) > _LONGEST_DATE:
@@ -166,12 +166,12 @@ def parse_timestamp(value: object) -> str | None:
 
 
 def first_timestamp(values: Mapping[str, object], names: Iterable[str]) -> str | None:
-    """Return the first of the named values that is a date, or None."""
+    """Return the first valid date among the named values, or None."""
     return next(filter(None, (parse_timestamp(values.get(name)) for name in names)), None)
 
 
 def timestamp_from_seconds(seconds: float) -> str | None:
-    """Return the moment that many seconds after 1970; None if no calendar has it."""
+    """Return the moment that is ``seconds`` after 1970; None if it is out of range."""
     try:
         return _iso(datetime.fromtimestamp(seconds, timezone.utc))
     except (ValueError, OverflowError, OSError):
@@ -192,13 +192,13 @@ def _from_parts(
 
 
 def _parsed_by_dateutil(text: str) -> str | None:
-    """Parse "May 1, 2024 9:30 AM", but not "1/5/2024", which may be one of two days."""
+    """Parse "May 1, 2024 9:30 AM", but not "1/5/2024", which may mean either of two days."""
     if not _YEAR.search(text):
         return None
-    # Takes 20 ms to import, and few files need it.
+    # The import takes 20 ms, and few files need it.
     from dateutil import parser
 
-    # What isn't written is taken from the default: two defaults tell whether day and time are.
+    # dateutil takes missing parts from the default, so two defaults reveal a missing day or time.
     readings = {
         parser.parse(text, default=default, dayfirst=day_first)
         for day_first in (False, True)
@@ -207,26 +207,26 @@ def _parsed_by_dateutil(text: str) -> str | None:
     if len({moment.date() for moment in readings}) != 1:
         return None
     moment = readings.pop()
-    if readings:  # no time
+    if readings:  # the text has no time
         moment = moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc)
     return _iso(moment)
 
 
 def _iso(moment: datetime) -> str:
-    # Not strftime("%Y"), which some systems write without zeros before the year 1000.
+    # Not strftime("%Y"), which on some systems doesn't pad years before 1000 with zeros.
     return moment.astimezone(timezone.utc).isoformat(timespec="seconds")[:19] + "Z"
 
 
-# --- JSON in which anything may be missing, or of another type than it should be
+# --- JSON in which any value may be missing or have the wrong type
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load_json(content: bytes) -> Any:
-    """Return the value in a file. Raises Unreadable."""
+    """Return the value in a file. Raise Unreadable."""
     try:
         return json.loads(content.decode("utf-8-sig", errors="replace"))
-    except (ValueError, RecursionError) as error:  # ValueError also for numbers of too many digits
+    except (ValueError, RecursionError) as error:  # also ValueError for numbers with many digits
         raise Unreadable(f"no valid JSON ({error})") from error
 
 
@@ -239,12 +239,12 @@ def as_dicts(value: Any) -> list[dict[str, Any]]:
 
 
 def as_text(value: Any) -> str:
-    """Return the value if it is text, without what no database stores, or ""."""
+    """Return the value in storable form if it is text, or ""."""
     return storable(value) if isinstance(value, str) else ""
 
 
 def storable(text: str) -> str:
-    """Return the text without NULs and halves of characters, which SQLite or UTF-8 can't hold."""
+    """Return the text without NULs and lone surrogates, which SQLite and UTF-8 can't store."""
     if "\0" in text:
         text = text.replace("\0", "")
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
