@@ -1,4 +1,4 @@
-"""Notes out of any SQLite database, by a query, and out of any JSON, by names of its fields."""
+"""Notes from any SQLite database, with a query, and from any JSON, with a mapping of fields."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ OPTIONAL = ("created", "modified", "url", "tags", *FLAGS, "attachments")
 
 FORMATS = ("markdown", "html", "text")
 
-# Where dates that are numbers count from, in seconds after 1970.
+# The epochs of numeric dates, in seconds after 1970.
 EPOCHS = {"unix": 0, "apple": APPLE_EPOCH}
 TIMEZONES = ("utc", "local")
 
-# Seconds: reading all of a large database takes some, a join without a condition forever.
+# Seconds. Reading all of a large database takes some; a join without a condition takes forever.
 TIME_LIMIT = 60.0
 
-# As seconds, the year 5138: so large a number counts milliseconds, or something smaller.
+# In seconds, this is the year 5138, so larger numbers are milliseconds or an even smaller unit.
 _NO_SECONDS = 1e11
 
-# A text with fewer digits is a date such as 20240501.
+# A number of seconds. A text with fewer digits is a date such as 20240501.
 _NUMBER = re.compile(r"-?\d{9,}(\.\d+)?", re.ASCII)
 _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
 
-# {content.text} in a text of the option fields
+# {content.text} in the option fields
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 _FALSE = {"", "0", "0.0", "f", "false", "n", "no", "off"}
 
 
 class Records(FileSource):
-    """The base of sources whose notes are rows or objects with named values."""
+    """The base class of sources whose notes are rows or objects with named values."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Records(FileSource):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return False  # no glance tells which of its rows or objects are notes
+        return False  # only the configuration says which rows or objects are notes
 
     def state(self) -> str:
         return f"{super().state()} {digest(self._settings, size=8)}"
@@ -105,11 +105,11 @@ class Records(FileSource):
                 yield note
         self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
 
-    records = "row"  # what people call one
+    records = "row"  # what a record is called in messages
 
     @abstractmethod
     def _records(self) -> Iterator[dict[str, Any]]:
-        """Yield values by the names in NEEDED and OPTIONAL. Raises SourceError."""
+        """Yield dictionaries whose keys are in NEEDED and OPTIONAL. Raise SourceError."""
 
     def _note(self, key: str, values: dict[str, Any], problems: Counter[str]) -> Note:
         def moment(column: str) -> str | None:
@@ -213,7 +213,7 @@ class SQLQuery(Records):
         return (dict(zip(names, row, strict=True)) for row in rows)
 
 
-# What SQLite and Python say of what isn't allowed here.
+# Parts of SQLite's and Python's messages about statements that aren't allowed here.
 _REFUSALS = re.compile(
     "one statement|not authorized|authorization denied|prohibited|within a transaction"
 )
@@ -226,18 +226,18 @@ _READING = {
 }
 
 
-_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python names since 3.11
+_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python has had only since 3.11
 
-# Bytes, of all that SQLite keeps in this process: a view may ask printf() for a gigabyte.
+# Bytes of memory for SQLite in this process: a view could ask printf() for a gigabyte.
 MOST_MEMORY = 512 * 1024 * 1024
 
 
 def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
-    """Return the names of the columns, and the rows, that one SELECT gives. Raises SourceError."""
+    """Run a single SELECT and return the names of its columns and its rows. Raise SourceError."""
     with readonly.read_transaction(path) as db:
         if hasattr(db, "setlimit"):
             db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
-        else:  # pysqlite3. It holds until the process ends; SQLite can't raise it again.
+        else:  # pysqlite3. The limit lasts until the process ends, because it can't be raised.
             db.execute(f"pragma hard_heap_limit = {MOST_MEMORY}")
         db.set_authorizer(_authorize)
         try:
@@ -269,7 +269,7 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
     if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
         return sqlite3.SQLITE_OK
-    # So FTS5 asks whether its index has changed.
+    # FTS5 runs this pragma to find out whether its index has changed.
     if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
@@ -294,10 +294,10 @@ class JSONFile(Records):
         **options: Any,
     ) -> None:
         """
-        :param fields: by the names in NEEDED and OPTIONAL, where an object has the value, as in
-            ``content.text``, or several such places; ``$file`` is its file's path. With ``{…}``
-            around such places it is a text: ``dayone://view?entryId={uuid}``
-        :param items: where a file has the objects; "" if it is a list of them, or one
+        :param fields: a name in NEEDED or OPTIONAL → one or more paths of the value in an object,
+            such as ``content.text``, or ``$file``, the path of the file. A text with paths in
+            ``{…}`` is a template: ``dayone://view?entryId={uuid}``
+        :param items: the path of the objects in a file; "" if the file is a list of them or one
         """
         super().__init__(location, name, **options)
         wanted = "names of notes' fields with those in the file, such as {key: id, body: text}"
@@ -350,7 +350,7 @@ _LOADERS = {".json": load_json, ".jsonl": _json_lines, ".ndjson": _json_lines, "
 
 
 def _at(value: Any, place: str) -> Any:
-    """Return what a value has at ``content.text``; of a list, what each of it has there."""
+    """Return the value at a path such as ``content.text``; in a list, the values of all items."""
     for name in filter(None, place.split(".")):
         if isinstance(value, list):
             found = [item.get(name) for item in as_dicts(value)]
@@ -380,7 +380,7 @@ def _key(value: Any) -> str:
         with suppress(UnicodeDecodeError):
             if b"\0" not in value:
                 return value.decode()
-        return value.hex()  # such as a UUID's
+        return value.hex()  # for example, a UUID
     return _text(value).strip()
 
 
@@ -400,7 +400,7 @@ def _text(value: Any) -> str:
 
 
 def _tags(value: Any) -> list[str]:
-    """Parse tags: a list or JSON (names, or objects with a name or a tag each), or commas."""
+    """Return tags from a list or JSON (of names, or objects with a ``name``), or between commas."""
     text = "" if isinstance(value, list) else _text(value).strip()
     names: Iterable[Any] = value if isinstance(value, list) else text.split(",")
     if text.startswith(("[", "{")):
