@@ -1,4 +1,4 @@
-"""The properties at the top of a Markdown file, in YAML between ``---`` or TOML between ``+++``."""
+"""Parse the properties at the top of a Markdown file: YAML between ``---``, TOML in ``+++``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from ..text import as_dict, parse_timestamp, storable
 
-# All by their lower-case names, dates with "_" for blanks and hyphens. The first that has a value
-# counts.
+# Names in lower case; in those of dates, "_" stands for blanks and hyphens. The first property with
+# a value counts.
 TITLES = ("title",)
 TAGS = ("tags", "tag", "keywords", "categories", "category")
 CREATED = """
@@ -22,7 +22,7 @@ MODIFIED = """
     modification_date last_updated updated_date date_updated mtime
     """.split()
 
-# What only programs read. All else is somebody's words, and is searched.
+# Properties that only programs read. All others are somebody's words and are searched.
 _FOR_PROGRAMS = frozenset(
     """
     banner collapsed cover cssclass cssclasses draft excalidraw-plugin guid icon id image
@@ -31,16 +31,15 @@ _FOR_PROGRAMS = frozenset(
     """.split()
 )
 
-# What a note has elsewhere, or nobody searches for.
+# Properties that are shown elsewhere or that nobody searches for.
 _NOT_LISTED = _FOR_PROGRAMS.union(TITLES, CREATED, MODIFIED)
 
 _BOOLEANS = ("true", "false", "yes", "no")
 
-# Longer ones are something else, and libyaml's parser, which calls itself for each level, ends
-# Python at some depth.
+# Longer blocks aren't front matter. libyaml's parser is recursive, so deep ones crash Python.
 LONGEST = 65_536  # characters
 DEEPEST = 50
-LONGEST_LINE = 1000  # of what is no YAML and yet somebody's properties
+LONGEST_LINE = 1000  # of properties that aren't valid YAML
 
 _BLOCK = re.compile(
     r"\s*(?P<fence>---|\+\+\+)[ \t]*\n(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
@@ -51,16 +50,16 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
 
 
 class _Invalid(Exception):
-    """It looks like front matter, but can't be read. The message says why."""
+    """The block looks like front matter but can't be parsed. The message says why."""
 
 
-# Not python-frontmatter, which splits and parses as we do, but raises on what is written by hand:
-# the tolerance is most of this.
+# python-frontmatter splits and parses in the same way, but raises on mistakes in properties that
+# are written by hand. Most of this module is about tolerating them.
 def split(text: str) -> tuple[dict[str, Any], str, str]:
-    """Return properties by lower-case name, the text below them, and what is wrong with them.
+    """Return the properties by lower-case name, the text below them, and what is wrong with them.
 
-    Front matter in which something is wrong stays in the text, whose words nobody must lose; what
-    can be read line by line is a property all the same.
+    Invalid front matter stays in the text, so that no words are lost; but lines of it that can be
+    read are also returned as properties.
     """
     if text.lstrip()[:3] not in ("---", "+++"):
         return {}, text, ""
@@ -80,20 +79,20 @@ def split(text: str) -> tuple[dict[str, Any], str, str]:
 
 
 def first(properties: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return the first of these properties that has a value, as text on one line."""
+    """Return the first of the named properties that has a value, as text on one line."""
     found = (_texts(properties[name]) for name in names if name in properties)
     return next((texts[0] for texts in found if texts), "")
 
 
 def date(properties: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Return the first of these properties that is a date, in ISO 8601."""
+    """Return the first of the named properties that is a valid date, in ISO 8601, or None."""
     by_name = {_date_name(name): value for name, value in properties.items()}
     texts = (text for name in names if name in by_name for text in _texts(by_name[name]))
     return next(filter(None, map(parse_timestamp, texts)), None)
 
 
 def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str]:
-    """Return the tags, without "#", in lists or in texts with commas or else blanks between."""
+    """Return the tags without "#" from lists, or from texts separated by commas or else blanks."""
     items: list[str] = []
     for value in (properties[name] for name in names if name in properties):
         for text in _texts(value):
@@ -105,9 +104,9 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
 
 
 def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) -> str:
-    """Return the properties that are somebody's words as a Markdown list, to stand above the text.
+    """Return the properties that are somebody's words as a Markdown list, to put above the text.
 
-    So an alias, an author or an ISBN is found, compared by meaning, and seen on the note's page.
+    This makes an alias, an author or an ISBN searchable and shows it on the note's page.
     """
     lines = []
     for name, value in properties.items():
@@ -137,10 +136,10 @@ def _yaml(block: str) -> dict[str, Any] | None:
     steps = (1 if mark in "[{" else -1 for mark in block if mark in "[]{}")
     if max(accumulate(steps), default=0) > DEEPEST or _DEEP_LINE.search(block):
         raise _Invalid("its front matter is nested too deeply")
-    # Takes 10 ms to import, and Datasette has imported it in a server only.
+    # The import takes 10 ms. Only a server has imported yaml anyway, for Datasette.
     import yaml
 
-    # Values stay as they are written: a title "1.10" is no number, and a tag "no" no boolean.
+    # The base loader keeps values as text: a title "1.10" isn't a number, a tag "no" not a boolean.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         loaded = yaml.load(block, Loader=loader)
@@ -170,9 +169,9 @@ def _by_name(loaded: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _simple_lines(block: str) -> tuple[dict[str, Any], bool]:
-    """Return properties on lines of their own, as in "title: Tea: a history", which isn't YAML.
+    """Return properties from single lines such as "title: Tea: a history", which isn't valid YAML.
 
-    And whether these are all that the block says.
+    Also return whether they are all that the block contains.
     """
     properties: dict[str, Any] = {}
     name, is_whole = "", True
@@ -180,7 +179,7 @@ def _simple_lines(block: str) -> tuple[dict[str, Any], bool]:
         if match := _SIMPLE_LINE.fullmatch(line.rstrip()):
             name = match["name"].lower()
             value = _unquoted(match["value"] or "")
-            is_list = value[:1] == "[" != value[1:2]  # [[a link]] is none
+            is_list = value[:1] == "[" != value[1:2]  # not for [[a link]]
             items = [_unquoted(item) for item in value.strip("[]").split(",")]
             properties[name] = items if is_list else value
         elif name and (match := _ITEM.fullmatch(line.rstrip())):
