@@ -1,4 +1,4 @@
-"""When the files of a git repository were written, by its history: a clone's files are all new."""
+"""Dates of files from a git repository's history, because all files of a clone look new."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import NamedTuple
 # Seconds. The history of 100,000 commits takes about ten.
 TIME_LIMIT = 60
 
-# A repository is somebody else's: what its settings may start is switched off, and none of its
-# objects is fetched. git itself refuses a repository of another user (safe.directory).
+# A repository may be somebody else's, so disable the programs that its settings could start, and
+# never fetch objects. git itself refuses a repository of another user (safe.directory).
 _SAFE = (
     "--no-pager --no-optional-locks --literal-pathspecs --no-replace-objects"
     " -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=false"
@@ -30,20 +30,20 @@ _LOG = (
 
 
 class FileDates(NamedTuple):
-    """What the history says of a file, in seconds since 1970."""
+    """A file's dates in the history, in seconds since 1970."""
 
     created: int
     modified: int
-    blob: str  # hash of the content that it was modified to
+    blob: str  # hash of the committed content
 
     def is_content(self, content: bytes) -> bool:
-        """Return whether a file has that content, and no change that isn't committed yet."""
+        """Return whether this is the committed content, without later changes."""
         make = hashlib.sha256 if len(self.blob) == 64 else hashlib.sha1
         return make(b"blob %d\0" % len(content) + content).hexdigest() == self.blob
 
 
 def head(root: str) -> str:
-    """Return the commit that a folder is at; "" outside of a repository or without git."""
+    """Return the hash of a folder's current commit; "" outside a repository or without git."""
     folder = root
     while not os.path.lexists(os.path.join(folder, ".git")):
         folder, below = os.path.dirname(folder), folder
@@ -52,23 +52,23 @@ def head(root: str) -> str:
     return _git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip()
 
 
-@lru_cache(maxsize=4)  # --watch asks again after each change of a file
+@lru_cache(maxsize=4)  # --watch calls this after each change of a file
 def file_dates(root: str, commit: str) -> dict[str, FileDates]:
-    """Return the dates of the files below a folder by their paths, as of a commit."""
+    """Return path → dates for the files below a folder, as of a commit."""
     blobs = {}
     for line in _git(root, "ls-tree", "-r", "-z", commit).split("\0")[:-1]:
         facts, _, path = line.partition("\t")
         blobs[path] = facts.rpartition(" ")[2]
     is_whole = _git(root, "rev-parse", "--is-shallow-repository").strip() == "false"
     found: dict[str, FileDates] = {}
-    names: dict[str, str] = {}  # what a file was called, going back in time → is called now
+    names: dict[str, str] = {}  # a file's name at this point of the history → its name today
     moment, counts = 0, False
-    # "\1" begins a commit, newest first. Each file has ":mode mode blob blob status" and a path.
+    # Commits begin with "\1", newest first; a file is ":mode mode blob blob status" and its path.
     parts = iter(_git(root, *_LOG, commit, "--", limit=TIME_LIMIT).split("\0"))
     for part in parts:
         if "\1" in part:
             written, _, parents = part.rpartition("\1")[2].partition(" ")
-            # The oldest commits of a shallow clone seem to add all files.
+            # In a shallow clone, the oldest commits seem to add all files.
             moment, counts = int(written), is_whole or bool(parents.strip())
         elif part.lstrip("\n").startswith(":"):
             path = next(parts)
