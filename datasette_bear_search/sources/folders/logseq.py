@@ -22,13 +22,13 @@ SETTINGS = "logseq"
 CONFIG = "config.edn"
 PAGES, JOURNALS = "pages", "journals"
 NOTE_URL = "logseq://graph/"
-# Logseq names its cache of a graph so, with the graph's path: "/" is "++", ":" is "+3A+".
+# The prefix of Logseq's cache of a graph. The graph's path follows: "/" is "++", ":" is "+3A+".
 CACHE = "logseq_local_"
 
-# Folders that hold other things, and backups of pages.
+# Folders with other files, or with backups of pages.
 _NOT_PAGES = ("logseq/", "assets/", "draws/", "whiteboards/")
 
-# What journals are called until somebody sets something else.
+# Logseq's default for :journal/page-title-format.
 DEFAULT_TITLE = "MMM do, yyyy"
 
 _TITLE_FORMAT = re.compile(r'^[^;\n]*:journal/page-title-format\s+"([^"\n]+)"', re.MULTILINE)
@@ -40,7 +40,7 @@ _FORMAT_PARTS = re.compile(r"'[^'\n]*'|y+|M+|do|d+|E+|.")
 _PROPERTY = re.compile(
     r"[ \t]*(?:-[ \t]+)?(?P<name>[^\s:#\[\]]+)::(?:[ \t]+(?P<value>.*))?(?:\n|\Z)"
 )
-# What only Logseq reads: how a block looks, and how long somebody worked at it.
+# Properties that only Logseq reads, such as how a block looks. LOGBOOK is a record of time spent.
 _FOR_LOGSEQ = re.compile(
     r"^[ \t]*(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id"
     r"|logseq\.[\w.-]+|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?(?:\n|\Z)",
@@ -50,7 +50,7 @@ _LOGBOOK = re.compile(
     r"^[ \t]*:LOGBOOK:[ \t]*\n(?:[ \t]*CLOCK:.*\n)*[ \t]*:END:[ \t]*(?:\n|\Z)", re.MULTILINE
 )
 
-# Bytes at the top of a page that are looked through for its other names.
+# Bytes at the top of a page that are searched for its other names.
 PROPERTIES_SIZE = 4096
 _BRACKETED = re.compile(r"#?\[\[([^\[\]\n]+)\]\]")
 _LONG_TAG = re.compile(r"#\[\[([^\[\]\n]+)\]\]")
@@ -77,14 +77,14 @@ class LogseqGraph(NoteFolder):
         self, location: Path | str, name: str = "logseq", *, graph: str = "", **options: Any
     ) -> None:
         super().__init__(location, name, **options)
-        # The option is for a copy in a folder that has another name than the graph.
+        # The option is for a copy whose folder has a different name than the graph.
         self.graph = composed(str(graph) or os.path.basename(self.root))
         self._title_format = DEFAULT_TITLE
         self._hidden: tuple[str, ...] = ()
 
     @staticmethod
     def installed_locations() -> list[str]:
-        """Return the graphs that Logseq keeps a cache of, of those that are there."""
+        """Return the existing graphs of which Logseq has a cache."""
         found: list[str] = []
         with suppress(OSError):
             for name in sorted(os.listdir(Path.home() / ".logseq" / "graphs")):
@@ -116,11 +116,11 @@ class LogseqGraph(NoteFolder):
     def _excludes(self, key: str, include_trashed: bool) -> bool:
         is_hidden = key.startswith((*_NOT_PAGES, *self._hidden))
         if key.startswith("assets/") and suffix(key) not in self.suffixes:
-            is_hidden = key.startswith(self._hidden)  # what pages show
+            is_hidden = key.startswith(self._hidden)  # pages show other assets
         return is_hidden or super()._excludes(key, include_trashed)
 
     def _link_name(self, key: str) -> str:
-        """Return a page's name: "a___b.md" is a/b, "2024_05_01.md" the journal of that day."""
+        """Return a page's name: a/b for "a___b.md", the day's title for a journal."""
         name = composed(self._without_suffix(key.rpartition("/")[2]))
         if day := _journal_day(key, name):
             return formatted(day, self._title_format)
@@ -129,7 +129,7 @@ class LogseqGraph(NoteFolder):
     def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
         found = {**known}
         for key in folder.files.keys() - known.keys():
-            with suppress(Unreadable):  # whoever reads all of it says so
+            with suppress(Unreadable):  # read_changed() reports it
                 start = folder.head(key, PROPERTIES_SIZE)
                 if b"::" in start or start.startswith(b"---"):
                     text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
@@ -162,7 +162,7 @@ class LogseqGraph(NoteFolder):
         return self._with_properties(properties, problem, title, body, created)
 
     def _metadata(self, body: str) -> Metadata:
-        """Add tasks and long tags."""
+        """Return the metadata including Logseq's tasks and long tags: ``#[[raised beds]]``."""
         metadata = super()._metadata(body)
         prose, _ = without_code(body)
         tags = [*metadata.tags, *_LONG_TAG.findall(prose)]
@@ -176,7 +176,7 @@ class LogseqGraph(NoteFolder):
 
 
 def formatted(day: date, pattern: str) -> str:
-    """Return a day as Logseq writes it by a pattern such as ``MMM do, yyyy``."""
+    """Return a day in one of Logseq's date formats, such as ``MMM do, yyyy``."""
     month, weekday = _MONTHS[day.month - 1], _WEEKDAYS[day.weekday()]
     digit = 0 if day.day in (11, 12, 13) else day.day % 10
     parts = {
@@ -190,7 +190,7 @@ def formatted(day: date, pattern: str) -> str:
 
 
 def _journal_day(key: str, name: str) -> date | None:
-    """Return the day of a journal, by its file's name; None of a page."""
+    """Return the day in the file name of a journal; None for a page."""
     match = _JOURNAL.fullmatch(name) if key.startswith(JOURNALS + "/") else None
     try:
         return date(*map(int, match.groups())) if match else None
@@ -199,7 +199,7 @@ def _journal_day(key: str, name: str) -> date | None:
 
 
 def _page_properties(text: str) -> tuple[dict[str, object], str]:
-    """Return the properties in a page's first block, which are the page's, and the text below."""
+    """Return the page's properties, which are its first block, and the text below them."""
     properties: dict[str, object] = {}
     start = len(text) - len(text.lstrip("\n"))
     while match := _PROPERTY.match(text, start):
@@ -211,7 +211,7 @@ def _page_properties(text: str) -> tuple[dict[str, object], str]:
 
 
 def _page_names(value: object) -> list[str]:
-    """Return the pages that a property names: ``garden, [[raised beds]] #[[hens]]``."""
+    """Return the names of pages in a property: ``garden, [[raised beds]] #[[hens]]``."""
     text = str(value or "")
     names = [*_BRACKETED.sub(",", text).split(","), *_BRACKETED.findall(text)]
     return [name for each in names if (name := each.strip(" #"))]
