@@ -65,7 +65,7 @@ class MarkdownFolder(NoteFolder):
         found = {**known}
         for key in folder.files.keys() - known.keys():
             if suffix(key) == org.SUFFIX:
-                with suppress(Unreadable):  # whoever reads all of it says so
+                with suppress(Unreadable):  # read_changed() reports it
                     names = org.ids(decode(folder.read(key, largest=LARGEST_NOTE)))
                     found[key] = ",".join(sorted(map(alias_hash, names)))
         return found
