@@ -21,7 +21,7 @@ NOTE_URL = "obsidian://open?vault="
 
 CANVAS = ".canvas"
 
-# Excalidraw keeps a drawing's words in a note, and below them the drawing, which is no words.
+# Excalidraw stores a drawing's words in a note, with the drawing itself below them.
 _SWITCH = re.compile(r"^==⚠.*EXCALIDRAW VIEW.*$", re.MULTILINE)
 _DRAWING = re.compile(r"^(?:%%\n)?#{1,2} Drawing[ \t]*\n", re.MULTILINE)
 
@@ -30,7 +30,7 @@ class ObsidianVault(NoteFolder):
     """An Obsidian vault: a folder with .obsidian in it."""
 
     app = "Obsidian"
-    # Obsidian opens file=Note#Heading, encoded.
+    # Obsidian opens file=Note%23Heading, with the "#" encoded.
     heading_link = "%23"
     suffixes = (".md", CANVAS)
     hidden = (TRASH,)
@@ -39,18 +39,18 @@ class ObsidianVault(NoteFolder):
         self, location: Path | str, name: str = "obsidian", *, vault: str = "", **options: Any
     ) -> None:
         super().__init__(location, name, **options)
-        # The option is for a copy in a folder that has another name than the vault.
+        # The option is for a copy whose folder has a different name than the vault.
         self.vault = composed(str(vault) or os.path.basename(self.root))
         self._ignored: list[re.Pattern[str]] = []
 
     @staticmethod
     def installed_locations() -> list[str]:
-        """Return the vaults that Obsidian lists, of those that are there."""
+        """Return the existing vaults in Obsidian's list."""
         from platformdirs import user_config_path
 
         folders = [
             user_config_path("obsidian", appauthor=False, roaming=True),
-            # In Linux's sandboxes.
+            # Flatpak and Snap on Linux.
             Path.home() / ".var/app/md.obsidian.Obsidian/config/obsidian",
             Path.home() / "snap/obsidian/current/.config/obsidian",
         ]
@@ -99,7 +99,7 @@ class ObsidianVault(NoteFolder):
         properties, body, problem = front_matter.split(text)
         if "excalidraw-plugin" in properties and (drawing := _DRAWING.search(body)):
             body = _SWITCH.sub("", body[: drawing.start()]).strip() + "\n"
-        # Obsidian calls a note by its file, and shows that above a first heading.
+        # Obsidian names a note after its file and shows that name above a first heading.
         title = front_matter.first(properties, front_matter.TITLES) or file.name
         heading, below = leading_heading(body)
         if heading.casefold() == title.casefold():
@@ -109,7 +109,7 @@ class ObsidianVault(NoteFolder):
 
 
 def _parse_canvas(file: File, text: str) -> ParsedFile:
-    # The words on the cards, the names of groups, and links to notes.
+    # Keep the words on the cards, the names of groups, and links to notes and web pages.
     try:
         canvas = load_json(text.strip().encode() or b"{}")
     except Unreadable as error:
@@ -125,13 +125,13 @@ def _card(node: dict[str, Any]) -> str:
 
 
 def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
-    """Return what the setting "Excluded files" leaves out, and what is wrong with it."""
+    """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
     path = os.path.join(root, SETTINGS, "app.json")
     try:
         with open(path, "rb") as stream:
             settings = as_dict(load_json(stream.read()))
         patterns = [
-            # A regular expression between slashes, or what a path begins with.
+            # A regular expression between slashes, or the beginning of a path.
             f".*?(?:{item[1:-1]})"
             if len(item) > 2 and item[0] == item[-1] == "/"
             else re.escape(item)
