@@ -1,7 +1,7 @@
-"""Org files, as Emacs, org-roam and Logseq write them → Markdown.
+"""Org files from Emacs, org-roam and Logseq → Markdown.
 
-The syntax: https://orgmode.org/worg/org-syntax.html. Not by orgparse, which finds headlines, tags
-and dates; links, blocks and keywords, which are most of what is here, it leaves as they are.
+The syntax is at https://orgmode.org/worg/org-syntax.html. orgparse finds headlines, tags and dates,
+but doesn't parse links, blocks and keywords, which are most of this module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import ParsedFile, front_matter
 
 SUFFIX = ".org"
 
-# What isn't said by #+TODO in the file is said in Emacs' settings; these are the usual words.
+# Files may define their own words with #+TODO. Emacs' settings may, too; these are the usual ones.
 OPEN = frozenset("TODO NEXT WAIT WAITING HOLD STARTED DOING LATER NOW".split())
 DONE = frozenset("DONE CANCELLED CANCELED".split())
 
@@ -25,7 +25,7 @@ _BLOCK = re.compile(
 )
 _TODO_WORDS = ("todo", "seq_todo", "typ_todo")
 _TAGS = ("filetags", "hugo_tags", "roam_tags")
-# Of all properties, those that are somebody's words, or when these were written.
+# Properties to keep, because they are somebody's words or dates. The others are dropped.
 _READ = frozenset(
     """
     title subtitle author description date created last_modified hugo_lastmod roam_aliases roam_refs
@@ -40,12 +40,12 @@ _WEEKDAY = re.compile(r"[\[<](\d{4}-\d\d-\d\d)(?: [^\s\d\]>]+)?( \d\d?:\d\d)?[^\
 
 
 def ids(text: str) -> list[str]:
-    """Return the ids of a file and of the headlines in it, as links name them."""
+    """Return the ids of a file and of its headlines in the form in which links name them."""
     return [f"id:{name}" for name in _ID.findall(text)]
 
 
 def parse(text: str, name: str) -> ParsedFile:
-    """Return what a file says; ``name`` is its title if it has no other."""
+    """Parse a file; ``name`` is its title if the text has none."""
     properties: dict[str, Any] = {}
     tags: list[str] = []
     lines: list[str] = []
@@ -54,7 +54,7 @@ def parse(text: str, name: str) -> ParsedFile:
     for line in _WRAPPED.sub(r"\1 \2", text).split("\n"):
         words = line.strip()
         mark = _BLOCK.match(words) if words[:2] == "#+" else None
-        if block:  # of code, or of what is for another program
+        if block:  # code, a comment, or an export for another program
             if mark and mark["mark"].lower() == "end" and mark["kind"].lower() == block:
                 lines += ["~~~"] * (block not in ("export", "comment"))
                 block = ""
@@ -84,7 +84,7 @@ def parse(text: str, name: str) -> ParsedFile:
             in_drawer = False
             level = len(line) - len(line.lstrip("*"))
             headline, _, last = words.rpartition(" ")
-            if last.upper() == ":PROPERTIES:":  # of a headline without words, as Logseq writes it
+            if last.upper() == ":PROPERTIES:":  # Logseq writes this after an empty headline
                 in_drawer, words = True, headline
             elif len(last) > 2 and last[0] == last[-1] == ":":
                 tags += filter(None, last.split(":"))
@@ -96,7 +96,7 @@ def parse(text: str, name: str) -> ParsedFile:
             in_drawer = True
         elif in_drawer and (match := _PROPERTY.fullmatch(words)):
             in_drawer = match["name"].upper() != "END"
-            if in_drawer and not any(line[:1] == "#" for line in lines):  # the file's own
+            if in_drawer and not any(line[:1] == "#" for line in lines):  # above any headline
                 properties.setdefault(match["name"].lower(), match["value"] or "")
         elif words not in ("#", ":LOGBOOK:", ":END:") and not words.startswith(("# ", "CLOCK: [")):
             in_drawer = False
@@ -125,7 +125,7 @@ def _inline(text: str) -> str:
 def _link(match: re.Match[str]) -> str:
     target, label = match[1], match[2] or ""
     path = target.removeprefix("file:").removeprefix("attachment:").partition("::")[0]
-    if target[0] in "#*":  # within the file
+    if target[0] in "#*":  # a link within the file
         return label or target[1:]
     if "://" in target or target.startswith(("mailto:", "tel:")):
         return f"[{label}]({target})" if label else f"<{target}>"
