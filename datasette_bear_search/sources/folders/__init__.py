@@ -1,4 +1,4 @@
-"""What sources that are folders of text files have in common."""
+"""``NoteFolder``: the common part of sources that are folders of text files."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ from ..markdown_metadata import (
 from ..text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter, git_dates
 
-# What a folder's own note is called: in a repository, a site, Hugo.
+# Names of a folder's own note in a repository, a site and Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
-# What a note shows or links to, beside other notes.
+# Suffixes of files, other than notes, that a note may show or link to.
 LINKED = IMAGES | OTHER_FILES
 
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """What the text of a file says of the note that it is."""
+    """What is parsed from the text of a file."""
 
     title: str
     body: str
-    tags: Sequence[str] = ()  # those that aren't in the body
+    tags: Sequence[str] = ()  # in addition to those in the body
     created: str | None = None
     modified: str | None = None
-    has_image: bool = False  # that isn't in the body
-    problem: str = ""  # what couldn't be read of it, for people; "" if all could
-    todos_open: int = 0  # that the body doesn't show as such
+    has_image: bool = False  # whether there is one in addition to those in the body
+    problem: str = ""  # what couldn't be read, for people
+    todos_open: int = 0  # in addition to those in the body
     todos_done: int = 0
-    title_line: str = ""  # that isn't in the body; its tags and links are the note's
+    title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
 
 
 class NoteFolder(FileSource, Incremental):
-    """A folder of text files. A kind says which are notes, and how a file becomes one.
+    """A folder of text files. A subclass says which are notes and how to parse them.
 
-    Its options, and those of the kinds, are explained in docs/sources.md.
+    docs/sources.md explains the options of this class and its subclasses.
     """
 
     suffixes: Collection[str] = (".md",)
-    # Whether [[a link]] has a note's whole name, or may have the end of its path.
+    # Whether [[a link]] must have a note's whole name, or may have just the end of its path.
     whole_names = False
     tag_properties: Collection[str] = ("tags", "tag")
-    hidden: Collection[str] = ()  # folders to look into although their names begin with a dot
-    tags_are_links = False  # whether a tag is a link to the note of that name
+    hidden: Collection[str] = ()  # folders to read although their names begin with a dot
+    tags_are_links = False  # whether a tag is also a link to the note of that name
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class NoteFolder(FileSource, Incremental):
         for option, flag in (("inline_tags", inline_tags), ("folder_tags", folder_tags)):
             checked_option(option, flag, isinstance(flag, bool), "true or false")
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
-        self._listed: Folder | None = None  # by state(), for the reading that follows
+        self._listed: Folder | None = None  # by state(), for the next read_changed()
         self.renamed: dict[str, str] = {}
         wanted = (
             "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
@@ -88,13 +88,13 @@ class NoteFolder(FileSource, Incremental):
         patterns = checked_texts("exclude", exclude, wanted)
         self._excluded = None
         if patterns:
-            # Takes 20 ms to import, and few folders need it.
+            # The import takes 20 ms, and few folders need it.
             from pathspec import GitIgnoreSpec
 
             self._excluded = GitIgnoreSpec.from_lines(pattern.lower() for pattern in patterns)
 
     def count(self) -> int:
-        """Return how many files :meth:`read` would read. Raises SourceError."""
+        """Return how many files :meth:`read` would read. Raise SourceError."""
         return len(self._list(include_trashed=False).files)
 
     def state(self) -> str:
@@ -109,7 +109,7 @@ class NoteFolder(FileSource, Incremental):
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
-        # As state() lists it, if there is no trash in it.
+        # state() lists the trash, too. Without a trash, its list can be used in any case.
         is_whole = include_trashed or not any(map(self._has, self.hidden))
         folder = (is_whole and self._listed) or self._list(include_trashed=include_trashed)
         self._listed = None
@@ -120,7 +120,7 @@ class NoteFolder(FileSource, Incremental):
         names = {key: self._link_name(key) for key in folder.files}
         linked = _LinkedFiles(folder.linked)
         settings = digest(self._settings(), size=6)
-        # A stamp: the settings and the file, hashes of the note's aliases, those of its links.
+        # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
         stamps = {key: f"{settings} {file.stamp}" for key, file in folder.files.items()}
         for key in dates.keys() & stamps.keys():
@@ -128,8 +128,8 @@ class NoteFolder(FileSource, Incremental):
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         resolver = LinkResolver(names, aliases, whole=self.whole_names)
-        # Which names mean another note now, or none: the notes that use them are read again. Where
-        # one note had a name and another has it now, as a moved file, their links only lead there.
+        # A name in links may now mean another note, or none; read the notes that use it again. But
+        # if it has passed from one note to another (a moved file), self.renamed is enough.
         changed = known.keys() ^ folder.files.keys() if known else ()
         moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
         then = _owners({key: self._link_name(key) for key in known if changed})
@@ -163,49 +163,49 @@ class NoteFolder(FileSource, Incremental):
         if folder.unread:
             counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
             self.skipped.append(f"{counts}: this kind of source doesn't read such files")
-        self.skipped += self._problems  # below what is missing altogether
+        self.skipped += self._problems  # below the files that are missing altogether
 
-    # --- What a kind says
+    # --- Implemented by subclasses
 
     @abstractmethod
     def _parse(self, file: File, text: str) -> ParsedFile:
-        """Return what a file says, or raise Unreadable if it is none of the notes."""
+        """Parse a file, or raise Unreadable if it isn't a note."""
 
     def _url(self, file: File) -> str | None:
         return None
 
     def _excludes(self, key: str, include_trashed: bool) -> bool:
-        """Return whether a file, or a folder with "/" at its end, isn't one of the notes."""
+        """Return whether to leave out a key; a folder's key ends in "/"."""
         return self._excluded is not None and self._excluded.match_file(key.lower())
 
     def _is_trashed(self, key: str) -> bool:
         return False
 
     def _link_name(self, key: str) -> str:
-        """Return what links call a note: its path without suffix."""
+        """Return the name by which links refer to a note: its path without the suffix."""
         return self._without_suffix(key)
 
     def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
-        """Return hashes of what else links call each note, with commas between them.
+        """Return key → hashes of a note's other names in links, separated by commas.
 
-        :param known: those of files that are as they were
+        :param known: the same for unchanged files
         """
         return {}
 
     def _settings(self) -> tuple[object, ...]:
-        """Return all that decides what becomes of a file, other than the file."""
-        # The number goes up when a stamp says the same in another way.
+        """Return everything but the file itself that determines the resulting note."""
+        # Increase the number when the format of the stamps changes.
         return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 2)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
 
-    # --- What is the same for all
+    # --- The same for all subclasses
 
     def _with_properties(
         self, properties: dict[str, Any], problem: str, title: str, body: str, created: str | None
     ) -> ParsedFile:
-        """Return a note whose front matter has these properties above its body."""
+        """Return a file with these properties in its front matter."""
         names = self.tag_properties
         return ParsedFile(
             title,
@@ -252,7 +252,7 @@ class NoteFolder(FileSource, Incremental):
             key=file.key,
             title=short_title(parsed.title),
             body=parsed.body,
-            # Each once, however it is capitalized, in the order of the alphabet.
+            # In alphabetical order, without duplicates that differ only in case.
             tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
             links=links,
             created=parsed.created or _created(file),
@@ -267,7 +267,7 @@ class NoteFolder(FileSource, Incremental):
     def _links(
         self, file: File, targets: Sequence[LinkTarget], resolver: LinkResolver
     ) -> tuple[tuple[Link, ...], set[str]]:
-        """Return one link for each other note, and the hashes of all names in the links."""
+        """Return one link for each linked note, and the hashes of all names in the links."""
         links: dict[str, Link] = {}
         hashes: set[str] = set()
         for link in targets:
@@ -279,7 +279,7 @@ class NoteFolder(FileSource, Incremental):
             if key is None and path != link.path:
                 key = resolver.resolve(path, file.folder, is_wiki=link.is_wiki)
             if key and key != file.key:
-                # The path and not the label: by it, whoever shows the text finds the note again.
+                # The path and not the label, because a page that renders the text looks it up.
                 links.setdefault(key, Link(key, link.path))
         return tuple(links.values()), hashes
 
@@ -289,19 +289,19 @@ class NoteFolder(FileSource, Incremental):
 
 
 class LinkResolver:
-    """Which note a link means, as in Obsidian: whole path first, then the nearest of that name."""
+    """Find the note that a link means as Obsidian does: by whole path, else the nearest name."""
 
     def __init__(
         self, names: Mapping[str, str], aliases: Mapping[str, str] = {}, *, whole: bool = False
     ) -> None:
         """
-        :param names: by key, what links call a note: its path without suffix, ``garden/Tomatoes``
-        :param aliases: by key, hashes of its other names, with commas between them
-        :param whole: whether links have the whole name, and never only the end of it
+        :param names: key → the note's name in links: its path without suffix, ``garden/Tomatoes``
+        :param aliases: key → hashes of its other names, separated by commas
+        :param whole: whether links always have the whole name and never just the end of it
         """
         self._whole = whole
         self._by_path: dict[str, str] = {}
-        # With their folded paths, after those of folders whose README or index a note is.
+        # Last part of a path → (whether it is that of the note's folder, folded path, key).
         self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
         self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
         self._by_folder: dict[str, str] = {}
@@ -315,8 +315,8 @@ class LinkResolver:
                 self._by_name.setdefault(folder.rpartition("/")[2], []).append((True, folder, key))
 
     def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
-        """Return the key of the note that a link in a note in ``folder`` means, or None."""
-        # A wiki link names a note wherever it is; other links are paths from where they stand.
+        """Return the key of the note that ``target`` means in a note in ``folder``, or None."""
+        # A wiki link can name a note in any folder. Other links are relative to ``folder``.
         path = _folded(target)
         here = _folded(folder) + "/" if folder else ""
         if not is_wiki or path.startswith(("./", "../")):
@@ -328,7 +328,7 @@ class LinkResolver:
             return key
         if self._whole or path.startswith("id:"):
             return self._by_alias.get(alias_hash(path))
-        # "/posts/tea" is below the root of a site, wherever that is in the folder.
+        # "/posts/tea" is relative to the root of a site, which may be any folder.
         if not (is_wiki or "/" not in path or target.startswith("/")):
             return None
         nearest = [
@@ -340,12 +340,12 @@ class LinkResolver:
 
 
 class _LinkedFiles:
-    """The images and files in a folder, as the links in its notes name them."""
+    """The images and other files in a folder that its notes may link to."""
 
     def __init__(self, files: Mapping[str, File]) -> None:
         self._files = files
         self._named: set[str] = set()  # hashes of the names in links
-        # By the hash of a name, what changes with the files of that name.
+        # Hash of a name → a checksum that changes with the files of that name.
         self._states: dict[str, int] = {}
         for key, file in files.items():
             name = _name_hash(key)
@@ -357,7 +357,7 @@ class _LinkedFiles:
         return LinkResolver({key: key for key in self._files})
 
     def of(self, note: File, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
-        """Return what a note shows or links to, and what are_in() reads."""
+        """Return the files that a note shows or links to, and hashes for are_in()."""
         found, hashes = [], set()
         for link in metadata.links:
             if suffix(link.path) not in LINKED:
@@ -371,7 +371,7 @@ class _LinkedFiles:
         return found, hashes
 
     def are_in(self, hashes: Iterable[str]) -> bool:
-        """Return whether a note's files are as they were when it had these hashes."""
+        """Return whether a note's files haven't changed since of() returned these hashes."""
         found = dict(each.split(".") for each in hashes if "." in each)
         self._named |= found.keys()
         return all(state == f"{self._states.get(name, 0):x}" for name, state in found.items())
@@ -384,7 +384,7 @@ class _LinkedFiles:
 
 
 def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:
-    """Return whether a glance into a folder, at so many entries, finds a file of this kind."""
+    """Return whether one of a folder's first ``most`` entries has such a suffix."""
     for _, folders, names in os.walk(os.path.expanduser(location)):
         if any(name[0] != "." and suffix(name) in suffixes for name in names):
             return True
@@ -396,14 +396,14 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
 
 
 def _folded(name: str) -> str:
-    # Links write a name in any case, and with accents as one character or as two.
+    # The case of a name in a link may differ, and accents may be composed or not.
     return composed(name).lower()
 
 
 def tag_folder(file: File) -> str:
-    """Return the folder whose notes a file is one of, as a tag; "" for the root.
+    """Return a file's folder as a tag; "" for the root.
 
-    A folder with a README or index is that note. Notion's have an id at the end of their names.
+    A README or index stands for its folder, so it gets the parent. Notion's ids are removed.
     """
     is_index = file.name.lower() in INDEX_NAMES
     folder = file.folder.rpartition("/")[0] if is_index else file.folder
@@ -411,13 +411,13 @@ def tag_folder(file: File) -> str:
 
 
 def _names(name: str) -> list[str]:
-    """Return what links may call a note: its name, and that of the folder that it stands for."""
+    """Return a note's names in links: its own, and its folder's if it is a README or index."""
     folder, _, last = name.rpartition("/")
     return [name, folder] if last.lower() in INDEX_NAMES else [name]
 
 
 def _owners(names: Mapping[str, str]) -> dict[str, str]:
-    """Return by the hash of a name the note that has it; "" if several have, or a folder may."""
+    """Return hash of a name → the note's key; "" if several notes, or a folder, may have it."""
     found: dict[str, str] = {}
     for key, name in names.items():
         own = _names(name)
@@ -432,20 +432,20 @@ def alias_hash(name: str) -> str:
 
 
 def _name_hash(name: str) -> str:
-    # Without its folder. A note's stamp has these of all that it links to, so it is known, without
-    # reading them, which notes may link to a file that is new or gone.
+    # Without the folder. Stamps contain these hashes of all link targets, so that we know without
+    # reading which notes may link to a file that is new or gone.
     return alias_hash(name.rstrip("/").rpartition("/")[2])
 
 
 def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:
-    # A clone is newer than what was committed, and the commit newer than the change.
+    # A file is newer than its commit in a clone, but older where it was written. Take the earlier.
     is_clean = dates.is_content(content)
     modified = min(file.modified, dates.modified) if is_clean else file.modified
     return file._replace(created=dates.created, modified=modified)
 
 
 def _created(file: File) -> str | None:
-    # A copy was created after what it is a copy of was written.
+    # A copy's creation date is later than the modification date that it keeps.
     if file.created is None:
         return None
     return timestamp_from_seconds(min(file.created, file.modified))
