@@ -1,4 +1,4 @@
-"""What a Markdown text says besides words: its title, tags, to-dos, links, pictures."""
+"""Extract the metadata of a Markdown text: its title, tags, to-dos, links, pictures."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ..notes import short_title
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
 _INLINE_CODE = re.compile(r"`(?<!``)(`?)(?!`)[^`\n]+`\1(?!`)")
 
-# Text over a line of "=".
+# Text above a line of "=".
 _UNDERLINED = re.compile(r"[ ]{0,3}(\S.*)\n[ ]{0,3}=+[ \t]*(?:\n|\Z)")
-_HEADING_LINE = re.compile(r"#{1,6}(?=\s)(?P<words>.*?)(?:\s#+)?")  # "C#" keeps its mark
+_HEADING_LINE = re.compile(r"#{1,6}(?=\s)(?P<words>.*?)(?:\s#+)?")  # but "C#" keeps its "#"
 _LEVEL_ONE = re.compile(r"^# (.*)$|<h1\b[^<>]*>([^\n]{0,300}?)</h1>", re.MULTILINE)
 _ELEMENT = re.compile(r"<[a-zA-Z/!][^<>]*>")
-# Words that may stand above a heading that is the title: badges, a motto, a date.
+# Maximum words above a heading that is the title: badges, a motto, a date.
 MOST_WORDS_ABOVE = 40
 _HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 
-# A tag as in Obsidian: any characters but blanks and punctuation, of Chinese and Japanese, too. "#"
-# stands before its condition, as an expression that begins with a plain character is faster.
+# A tag as in Obsidian: any characters but blanks and punctuation, including Chinese and Japanese.
+# "#" comes before its condition, because expressions that begin with a literal are faster.
 _TAG = re.compile(
     r"#(?<!\S#)([^\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40"
     r"\uff5b-\uff65'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)"
 )
-# "#ddd", behind "color: ", and what has six or eight digits of which one is no letter.
+# Colors aren't tags: "#ddd" after "color: ", and six or eight hex digits, one of them decimal.
 _DIGITS = re.compile(r"[0-9a-f]{3,8}", re.IGNORECASE)
 _STYLE = re.compile(r"\b(?:background|border|colou?r|fill|stroke)\b[^\n#]*$", re.IGNORECASE)
 _COLOR = re.compile(r"(?=[a-f]*\d)(?:[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
-# What a page doesn't show, and formulas: "#" in them begins no tag.
+# In comments and formulas, "#" begins no tag.
 _COMMENTS = (("<!--", "-->"), ("%%", "%%"), ("$$", "$$"))
 _CHECKBOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/])\](?=[ \t])", re.MULTILINE)
 
@@ -50,7 +50,7 @@ _SHORTCODE = re.compile(
 )
 # [label]: target
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\[\]\n^][^\[\]\n]*\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//")  # one letter before ":" is a drive
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//")  # a single letter before ":" is a drive
 
 IMAGES = frozenset(".apng .avif .bmp .gif .heic .jpeg .jpg .png .svg .tif .tiff .webp".split())
 OTHER_FILES = frozenset(
@@ -62,14 +62,14 @@ OTHER_FILES = frozenset(
 
 
 class LinkTarget(NamedTuple):
-    """What a link leads to, other than an address such as https://…"""
+    """The target of a link to a note or file, as opposed to a URL."""
 
-    path: str  # as written, decoded, without "#heading"
-    is_wiki: bool  # written [[…]]
+    path: str  # percent-decoded, without "#heading"
+    is_wiki: bool  # whether it is written [[…]]
 
 
 class Metadata(NamedTuple):
-    tags: Sequence[str] = ()  # in the order of the text, each once
+    tags: Sequence[str] = ()  # in the order of the text, without duplicates
     todos_open: int = 0
     todos_done: int = 0
     has_image: bool = False
@@ -78,13 +78,13 @@ class Metadata(NamedTuple):
     links: Sequence[LinkTarget] = ()
 
     def note_fields(self) -> dict[str, Any]:
-        """Return the fields of a ``Note`` that need nothing else."""
+        """Return the values that are fields of a ``Note`` as they are."""
         names = ("todos_open", "todos_done", "has_image", "has_file", "has_code")
         return {name: getattr(self, name) for name in names}
 
 
 def extract_metadata(text: str) -> Metadata:
-    """Return what a Markdown text says outside of code."""
+    """Return the metadata of a Markdown text, ignoring what is in code."""
     prose, has_code = without_code(text)
     for start, end in _COMMENTS:
         prose = _without_spans(prose, start, end)
@@ -105,7 +105,7 @@ def extract_metadata(text: str) -> Metadata:
 
 
 def without_code(text: str) -> tuple[str, bool]:
-    """Return the text without the code in it, and whether there are blocks of code."""
+    """Return the text without its code, and whether it has code blocks."""
     has_code = False
     if "```" in text or "~~~" in text:
         prose, fence = [], ""
@@ -123,7 +123,7 @@ def without_code(text: str) -> tuple[str, bool]:
 
 
 def _without_spans(text: str, start: str, end: str) -> str:
-    # No regular expression: without an end, each of many starts would look for one to the last.
+    # Not a regular expression: from each of many starts, it would search the rest for an end.
     kept, position = [], 0
     while (first := text.find(start, position)) >= 0:
         if (last := text.find(end, first + len(start))) < 0:
@@ -134,7 +134,7 @@ def _without_spans(text: str, start: str, end: str) -> str:
 
 
 def leading_heading(text: str) -> tuple[str, str]:
-    """Return the heading that a text begins with, or "", as plain words, and the text below it."""
+    """Return a text's leading heading in plain text, or "", and the text below it."""
     start = text.lstrip()
     line, _, rest = start.partition("\n")
     if title := _heading(line):
@@ -145,7 +145,7 @@ def leading_heading(text: str) -> tuple[str, str]:
 
 
 def first_heading(text: str) -> str:
-    """Return the only heading of level one, if little stands above it, as plain words, or ""."""
+    """Return the only level-one heading in plain text, if little text is above it, or ""."""
     if "\n# " not in text and "<h1" not in text:
         return ""
     prose, _ = without_code(text)
@@ -159,22 +159,22 @@ def first_heading(text: str) -> str:
 
 
 def suffix(path: str) -> str:
-    """Return the end of a file's name in lower case, such as ".png"."""
+    """Return the suffix of a file's name in lower case, such as ".png"."""
     name = path.rpartition("/")[2]
     dot = name.rfind(".")
     return name[dot:].lower() if dot > 0 else ""
 
 
-# --- Texts that come with a title of their own, or were never meant as Markdown
+# --- Texts with a separate title, or that aren't Markdown
 
 
 def as_markdown(text: str) -> str:
-    """Return plain text as Markdown that reads the same: "# 3" is no heading."""
+    """Return plain text as Markdown that looks the same: "# 3" must not become a heading."""
     return _HEADING.sub(r"\\", text)
 
 
 def title_of(title: str, body: str) -> str:
-    """Return the title for people: one line, and of a note without one the beginning."""
+    """Return the title on one line, or the first line of the body if there is no title."""
     line = " ".join(title.split())
     return short_title(line or plain_text(body.lstrip().partition("\n")[0]))
 
@@ -205,7 +205,7 @@ def _heading(line: str) -> str:
 
 
 def _links(prose: str) -> tuple[list[LinkTarget], bool]:
-    """Return where the links lead, and whether there is a picture from the web."""
+    """Return the targets of local links, and whether the text has an image from the web."""
     links: list[LinkTarget] = []
     has_image = "<img" in prose
     if "[[" in prose:
