@@ -1,8 +1,8 @@
-"""Languages: which one a text is in, and its words as the word index has them.
+"""Detect a text's language, and turn its words into the form in which FTS5 indexes them.
 
-FTS5's own tokenizer stems English. The words of other languages are stemmed before it sees them, by
-Snowball; scripts without spaces between words are cut into pairs of characters, which finds more
-than whole runs of them (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12).
+FTS5's tokenizer stems English. Snowball stems the words of other languages before FTS5 sees them.
+Scripts without spaces between words are cut into pairs of characters, which find more than whole
+runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ SNOWBALL = {
     "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
-# Further ones that notes are told to be in.
+# Other languages that are detected.
 _OTHERS = "en bg fa he hr ja ko sk sl th uk vi zh".split()
 
-# Closed-class words, which say nothing about what a note is about. To search English without them
-# gains .007 nDCG@10 on average and half of the time, German .003. They stay where there is nothing
-# else. Other languages have the words that most notes have instead.
+# Closed-class words, which don't tell what a note is about. Dropping them from English queries
+# gains .007 nDCG@10 on average and saves half of the time; from German ones it gains .003. A query
+# of nothing else keeps them. In other languages, words that most notes contain are dropped instead.
 STOP_WORDS = {
     language: frozenset(words.split())
     for language, words in (
@@ -45,10 +45,10 @@ STOP_WORDS = {
     )
 }
 
-# Letters of a note from which its language is told, the last of them that are mostly enough, the
-# fewest, and the least certainty. Of pieces of English, German and Spanish texts, of 43 languages
-# the right one was then told for .64 to .88 (5 words) and .96 to .99 (12), a wrong one for .002 and
-# .000. Of 4,800 texts a hundred letters are enough for .97, and tell the same; 300 take .3 ms.
+# The language is detected from the first LETTERS of a note. The last FEW_LETTERS of them are tried
+# first: they decide for .97 of 4,800 texts, with the same result; 300 take .3 ms. SURE is the least
+# confidence. Among 43 languages, the right one was found for .64 to .88 of pieces of 5 words from
+# English, German and Spanish texts (12 words: .96 to .99), a wrong one for .002 (.000).
 LETTERS, FEW_LETTERS, FEWEST_LETTERS, SURE = 300, 100, 20, 0.8
 # Closed-class words that only English has of these, from which on it is told without the model: of
 # 87,000 texts in 33 languages 5,400, all as the model tells them (of three words 23 of 6,200 not).
@@ -56,41 +56,41 @@ SURELY_ENGLISH = 4
 _OTHER_STOPS = frozenset().union(*(STOP_WORDS[each] for each in STOP_WORDS if each != "en"))
 _ONLY_ENGLISH = {word for word in STOP_WORDS["en"] - _OTHER_STOPS if len(word) > 1}
 _FOREIGN = {word for word in _OTHER_STOPS - STOP_WORDS["en"] if len(word) > 1}
-# Links and code say nothing. What would become of a lone blank is one.
+# Links, code, digits and punctuation say nothing. Single blanks needn't be replaced by blanks.
 _NO_LANGUAGE = re.compile(
     r"(?s)```.*?(?:```|$)|`[^`\n]*`|\w+://\S+|\]\([^)\s]*\)"
     r"|(?! [^\s\d!-/:-@[-`{-~])[\s\d!-/:-@[-`{-~]+"
 )
 
-# Thai, Lao, Burmese, Khmer, Japanese, Chinese; and Korean, whose words end in particles.
+# Thai, Lao, Burmese, Khmer, Japanese, Chinese; also Korean, whose words end in particles.
 UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u1049\u1050-\u109f\u1780-\u17d3\u3005-\u3007"
     "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff"
 )
-# By a character that no other of these languages has; Chinese has none of its own.
+# Language → characters that none of the others has. Chinese has none of its own.
 UNSPACED_LANGUAGES = {
     "ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "th": "[\u0e01-\u0e4e]", "zh": "",
 }  # fmt: skip
-# Vowel signs and the like inside of words, which Python's \w leaves out.
+# Vowel signs and the like inside words, which Python's \w doesn't match.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
     "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963"
     "\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a51\u0a70-\u0a75\u0a81-\u0acd\u0b01-\u0b57\u0b82-\u0bd7"
     "\u0c00-\u0c63\u0c81-\u0ce3\u0d00-\u0d63\u0d81-\u0ddf"
 )
-# What FTS5 makes tokens of, near enough: letters and digits of any script, here each script's own.
+# Roughly FTS5's tokens, letters and digits of any script; but unspaced scripts are kept apart.
 TOKEN = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
-# Goes up when ``indexed`` makes other words of a text.
+# Increase this when ``indexed`` returns other words for a text.
 _RULES = 1
-# Words whose stems are kept in memory, some megabytes.
+# Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
 
 class Word(NamedTuple):
-    """A word as the index has it, and where it stands in the text; pairs overlap."""
+    """A word as the index has it, and its place in the text. Pairs overlap."""
 
     form: str
     start: int
@@ -98,7 +98,7 @@ class Word(NamedTuple):
 
 
 def detect(text: str) -> str | None:
-    """Return the language of a text (ISO 639-1), or None if that isn't sure."""
+    """Return the language of a text (ISO 639-1), or None if it is uncertain."""
     sample = _NO_LANGUAGE.sub(" ", text[: 2 * LETTERS])[:LETTERS]
     if len(sample) < FEWEST_LETTERS and not _HAS_UNSPACED.search(sample):
         return None
@@ -117,21 +117,21 @@ def _classified(sample: str) -> str | None:
 
 
 def is_unspaced(text: str) -> bool:
-    """Return whether a text has characters of scripts that put no spaces between words."""
+    """Return whether a text has characters of scripts without spaces between words."""
     return not text.isascii() and bool(_HAS_UNSPACED.search(text))
 
 
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
-    """Return which of these languages, most frequent first, a text without spaces is in."""
+    """Return the likeliest of these languages, most frequent first, for unspaced text."""
     by_script = next(it for it, own in UNSPACED_LANGUAGES.items() if re.search(own, text))
     known = [language for language in languages if language in UNSPACED_LANGUAGES]
     return by_script if by_script in known else next(iter(known), None)
 
 
 def words(text: str, language: str | None) -> Iterator[Word]:
-    """Yield the words of a text in their order.
+    """Yield the words of a text in order.
 
-    Of a run without spaces each character begins a pair; the last one stands alone.
+    In unspaced scripts, each character begins a pair, and the last one of a run is a word alone.
     """
     for match in TOKEN.finditer(text):
         found = _indexed_forms(match[0], language)
@@ -146,14 +146,14 @@ def _indexed_forms(token: str, language: str | None) -> list[str]:
 
 
 def pairs(token: str) -> list[str]:
-    """Return a token of a query as the word index has it, but for its stem."""
+    """Return an unspaced token of a query as pairs, and any other token as it is."""
     if len(token) < 3 or not is_unspaced(token[0]):
         return [token]
     return [token[place : place + 2] for place in range(len(token) - 1)]
 
 
 def indexed(text: T, language: str | None) -> T | str:
-    """Return a text of a note as FTS5 is to see it, and what is no text as it is."""
+    """Return a note's text in the form that FTS5 indexes, and any other value unchanged."""
     if not isinstance(text, str) or (language not in SNOWBALL and not is_unspaced(text)):
         return text
     found = (_indexed_forms(token, language) for token in TOKEN.findall(text))
@@ -161,14 +161,14 @@ def indexed(text: T, language: str | None) -> T | str:
 
 
 def words_version() -> str:
-    """Return what changes if ``indexed`` may make other words of the same text."""
+    """Return a version that changes when ``indexed`` may return other words for a text."""
     import Stemmer
 
     return f"{_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
 
 
 def queried(text: str, language: str | None) -> str:
-    """Return words of a query as FTS5 is to see them: as in notes, but for a last pair cut off."""
+    """Return a query's words as in the index, but not the single character at the end of pairs."""
     found = [word.form for word in words(text, language)]
     if len(found) > 1 and is_unspaced(found[-2]) and found[-2].endswith(found[-1]):
         found.pop()
@@ -176,7 +176,7 @@ def queried(text: str, language: str | None) -> str:
 
 
 def present(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the languages of the notes, which costs a look-up for each."""
+    """Return the languages of the notes, with one index look-up for each."""
     sql = "select min(language) from notes where language > :last"
     found = [""]
     while language := execute(connection, sql, {"last": found[-1]}).fetchone()[0]:
@@ -185,13 +185,13 @@ def present(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def forms(text: str, languages: Iterable[str]) -> list[str]:
-    """Return words of a query as notes in these languages have them; the first is as typed."""
+    """Return a query's words as typed, then as the index has them in each of these languages."""
     plain = queried(text, None) if is_unspaced(text) else text
     return _distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
 
 
 def in_languages(expression: str, languages: Iterable[str]) -> str:
-    """Return an FTS5 expression that also finds its words as notes in these languages have them."""
+    """Return an FTS5 expression that also matches its words' forms in these languages."""
     known = [None, *(language for language in languages if language in SNOWBALL)]
     if len(known) == 1 and not is_unspaced(expression):
         return expression
@@ -208,7 +208,7 @@ _STRING_OR_NEAR = re.compile(rf"NEAR\s*\((?:{_STRING.pattern}|[^\")])*\)|{_STRIN
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """Return the texts that FTS5 tells from those before: a word must not count twice in BM25."""
+    """Drop texts that are duplicates to FTS5, because a word must not count twice in BM25."""
     found: dict[str, str] = {}
     for text in texts:
         plain = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text.lower()))
@@ -220,15 +220,15 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 def _localized(language: str | None, string: re.Match[str]) -> str:
     text, star = string[1], bool(string[2])
     if is_unspaced(text) or (language and not star):
-        # What a word begins with is no word that has a stem.
+        # A prefix isn't stemmed, because it isn't a word.
         text = queried(text, None if star else language)
-        # A lone character begins pairs.
+        # Let a single character match all pairs that begin with it.
         star = star or (is_unspaced(text[-1:]) and not is_unspaced(text[-2:-1]))
     return f'"{text}"{"*" * star}'
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give a connection what its word index is written, and asked, with."""
+    """Register the SQL functions that write and search a connection's word index."""
     connection.create_function("indexed_words", 2, indexed, deterministic=True)
     connection.create_function(
         "in_languages",
@@ -239,7 +239,7 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def likely(text: Iterable[str], languages: Iterable[str]) -> str | None:
-    """Return the language of a query's words: the one of most of its stop words, if two are."""
+    """Return the language with most stop words in a query; None if they are too few, or a tie."""
     typed = [word.lower() for word in text]
     stops = {each: STOP_WORDS[each] for each in (*languages, "en") if each in STOP_WORDS}
     counts = {each: sum(word in those for word in typed) for each, those in stops.items()}
@@ -250,7 +250,7 @@ def likely(text: Iterable[str], languages: Iterable[str]) -> str | None:
 
 @lru_cache(CACHED_STEMS)
 def _stem(word: str, language: str | None) -> str:
-    with _lock:  # a stemmer isn't safe for threads
+    with _lock:  # stemmers aren't thread-safe
         return _snowball(language).stemWord(word) or word
 
 
@@ -263,12 +263,12 @@ def _snowball(language: str | None) -> Any:
 
 @lru_cache(None)
 def _identifier() -> Any:
-    # Takes .6 s to load and 90 MB of memory, and only notes that are new need it.
+    # Loading takes .6 s and 90 MB of memory, and only new notes need it.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     try:
         identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    except OSError as error:  # it is unpacked into a temporary file
+    except OSError as error:  # the model is unpacked into a temporary file
         raise ForeseenError(
             f"There is no room for a temporary file of some megabytes ({error.strerror}), without "
             "which the language of the notes can't be told."
