@@ -7,7 +7,7 @@ from datasette_bear_search.query import dates
 
 @pytest.fixture(autouse=True, scope="module")
 def today(request):
-    """The day of a module's tests: its TODAY."""
+    """Set today's date to the module's TODAY."""
     with pytest.MonkeyPatch.context() as patch:
         if day := getattr(request.module, "TODAY", None):
             patch.setattr(dates, "today", lambda: day)

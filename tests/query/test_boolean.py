@@ -12,7 +12,7 @@ from datasette_bear_search.query.query import parse
         ("apple AND pear OR plum", '("apple" AND "pear") OR "plum"'),
         ("apple OR pear AND plum", '"apple" OR ("pear" AND "plum")'),
         ("apple AND (pear OR plum)", '"apple" AND ("pear" OR "plum")'),
-        ("(apple OR pear) NOT plum", '"apple" OR "pear"'),  # plum is excluded from both legs
+        ("(apple OR pear) NOT plum", '"apple" OR "pear"'),  # both retrievers exclude plum
         ("(apple NOT pear) OR plum", '("apple" NOT "pear") OR "plum"'),
         ("(apple AND NOT pear) OR plum", '("apple" NOT "pear") OR "plum"'),
         ("apple NOT (pear AND plum)", '"apple" NOT ("pear" AND "plum")'),

@@ -1,4 +1,4 @@
-"""A filter is a row of one table: each face offers every row, and a new one needs nothing else."""
+"""Filters are rows of a table: page, API, commands and agents offer each row without more code."""
 
 from contextlib import closing
 

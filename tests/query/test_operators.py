@@ -1,4 +1,4 @@
-"""What is typed into the box, through the page and its JSON."""
+"""Text that is typed into the search box, through the page and its JSON."""
 
 import re
 from html import unescape

@@ -21,13 +21,13 @@ TODAY = datetime(2024, 3, 1)  # a Friday
 
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory):
-    """To an empty sidecar, whose FTS5 table and filters are the real ones."""
+    """Open an empty index file with the real FTS5 table and schema."""
     with database.open_for_writing(tmp_path_factory.mktemp("sidecar") / "notes.db") as connection:
         yield connection
 
 
 def demanded(text):
-    """Return what the operators of a text demand of a note."""
+    """Return the filters that the operators in a text mean."""
     return parse(text).filters.for_programs()
 
 
@@ -35,7 +35,7 @@ def labels(query):
     return [token.label for token in query.understood]
 
 
-# Words, phrases, beginnings of words
+# Words, phrases, prefixes
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_in_title_demands_a_title_with_the_words(text, required, required_in_tit
     assert query.filters.required_in_title == required_in_title
 
 
-# What was understood
+# Clauses that were understood
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_what_was_understood_can_be_taken_out_of_the_text(text, removed, rest):
     assert query.text_without(token) == rest
 
 
-# The same search in another way
+# Variants of a query
 
 
 def test_a_relaxed_search_requires_nothing_but_its_filters():
@@ -485,7 +485,7 @@ TEXTS = st.text() | st.lists(FRAGMENTS).map(" ".join) | st.lists(FRAGMENTS).map(
 
 
 def awkward(test):
-    """With texts that have made trouble somewhere."""
+    """Add texts that have caused trouble somewhere as examples."""
     for text in [
         '"',
         '""',

@@ -1,4 +1,4 @@
-"""What the search box suggests while one types: for any text, and through Datasette."""
+"""Suggestions while somebody types in the search box: for any text, and through Datasette."""
 
 import re
 from contextlib import closing
@@ -48,7 +48,7 @@ def connection(index_notes):
 
 @pytest.fixture
 def labels(connection):
-    """Return what is suggested at the bar in a text, or at its end."""
+    """Return the labels of the suggestions at the "|" in a text, or at its end."""
 
     def read(text: str) -> list[str]:
         cursor = text.find("|") if "|" in text else len(text)
@@ -60,7 +60,7 @@ def labels(connection):
 
 @pytest.fixture
 def choose(connection):
-    """Return the text once the first suggestion at the bar is chosen."""
+    """Return the text after the first suggestion at the "|" is chosen."""
 
     def run(text: str) -> str:
         cursor = text.find("|") if "|" in text else len(text)
@@ -71,7 +71,7 @@ def choose(connection):
     return run
 
 
-# What is being typed
+# The word or value that is being typed
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_the_same_note_from_a_second_source_is_neither_offered_nor_counted(
         ("#des", "#work/design system# "),
         ("tag:c+", "tag:c++ "),
         ("#c+", "#c++ "),
-        # A tag that begins with a digit is none behind a hash.
+        # After "#", a tag can't begin with a digit.
         ("#2024", 'tag:"2024 plans" '),
         ('linked-to:"ro|"', 'linked-to:"Roof plan" '),
         ("roof   created:2023-0", "roof   created:2023-03 "),

@@ -1,4 +1,4 @@
-"""Times as people say them: which are meant as a filter, and what they mean."""
+"""Times as people say them: which ones become a filter, and which span they mean."""
 
 from datetime import datetime, timezone
 
@@ -224,7 +224,7 @@ async def test_a_time_is_a_filter_unless_a_title_says_it(index_notes):
         rows = (await datasette.client.get("/-/bear-search.json", params={"q": q})).json()["rows"]
         return [row["title"] for row in rows]
 
-    for year in (2023, 2024):  # created then, or modified
+    for year in (2023, 2024):  # created in one year, modified in the other
         assert await titles(f"notes from {year}") == ["Roof"]
     assert await titles("tiles that I noted in May 2022") == ["Roof of old"]
     assert "Plan in March 2021" in await titles("plan noted in March 2021")
