@@ -24,7 +24,7 @@ SHARED = os.environ.get("BEAR_SEARCH_SHARED")
 
 
 def info(key: str | None = "ID-1", **more: Any) -> dict[str, Any]:
-    """What Bear writes into info.json."""
+    """Return what Bear writes to info.json."""
     known = {
         "uniqueIdentifier": key,
         "creationDate": "2024-05-01T09:30:00Z",
@@ -38,7 +38,7 @@ def info(key: str | None = "ID-1", **more: Any) -> dict[str, Any]:
 
 
 def bundle(name: str, text: Any, key: str | None = None, **more: Any) -> dict[str, Any]:
-    """The files of a TextBundle of Bear's."""
+    """Return the files of one of Bear's TextBundles, by path."""
     folder = f"{name}.textbundle/"
     return {folder + "info.json": info(key or f"ID-{name}", **more), folder + "text.md": text}
 
@@ -138,7 +138,7 @@ def test_a_title_longer_than_a_glance_is_cut_and_links_still_find_it(tmp_path: P
     long = "é" * 3000
     source = backup(tmp_path, bundle("A", f"# A\n[[{long}]]"), bundle("B", f"# {long}\nBody"))
     titles = {note.key: note for note in source.read()}
-    assert titles["ID-A"].links == ()  # nobody has such a title
+    assert titles["ID-A"].links == ()  # no note has that title
     assert len(titles["ID-B"].title) < 200
 
 
@@ -305,7 +305,7 @@ def test_a_glance_tells_what_is_read(tmp_path: Path, make: Any) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000])
 def test_a_note_of_which_nothing_is_known_is_skipped(tmp_path: Path, content: bytes) -> None:
-    # It might be encrypted, or in the trash.
+    # The note might be encrypted or in the trash.
     broken = {**bundle("B", "# B"), "B.textbundle/info.json": content}
     source = backup(tmp_path, bundle("A", "# A"), broken)
     assert read(source).keys() == {"A"}

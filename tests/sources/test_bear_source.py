@@ -1,4 +1,4 @@
-"""What becomes of each note in a Bear library."""
+"""How each note in a Bear library is read."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_any_stored_date_is_read_or_left_out(path: Path, stored: object, date: s
     assert (note.created, note.modified) == (date, date)
 
 
-# Where a note is
+# Pinned, archived, trashed
 
 
 def test_trashed_notes_are_not_read(path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Bear, as another program that writes all the time, never notices us.
+"""Another program that keeps writing, as Bear does, never notices us.
 
-What takes minutes is in tests/stress/bear_writes.py.
+Tests that take minutes are in tests/stress/bear_writes.py.
 """
 
 import pytest
@@ -8,14 +8,14 @@ import pytest
 from tests.stress.bear_writes import COMMANDS, measure, traces
 from tests.stress.commands import Commands
 
-# Of a few hundred writes, the third slowest: on a busy machine that says little, and so this is far
-# above what holds.
+# Seconds that the third slowest of a few hundred writes may take. The limit is far above the usual
+# time, because a busy machine can delay anything.
 LARGEST_DELAY = 0.5
 
 
 @pytest.fixture(scope="module")
 def run():
-    """Runs commands, each in its own process, but without the imports of each."""
+    """Run commands, each in its own process, without importing everything each time."""
     with Commands() as commands:
         yield lambda command: commands.run(*command[3:])
 

@@ -25,7 +25,7 @@ def path(request, tmp_path: Path) -> Path:
 
 
 def reason(path: Path, name: str, **options: int) -> str:
-    """Why a file in an archive can't be read."""
+    """Return why a file in an archive can't be read."""
     with files.open_archive(path) as archive, pytest.raises(Unreadable) as caught:
         archive.read(name, **options)
     return str(caught.value)

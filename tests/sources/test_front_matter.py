@@ -1,4 +1,4 @@
-"""What stands at the top of Markdown files."""
+"""The properties at the top of Markdown files."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_invalid_front_matter_loses_nothing(
     text = f"---\n{block}\n---\nText"
     note = markdown(tmp_path, text)
     assert (note.title, tag_names(note)) == (title, tags)
-    # What can't be read line by line stays text.
+    # Lines that can't be read as a property stay in the text.
     left = "- other: @home\n\nText" if "@home" in block else "Text"
     assert note.body == (text if "\tt" in block or "abstract" in block else left)
 

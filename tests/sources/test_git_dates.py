@@ -44,7 +44,7 @@ def no_cache() -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A repository of two years, cloned today."""
+    """Make a repository with commits of several years, and clone it today."""
     origin = write_files(tmp_path / "origin", {})
     git(origin, "init", "-q", "-b", "main")
     commit(origin, {"a.md": "one", "old/b.md": "b " * 50, "c.md": "c"}, "2020-01-01")
@@ -76,7 +76,7 @@ def test_dates_come_from_the_history(clone: Path) -> None:
         "new/b.md": ("2020-01-01", "2020-01-01"),
         "side.md": ("2022-06-01", "2022-06-01"),
     }
-    assert days(clone / "new") == {"b.md": ("2022-01-01", "2022-01-01")}  # moved into it then
+    assert days(clone / "new") == {"b.md": ("2022-01-01", "2022-01-01")}  # moved there in 2022
 
 
 def test_a_change_that_is_not_committed_was_made_when_the_file_was_written(clone: Path) -> None:

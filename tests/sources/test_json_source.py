@@ -1,4 +1,4 @@
-"""Notes out of JSON and CSV, in ``sources/records.py``, and the recipes in the docs."""
+"""Notes from JSON and CSV, in ``sources/records.py``, and the recipes in the docs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.exports import ANY_JSON, folder_of, read, zip_of
 GUIDE = Path(__file__).parents[2] / "docs" / "sources.md"
 FIELDS = {"key": "id", "title": "name", "body": "text"}
 
-# In the shape of each program's export, as its own help describes it.
+# Each program's export, in the form that its own help describes.
 DAY_ONE = {
     "metadata": {"version": "1.0"},
     "entries": [

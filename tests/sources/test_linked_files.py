@@ -1,4 +1,4 @@
-"""The images and files of notes: which they are, where they are, and the words of PDFs."""
+"""The images and files that notes link to, where they are, and the words of PDFs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def content(source, note: Note) -> set[bytes]:
     return found
 
 
-# --- where they are
+# --- Where they are
 
 
 def test_a_vaults_files_are_found_beside_the_note_and_by_their_names(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ BUNDLE = {"text.md": "# Roof\n\n![](assets/roof.png) ![](assets/no.png) ![](text
 @pytest.mark.parametrize("where", ["Roof.textpack", "old.bear2bk", "folder", "Roof.textbundle"])
 def test_the_assets_of_bundles_are_read_where_they_are(tmp_path: Path, where: str) -> None:
     inside = {f"Roof.textbundle/{name}": content for name, content in BUNDLE.items()}
-    if where == "folder":  # with an archive in it
+    if where == "folder":  # an archive inside a folder
         path = zip_of(tmp_path / "folder" / "new.bear2bk", inside).parent
     elif where.endswith(".textbundle"):
         path = write_files(
@@ -126,7 +126,7 @@ def test_an_encrypted_note_has_no_files(tmp_path: Path) -> None:
     assert (note.linked_files, note.attachments) == ((), "")
 
 
-# --- nothing else is opened
+# --- Nothing else is opened
 
 
 def test_nothing_outside_a_folder_is_opened_and_no_link(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_of_an_archive_only_what_is_in_it_is_read(tmp_path: Path) -> None:
         open_below(path, "")
 
 
-# --- the words of PDFs
+# --- The words of PDFs
 
 
 def test_a_pdf_is_read_by_page(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_what_crashes_the_reader_or_fills_its_memory_ends_it_alone(monkeypatch) 
     assert pdf.pages(PERMIT) == ["Fee paid", "Shoreland zone setback"]
 
 
-# --- what has changed
+# --- Changes
 
 
 def changed(folder: Path, before: dict[str, Note]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What becomes of each file in a Logseq graph."""
+"""How each file in a Logseq graph is read."""
 
 from __future__ import annotations
 

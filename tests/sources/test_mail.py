@@ -21,7 +21,7 @@ from tests.support.exports import folder_of, read, zip_of
 def message(
     number: int, text: str = "It leaks", *before: int, html: str = "", **said: Any
 ) -> bytes:
-    """A message as Gmail exports one; the name of a header has "_" for "-"."""
+    """Return a message as Gmail exports it. In names of headers, "_" stands for "-"."""
     made = EmailMessage()
     headers = {
         "From": "Adä Lovelace <ada@example.org>",
@@ -62,7 +62,7 @@ def test_a_thread_is_a_note(tmp_path: Path) -> None:
     answer = "Badly.\n\nOn 1 May 2024 at 11:30, Adä Lovelace wrote:\n> It leaks\n>> again\n\nBob"
     note = only(
         tmp_path,
-        message(2, answer, 1, From="bob@example.org"),  # Gmail's order is none
+        message(2, answer, 1, From="bob@example.org"),  # Gmail's order is random
         message(1, "It leaks\n\n# of buckets: 3\n\nFrom here to there"),
     )
     assert (note.key, note.title) == ("<1@example.org>", "The roof of Zoë")
@@ -80,7 +80,7 @@ def test_messages_belong_together_by_their_ids_or_by_gmails(tmp_path: Path) -> N
         message(3, "c", 1, 2),
         message(4, "d", Subject="Other", In_Reply_To="<2@example.org>"),
         message(5, "e"),
-        message(5, "e"),  # the same from another label
+        message(5, "e"),  # exported twice, for another label
         message(6, "f", X_GM_THRID="1797", Message_ID=""),
         message(7, "g", X_GM_THRID="1797"),
     )
@@ -109,7 +109,7 @@ def test_gmails_labels_are_tags_pins_spam_and_trash(tmp_path: Path) -> None:
         ({"html": "<p>It <b>leaks</b></p>"}, "It leaks", False, False),
         ({"text": "", "html": "<p>It <b>leaks</b></p>"}, "It **leaks**", False, False),
         ({"files": ["a.png"]}, "It leaks", True, False),
-        ({"files": ["long.png", "a.pdf"]}, "It leaks", True, False),  # cut behind the words
+        ({"files": ["long.png", "a.pdf"]}, "It leaks", True, False),  # cut off after the words
         ({"files": ["a.pdf"]}, "It leaks", False, True),
     ],
 )

@@ -1,4 +1,4 @@
-"""What becomes of each file in a folder of Markdown, plain text and HTML."""
+"""How each file in a folder of Markdown, plain text and HTML is read."""
 
 from __future__ import annotations
 

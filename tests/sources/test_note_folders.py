@@ -1,4 +1,4 @@
-"""Folders of notes: what is found in them, what is left out and said so, and what is read again."""
+"""Folders of notes: which files are found, left out (and reported), and read again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ needs_posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such fi
 
 
 def left_out(source: MarkdownFolder) -> list[str]:
-    """What a reading says that it left out."""
+    """Read the source; return what it says that it left out."""
     list(source.read())
     return source.skipped
 
@@ -219,7 +219,7 @@ def test_a_file_that_is_only_in_icloud_is_named(tmp_path: Path) -> None:
 
 
 def refuse(monkeypatch, call: str, name: str, number: int = 13) -> None:
-    """Have the system refuse ``open`` or ``scandir`` of this name, as it does not for root."""
+    """Make ``open`` or ``scandir`` fail for this name, which permissions don't do for root."""
     allowed = getattr(os, call)
 
     def refusing(path, *arguments):
@@ -304,7 +304,7 @@ def test_no_markup_takes_long(tmp_path: Path, unit: str) -> None:
     write_files(tmp_path, {"note.md": f"x{text}", "b.md": text, ".obsidian/app.json": "{}"})
     started = time.process_time()
     read(ObsidianVault, tmp_path)
-    assert time.process_time() - started < 15  # what grows with the square takes minutes
+    assert time.process_time() - started < 15  # quadratic time would be minutes
 
 
 # What is read again
@@ -317,7 +317,7 @@ def stamps(folder: Path, kind=MarkdownFolder, **options) -> dict[str, str]:
 def changed(
     folder: Path, known: dict[str, str], kind=MarkdownFolder, **options
 ) -> tuple[list[str], list[str]]:
-    """The keys of the notes that are read again, and of those that aren't."""
+    """Return the keys of the notes that are read again, and of those that aren't."""
     told = list(kind(folder, "notes", **options).read_changed(known))
     return (
         sorted(item.key for item in told if isinstance(item, Note)),

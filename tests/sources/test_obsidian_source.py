@@ -1,4 +1,4 @@
-"""What becomes of each file in an Obsidian vault."""
+"""How each file in an Obsidian vault is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bear's database file: found wherever it is, and read without a trace."""
+"""Bear's database file is found wherever it is and read without a trace."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_two_threads_can_read_at_once(path: Path) -> None:
     assert counts == [20, 20, 20, 20]
 
 
-# A write-ahead log, should Bear ever keep one
+# A write-ahead log, in case Bear ever uses one
 
 
 def test_a_library_with_a_log_in_use_is_read_with_what_is_in_the_log(path: Path) -> None:
@@ -149,7 +149,7 @@ def test_no_copy_of_the_notes_is_left_behind(
 
 
 def save_during_copies(path: Path, monkeypatch: pytest.MonkeyPatch, copies: int) -> None:
-    """Have Bear save in the middle of the first so many copies of its file."""
+    """Make Bear save during the first ``copies`` copies of its file."""
     copy = shutil.copyfile
     saves = iter(range(copies))
 
@@ -157,7 +157,7 @@ def save_during_copies(path: Path, monkeypatch: pytest.MonkeyPatch, copies: int)
         copy(source, target)
         if source == path and (save := next(saves, None)) is not None:
             edit(path, LATE_NOTE)
-            os.utime(path, (save, save))  # the clock of files is too coarse for saves this close
+            os.utime(path, (save, save))  # mtimes are too coarse for saves this close
 
     monkeypatch.setattr(readonly.shutil, "copyfile", copy_with_a_save)
     monkeypatch.setattr(readonly, "COPY_PAUSE_SECONDS", 0)
@@ -253,7 +253,7 @@ def test_a_library_that_macos_hides_counts_as_found(
     assert "Full Disk Access" in error_of(home / LOCATIONS[0])
 
 
-# What has changed since
+# Changes
 
 
 @pytest.fixture
@@ -309,7 +309,7 @@ def test_asking_for_the_state_opens_nothing(
     library.state()
 
 
-# What a person is told when a library cannot be read: what is wrong and what to do
+# Messages for a library that can't be read: what is wrong and what to do
 
 
 @pytest.mark.parametrize("call", ["stat", "open"])

@@ -30,7 +30,7 @@ EXPORT = {
 
 
 def says(text: str, minute: float = 0, user: str = "U1", **more: Any) -> dict[str, Any]:
-    """A message, so many minutes after nine."""
+    """Return a message, ``minute`` minutes after nine."""
     timestamp = f"{NINE + minute * 60:.6f}"
     return {"type": "message", "user": user, "text": text, "ts": timestamp, **more}
 
@@ -41,7 +41,7 @@ def thread(minute: float = 0) -> dict[str, str]:
 
 @pytest.fixture
 def export(tmp_path: Path) -> Callable[..., SlackExport]:
-    """Write an export with messages in #garden, or with whole files by their paths."""
+    """Write an export with messages in #garden, or with whole files by path."""
 
     def write(*messages: Any, files: dict[str, Any] | None = None, **options: Any) -> SlackExport:
         day = {"garden/2024-05-01.json": list(messages)} if messages else {}

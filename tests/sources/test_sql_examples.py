@@ -1,4 +1,4 @@
-"""Queries for databases that other tools write, tried on tables as these tools create them."""
+"""Queries for other tools' databases, run on tables as these tools create them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from notes
 left join folders on folders.id = notes.folder
 """
 
-# readwise-local-plus: a note is a book, or an article, with all that was highlighted in it.
+# readwise-local-plus: a note is a book or an article with all of its highlights.
 READWISE = """
 select
   user_book_id as key,
@@ -56,7 +56,7 @@ select
 from items
 """
 
-# twitter-to-sqlite: what somebody only passed on is left out.
+# twitter-to-sqlite: retweets are left out.
 TWITTER = """
 select
   tweets.id as key,

@@ -1,4 +1,4 @@
-"""Notes out of any SQLite database: ``sources/sql.py``."""
+"""Notes from any SQLite database: ``sources/records.py``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def error(path: Path, sql: str = SQL, **options: Any) -> str:
     return str(caught.value)
 
 
-# What becomes of a row
+# From rows to notes
 
 
 def test_a_row_is_a_note(path: Path) -> None:

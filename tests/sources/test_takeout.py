@@ -1,4 +1,4 @@
-"""Google Drive and Keep out of Takeout: ``sources/exports/takeout.py`` and ``documents.py``."""
+"""Google Drive and Keep from Takeout: ``sources/exports/takeout.py`` and ``documents.py``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def paragraph(text: str, style: str = "") -> str:
 
 
 def docx(*body: str, **files: bytes) -> bytes:
-    """A document of Word's with these paragraphs, and further files by name without ``.xml``."""
+    """Return a Word document with these paragraphs and other files by name without ``.xml``."""
     parts = {
         "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
         '<Default Extension="xml" ContentType="application/xml"/></Types>',
@@ -56,14 +56,14 @@ def export(path: Path, files: dict[str, Any]) -> Takeout:
 
 
 def drive(path: Path, **files: Any) -> Note:
-    """The note that a single document becomes; its name has "__" for a dot."""
+    """Return the note from a single document. In its name, "__" stands for a dot."""
     [(name, value)] = files.items()
     [note] = export(path, {f"Drive/{name.replace('__', '.')}": value}).read()
     return note
 
 
 def keep(path: Path, **said: Any) -> Note:
-    """The note that a file of Keep's becomes."""
+    """Return the note from a single file of Keep."""
     [note] = export(path, {"Keep/note.json": said}).read(include_trashed=True)
     return note
 
@@ -93,7 +93,7 @@ def test_a_document_of_words_is_a_note(tmp_path: Path) -> None:
         ("page__html", "<h1>page</h1><p>Some <b>words</b></p>", "Some **words**"),
         ("page__htm", "<h1>Another</h1><p>Words</p>", "# Another\n\nWords"),
         ("page__html", "<style>a{b:c}</style><script>x()</script><p>Words", "Words"),
-        ("page__html", "<\u017fcript>x()</SCRIPT><p>Words", "Words"),  # the s of old prints
+        ("page__html", "<\u017fcript>x()</SCRIPT><p>Words", "Words"),  # with a long s
         ("page__md", "# page\n\n- [ ] words", "- [ ] words"),
         ("page__markdown", "## Section\nwords", "## Section\nwords"),
         ("page__txt", "# 3 is a number", "\\# 3 is a number"),
@@ -317,7 +317,7 @@ def test_an_export_is_read_alike_however_it_lies_there(tmp_path: Path) -> None:
 
 def test_the_folder_of_drive_alone_can_be_read(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "Drive", {"House/Drive/a.txt": "x"})
-    assert not Takeout.reads(str(folder))  # anybody may have such a folder
+    assert not Takeout.reads(str(folder))  # any folder may have this name
     [note] = Takeout(folder).read()
     assert (note.key, tag_names(note)) == ("Drive/House/Drive/a.txt", ["House/Drive"])
 
@@ -361,7 +361,7 @@ def test_only_what_changed_is_read_again(tmp_path: Path, packed: bool) -> None:
     again = {item.key: item for item in write(a="one", b="three", c="four").read_changed(known)}
     assert isinstance(again["Drive/b.txt"], Note)
     assert isinstance(again["Drive/c.txt"], Note)
-    if packed:  # in a folder, the file is as new as the others
+    if packed:  # in a folder, this file was written again, too
         assert again["Drive/a.txt"] == Unchanged("Drive/a.txt")
 
 

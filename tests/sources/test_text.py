@@ -1,4 +1,4 @@
-"""Text comes out of files, whatever program wrote them."""
+"""Text is read from files, whatever program wrote them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.sources import Unreadable
 from datasette_bear_search.sources.text import decode, parse_timestamp, timestamp_from_seconds
 
-# A sentence or two in each, about tomatoes and apples in a garden.
+# A sentence or two in each language, about tomatoes and apples in a garden.
 GERMAN = "Gestern habe ich die Tomaten gegossen und die großen Äpfel gepflückt. Schöne Grüße!"
 FRENCH = "Hier, j’ai arrosé les tomates et cueilli les pommes. Ça ira très bien l'année prochaine."
 SWEDISH = "Igår vattnade jag tomaterna i trädgården och plockade äpplena på ön."
@@ -116,7 +116,7 @@ def test_any_bytes_become_text_that_can_be_stored_or_none(data: bytes) -> None:
     assert not {"\0", "\r"} & set(text)
 
 
-# Dates as files have them
+# Dates in files
 
 
 @pytest.fixture(autouse=True)
