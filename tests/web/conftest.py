@@ -1,4 +1,4 @@
-"""The sample notes in a server, once for all tests that only look at them in a browser."""
+"""A server with the sample notes, shared by all tests that only look at them in a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.datasettes import indexed, served
 
 @pytest.fixture(scope="session")
 def sidecar(tmp_path_factory) -> Path:
-    """The sample notes, found by their words alone: most tests in a browser need no model."""
+    """Index the sample notes without vectors, because most tests in a browser need no model."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "words_only"
     with FileLock(f"{folder}.lock"):
@@ -35,11 +35,11 @@ def address(sidecar) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(chromium):
-    """Open pages in a window of some width, scheme of colors …"""
+    """Return a function that opens a page with a given window width, color scheme …"""
     contexts = []
 
     def open_at(url, *, width=1280, **options):
-        # Datasette has a policy for its own scripts only; axe is put in from outside.
+        # Datasette's policy permits only its own scripts, but axe is injected.
         context = chromium.new_context(
             viewport={"width": width, "height": 800}, bypass_csp=True, **options
         )

@@ -1,4 +1,4 @@
-"""The JSON API as a client of Datasette knows it, its OpenAPI description, and several indexes.
+"""The JSON API for clients of Datasette, its OpenAPI description, and several indexes.
 
 Everything here runs on both Datasettes.
 """
@@ -57,7 +57,7 @@ async def error(datasette, path) -> str:
     return (await get(datasette, path, 400)).json()["error"]
 
 
-# --- as Datasette's clients expect
+# --- What Datasette's clients expect
 
 
 async def test_rows_come_in_the_shapes_of_datasette(datasette):
@@ -124,7 +124,7 @@ async def test_what_datasette_or_the_page_may_be_given_is_let_pass(datasette):
     assert await rows(datasette, "&_trace=1&_ttl=0&_nl=on")
     page = await get(datasette, "/-/bear-search?q=roof&utm_source=mail&fbclid=1&tags=old")
     assert "Cabin roof" in page.text
-    # Nor does the page lead to JSON that refuses it.
+    # The page's link to its JSON works, too.
     [address] = re.findall(r'type="application/json\+datasette" href="([^"]+)"', page.text) or [
         re.search(r'href="([^"]+\.json[^"]*)"', page.text)[1]
     ]
@@ -193,7 +193,7 @@ async def test_the_description_says_where_it_is_served(index):
 
 
 def values(schema: dict[str, Any]) -> Iterator[str]:
-    """Values that a parameter takes, and its bounds."""
+    """Yield values that a parameter takes, including its bounds."""
     for each in schema.get("anyOf", [schema.get("items", schema)]):
         yield from each.get("enum", ())
         yield from (str(each[end]) for end in ("minimum", "maximum") if end in each)
@@ -224,7 +224,7 @@ async def test_what_it_says_is_taken_and_answered(datasette):
 
 
 def whole(schema: dict[str, Any]) -> dict[str, Any]:
-    """What a reference leads to."""
+    """Return the schema that a reference points to."""
     if "$ref" not in schema:
         return schema
     found: Any = api.description()
@@ -234,7 +234,7 @@ def whole(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def differences(schema: dict[str, Any], value: Any, place: str) -> Iterator[str]:
-    """Where keys and types aren't those of the schema, in either direction."""
+    """Yield the places of keys that only the schema or only the value has; check the types."""
     schema = whole(schema)
     Draft202012Validator({**schema, "components": api.description()["components"]}).validate(value)
     if "properties" in schema and value is not None:
@@ -247,7 +247,7 @@ def differences(schema: dict[str, Any], value: Any, place: str) -> Iterator[str]
             yield from differences(schema["items"], each, f"{place}[]")
 
 
-# --- several index files
+# --- Several index files
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +274,7 @@ async def test_each_index_has_its_page_and_json(both):
         )
         ours = {url for url in re.findall(attributes, page.text) if "/static/" not in url}
         assert any(url.startswith(WORK) for url in ours), path
-        # The menu alone leads to the other one.
+        # Only the menu links to the other index.
         assert {url for url in ours if not url.startswith(WORK)} <= {"/-/bear-search"}, path
     row = (await rows(datasette, path=f"{WORK}.json?q=roof&_size=1"))["rows"][0]
     assert row["page_url"] == f"http://localhost{WORK}/note/1"
@@ -312,7 +312,7 @@ async def test_each_index_has_its_own_permissions(both, actor):
     assert (f'href="{WORK}"' in (await get(closed, "/", actor=actor)).text) is True
 
 
-# --- the permission to search, without SQL and tables
+# --- The permission to search, without SQL and tables
 
 
 @pytest.mark.skipif(not IS_1_0, reason="Datasette before 1.0 has no permissions of plugins")
@@ -363,6 +363,6 @@ async def test_who_may_only_search_gets_around_neither_redaction_nor_hidden_tags
     ):  # fmt: skip
         assert (await datasette.client.get(closed)).status_code in (403, 404), closed
     assert "Roofers" not in (await get(datasette, "/-/jump.json?q=roofers")).text
-    # The owner sees all of it, masked by us, and as it is in tables.
+    # The owner sees everything: masked in the search, and in full in tables.
     assert len((await get(datasette, SEARCH + "&tag=private", actor="owner")).json()["rows"]) == 1
     await get(datasette, "/notes/notes/4.json", actor="owner")

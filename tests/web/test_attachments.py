@@ -1,4 +1,4 @@
-"""Images and files: on the pages of notes and results, and at the one address that sends them.
+"""Images and files on the pages of notes and results, and the only URL that serves them.
 
 Everything here runs on both Datasettes.
 """
@@ -42,7 +42,7 @@ FILES = {
 
 @pytest.fixture
 def serve(tmp_path, bear_index, sidecar_path):
-    """Index what is at a path and serve it."""
+    """Return a function that indexes and serves the notes at a path."""
 
     def serve_path(path: Path, **settings):
         bear_index("--no-semantic", path=path)
@@ -58,7 +58,7 @@ def datasette(serve, tmp_path):
 
 
 async def links(datasette, path: str = "/-/bear-search/note/1") -> dict[str, str]:
-    """The addresses of files on a page, by the words or the alternative text of their links."""
+    """Return link text or alternative text → URL of the files on a page."""
     html = (await get(datasette, path)).text
     found = re.findall(r'<a [^>]*?href="([^"]*/file/[^"]+)"[^>]*>(.*?)</a>', html)
     images = re.findall(r'<img src="([^"]+)" alt="([^"]*)" loading="lazy">', html)
@@ -109,7 +109,7 @@ async def test_nothing_else_is_sent(datasette, sidecar_path, tmp_path):
         "/-/bear-search/file/1%00", "/-/bear-search/file/" + "9" * 30,
     ):  # fmt: skip
         assert (await get(datasette, path, 404)).json()["ok"] is False
-    # An index that somebody else made names what it likes.
+    # An index that somebody else made may contain any path.
     [one] = ids[:1]
     (tmp_path / "vault" / "link.png").symlink_to(tmp_path / "secret.png")
     (tmp_path / "vault" / "out").symlink_to(tmp_path)

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 @pytest.fixture(scope="module")
 def address(sidecar, tmp_path_factory) -> Iterator[str]:
-    """The sample notes as ``bear-serve`` serves them."""
+    """Serve the sample notes as ``bear-serve`` does."""
     own = Path(shutil.copy(sidecar, tmp_path_factory.mktemp("served")))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -44,7 +44,7 @@ def page(chromium, request):
 
 def test_a_person_searches_and_narrows(page, address):
     page.goto(f"{address}/-/bear-search")
-    # Nothing was searched for in this browser yet.
+    # This browser hasn't searched for anything yet.
     assert page.locator(".bear-home").is_visible()
     assert not page.locator("#bear-lately").is_visible()
     page.locator("#bear-q").fill("composting toilet")

@@ -1,4 +1,4 @@
-"""What a result says of a note: its words, why it was found, where its links lead."""
+"""What a result shows: words of the note, why it was found, where its links lead."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 22, 10)
         (timedelta(hours=11), "yesterday"),
         (timedelta(days=3), "3 days ago"),
         (timedelta(days=6), "6 days ago"),
-        (timedelta(days=7), None),  # the date says more
+        (timedelta(days=7), None),  # shown as a date instead
         (timedelta(days=-2), None),
     ],
 )
@@ -164,7 +164,7 @@ async def test_dates_are_exact_for_who_looks_closer(datasette):
 @pytest.mark.asyncio
 async def test_text_runs_in_its_own_direction(datasette):
     [card, *_] = await cards(datasette, "q=يسرب&mode=keyword")
-    # A link with a direction of its own wouldn't count for that of the heading, which aligns it.
+    # If the link had a dir attribute, its text wouldn't determine the heading's direction.
     assert re.search(r'<h2 dir="auto">\s*<a class="bear-title" href="[^"]+">', card)
     assert re.search(r'<\w+ class="bear-snippet"[^>]*dir="auto"', card)
 

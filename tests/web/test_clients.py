@@ -1,4 +1,4 @@
-"""A client that goes away ends its search, and only so many may wait."""
+"""A search ends when its client disconnects, and the number of waiting clients is limited."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALL = """{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 
 @pytest.fixture
 def running(monkeypatch) -> list[sqlite3.Connection]:
-    """Searches that never end by themselves: their connections."""
+    """Make searches endless; return the connections that are running one."""
     running: list[sqlite3.Connection] = []
 
     def retrieve(self, connection):
@@ -50,7 +50,7 @@ def address(index_notes):
 
 
 def ask(address: str, path: str = SEARCH) -> socket.socket:
-    """A client that has asked, and waits; an agent, if it asks the agents' address."""
+    """Return a client that has sent a request and waits. With the MCP path, it is an agent."""
     client = socket.create_connection(("127.0.0.1", urlsplit(address).port))
     asked = f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n"
     if path == MCP_PATH:
@@ -117,7 +117,7 @@ def test_only_so_many_may_wait(address, running, monkeypatch):
 
 
 class Connection:
-    """A connection that counts how often it was interrupted."""
+    """A fake connection that counts how often it was interrupted."""
 
     in_transaction = False
     interrupted = 0
@@ -152,9 +152,9 @@ def test_an_interrupted_search_leaves_no_transaction_open():
 
 
 def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
-    """The places of clients who all ask at once, in the order in which each reads twice.
+    """Let clients with these places read twice at the same time; return who read, in order.
 
-    :param gone: goes away when it is about to read
+    :param gone: the place of a client that disconnects after another client's read
     """
     turns, reads = clients.Turns(1), []
     tasks: dict[int, asyncio.Task] = {}
@@ -165,7 +165,7 @@ def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
                 reads.append(place)
                 await asyncio.sleep(0)
             if gone is not None and place != gone:
-                tasks[gone].cancel()  # whose turn it may be
+                tasks[gone].cancel()  # it may be this client's turn
 
     async def all_of_them() -> None:
         tasks.update({place: asyncio.create_task(read_twice(place)) for place in places})

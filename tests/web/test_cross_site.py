@@ -1,4 +1,4 @@
-"""What another website's page can do in the same browser: nothing that tells it of the notes."""
+"""A page of another website in the same browser can't find out anything about the notes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 @pytest.fixture(scope="module")
 def address(sidecar) -> Iterator[str]:
-    """The server of ``bear-serve`` in this process."""
+    """Run the server of ``bear-serve`` in this process."""
     listener = socket.create_server(("127.0.0.1", 0))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handle_exception, "rich", None)  # as the server sets it
+        patch.setattr(handle_exception, "rich", None)  # the server sets this, too
         served = server.server(Datasette([str(sidecar)]), ())
         thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
         thread.start()

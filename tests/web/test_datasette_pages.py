@@ -1,6 +1,6 @@
-"""The index in Datasette's own pages: menus, cells, the order of rows, what is hidden.
+"""The index in Datasette's own pages: menus, cells, the order of rows, hidden tables.
 
-On both of its versions.
+Everything here runs on both versions of Datasette.
 """
 
 import json
@@ -23,7 +23,7 @@ from tests.support.datasettes import IS_1_0, configured, get, other_database
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
-# Where any SQL can be run.
+# The page that runs any SQL.
 SQL = "/notes/-/query?sql=" if IS_1_0 else "/notes?sql="
 
 LONG = "Shingles, tar;\n" * 10_000
@@ -50,12 +50,12 @@ async def page(datasette, path, **options) -> str:
 
 
 def cell(html, column) -> str:
-    """The HTML of a column's first cell."""
+    """Return the HTML of a column's first cell."""
     return re.search(rf'<td class="col-{column}[ "][^>]*>(.*?)</td>', html, re.DOTALL)[1].strip()
 
 
 def links(html) -> dict[str, str]:
-    """The labels of links and where they lead."""
+    """Return the links of a page: label → URL."""
     found = re.findall(r'<a href="([^"]*)"[^>]*>\s*([^<]*?)\s*<', html)
     return {unescape(label): unescape(href) for href, label in found}
 
@@ -325,8 +325,8 @@ async def test_a_broken_index_does_not_keep_datasette_from_starting(path, tmp_pa
 
 
 async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
-    # Datasette itself can't show it, and before 1.0 shows nothing else then: so this asks the
-    # hooks.
+    # Datasette can't show such a file, and before 1.0 it then shows nothing at all, so this test
+    # calls the hooks.
     file = tmp_path / "notes.db"
     file.write_bytes(b"no database" * 1000)
     datasette = Datasette([])

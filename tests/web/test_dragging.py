@@ -1,4 +1,4 @@
-"""Dragging over the histogram, in Debian's Chromium: mouse and touch, and what stops it."""
+"""Dragging over the histogram in Debian's Chromium, with mouse and touch, and canceling it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BARS = ".bear-time svg a"
 
 
 def months(page) -> list[tuple[str, int]]:
-    """What the bars stand for: the month that each leads to, and its notes."""
+    """Return the month that each bar links to, and its number of notes."""
     bars = page.locator(BARS)
     links = bars.evaluate_all("bars => bars.map(bar => bar.getAttribute('href'))")
     notes = [int(title.split(": ")[1]) for title in bars.locator("title").all_text_contents()]
@@ -26,7 +26,7 @@ def months(page) -> list[tuple[str, int]]:
 
 @pytest.fixture
 def open_histogram(open_page):
-    """Open a page, and on it the menu that has the histogram."""
+    """Return a function that opens a page and its menu with the histogram."""
 
     def open_at(url, **options):
         page = open_page(url, **options)
@@ -42,7 +42,7 @@ def middle(page, number: int) -> tuple[float, float]:
 
 
 def drag(page, first: int, last: int) -> None:
-    """Press on a bar and move to another one, without letting go."""
+    """Press the mouse button on a bar and move to another bar, without releasing it."""
     page.mouse.move(*middle(page, first))
     page.mouse.down()
     page.mouse.move(*middle(page, last), steps=8)

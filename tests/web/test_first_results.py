@@ -1,4 +1,4 @@
-"""What the search page asks for while somebody types: the first results by themselves."""
+"""The search page's requests while somebody types, which return only the first results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bear-serve`` without an index offers what is on this computer and indexes what is ticked."""
+"""``bear-serve`` without an index offers the sources on this computer and indexes the chosen."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.support.bear_libraries import bear_library
 
 pytestmark = [pytest.mark.datasette]
 
-PATIENCE = 90.0  # seconds; on a busy machine everything takes long
+PATIENCE = 90.0  # seconds, because everything is slow on a busy machine
 UPDATE = "/-/bear-search/update"
 SAME = {"sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A computer with Bear, a vault, a graph, and an entry for a vault that is gone."""
+    """Set up a home with Bear, a vault, a graph, and an entry for a vault that is gone."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setattr("sys.platform", "linux")
@@ -56,8 +56,8 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def served(home, monkeypatch):
-    """What bear-serve serves, without an index and without a model."""
-    # On a machine that is busy with tests, the least urgent process never gets its turn.
+    """Return what bear-serve serves without an index and without a model."""
+    # While tests keep the machine busy, a process with the lowest priority would never run.
     monkeypatch.setattr(background, "NICENESS", 0)
     path = home / "notes.db"
     with database.open_for_writing(path) as connection:
@@ -98,7 +98,7 @@ async def test_what_is_ticked_is_indexed_and_followed(home, served):
         assert response.status_code == status, response.text
         return response
 
-    # Nobody makes it read what it didn't find, nor does another site anything at all.
+    # Nobody can make it read another location, and another site can't do anything.
     for location in (home / "secret", home / "My Vault" / "..", ""):
         await post(400 if location else 303, location=str(location))
     other = {**SAME, "sec-fetch-site": "cross-site"}
@@ -109,7 +109,7 @@ async def test_what_is_ticked_is_indexed_and_followed(home, served):
     await post(303, location=wanted)
     assert (
         "http-equiv" in (await served.client.get("/-/bear-search")).text
-    )  # it comes back by itself
+    )  # the page reloads by itself
 
     async def until(query, titles):
         deadline = time.monotonic() + PATIENCE
@@ -126,12 +126,12 @@ async def test_what_is_ticked_is_indexed_and_followed(home, served):
         assert sorted(rows.read_sources(connection)) == ["bear", "my-vault"]
     (home / "My Vault" / "Attic.md").write_text("Pears are in the attic.")
     await until("pears", ["Attic"])
-    deadline = time.monotonic() + PATIENCE  # while it updates, it says so
+    deadline = time.monotonic() + PATIENCE  # the page says so while it is updating
     while "Update now" not in (page := (await served.client.get("/-/bear-search")).text):
         assert time.monotonic() < deadline, page
         time.sleep(0.1)
     assert "Updated" in page
-    # A source that can't be read is named, with what helps; the others go on.
+    # The page names a source that can't be read and says what to do. The others are still read.
     (home / "My Vault").rename(home / "Moved")
     await post(303, {**SAME, "referer": "http://localhost/-/bear-search?q=roof"})
     deadline = time.monotonic() + PATIENCE

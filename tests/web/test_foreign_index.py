@@ -1,4 +1,4 @@
-"""An index file that isn't from here, or is damaged: an answer or a message, never a traceback."""
+"""A foreign or damaged index file gives a result or a message, never a traceback."""
 
 from __future__ import annotations
 

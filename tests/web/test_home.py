@@ -1,4 +1,4 @@
-"""The page before anything is searched for, and the page that has found nothing."""
+"""The page before the first search, and the page of a search without results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def page(datasette, query="") -> str:
 
 
 def section(html, heading) -> list[str]:
-    """The titles below a heading."""
+    """Return the titles below a heading."""
     found = re.search(rf"<h2[^>]*>{heading}</h2>(.*?)</section>", html, re.DOTALL)
     titles = r'(?:class="bear-title"[^>]*|dir="auto")>([^<#]+)</a>'
     return re.findall(titles, found.group(1)) if found else []
@@ -53,7 +53,7 @@ async def test_before_a_search_the_page_shows_what_is_new_and_pinned(datasette):
     assert section(html, "Pinned") == ["Garden diary"]
     assert "aria-current" not in html
     assert "Beets and beans." in html
-    assert "On this day" not in html  # what has nothing isn't there
+    assert "On this day" not in html  # empty sections aren't shown
     assert "Saved searches" not in html
     assert re.search(r'class="bear-choice" href="[^"]*tag=garden"', html)
 
@@ -70,7 +70,7 @@ async def test_it_says_so_if_there_is_no_model(write, bear_index, sidecar_path):
     bear_index("--no-semantic")
     html = await page(Datasette([str(sidecar_path)]))
     assert "<dt>Semantic search</dt><dd>off</dd>" in html
-    with closing(sqlite3.connect(sidecar_path)) as db, db:  # as before the first vectors
+    with closing(sqlite3.connect(sidecar_path)) as db, db:  # as before the first vectors are made
         db.execute("delete from meta where key = 'semantic'")
     assert "<dt>Semantic search</dt><dd>not yet</dd>" in await page(Datasette([str(sidecar_path)]))
 
@@ -199,7 +199,7 @@ async def test_nobody_else_saves_a_search(index_notes):
     assert "Saved searches" not in await page(bear_serve(path))
 
 
-# Nothing found
+# No results
 
 
 def suggested(html) -> dict[str, str]:
@@ -293,7 +293,7 @@ async def test_notes_with_other_words_are_not_found(datasette, query, titles):
     assert data["total"] == len(titles) or not is_exact
 
 
-# What was chosen stays
+# Choices are kept
 
 
 async def test_each_filter_is_a_chip_that_can_be_removed(datasette):

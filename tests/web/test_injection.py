@@ -1,4 +1,4 @@
-"""SQL in every parameter of every address: answered as what it is, text.
+"""SQL in every parameter of every URL is treated as text.
 
 Everything here runs on both Datasettes.
 """
@@ -44,14 +44,14 @@ PAYLOADS = (
     "[1,2]", '{"$ne": 1}',
 )  # fmt: skip
 
-# What the text of the box may hold, too: each operator with each payload as its value.
+# The modules that read parameters.
 READERS = (parameters, filters, links, search_page, note_page, api, site)
 
 
 def read_parameters() -> set[str]:
-    """The names of all parameters that our pages read, taken from their code.
+    """Return the names of all parameters that our pages read.
 
-    A new one is tried, too.
+    They are taken from the code, so that new ones are tested, too.
     """
     names = {*links.FILTERS, *search_page.FIELDS, *links.OF_ONE_LIST}
     for module in READERS:
@@ -98,7 +98,7 @@ def index(tmp_path_factory) -> Path:
 
 
 def contents(path: Path) -> str:
-    """A hash of the index, to the last byte."""
+    """Return a hash of the whole index file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -114,7 +114,7 @@ async def test_sql_in_a_parameter_is_text(index):
     datasette, before = Datasette([str(index)]), contents(index)
     failed = {}
     for number, name in enumerate(sorted(read_parameters())):
-        # What is looked for as it stands gets all of them, the others a sixth, each another one.
+        # Parameters that are searched for get all payloads, each other one a different sixth.
         tried = PAYLOADS if name in ("q", "tag") else PAYLOADS[number % 6 :: 6]
         for place, payload in enumerate(tried):
             path = PATHS[(number + place) % len(PATHS)]
@@ -170,7 +170,7 @@ async def test_sql_in_what_agents_ask_is_text(index):
                 headers={"accept": "application/json, text/event-stream",
                 "content-type": "application/json", "host": "localhost"},
             )  # fmt: skip
-            # A half of a pair isn't even JSON.
+            # A lone surrogate isn't valid JSON.
             expected = 400 if payload == "\ud83d" else 200
             assert response.status_code == expected, (name, payload, response.text)
             assert "Traceback" not in response.text

@@ -1,6 +1,6 @@
 """Notes in Datasette 1.0's jump menu.
 
-Found by their titles, and never in the way of what else is in the menu.
+They are found by their titles, and never disturb the menu's other items.
 """
 
 import json
@@ -128,7 +128,7 @@ async def test_only_who_may_view_the_database_sees_them(path, actor, count):
     assert len(await matches(datasette, "rooftop", "search", actor=actor)) == count
 
 
-# Whatever happens to the sidecar, the rest of the menu is there
+# The rest of the menu works, whatever happens to the index file
 
 
 async def others(datasette) -> set[str]:
@@ -137,7 +137,7 @@ async def others(datasette) -> set[str]:
 
 def edit(path, sql):
     with closing(sqlite3.connect(path)) as db, db:
-        languages.register(db)  # the trigger of the word index asks for it
+        languages.register(db)  # the word index's trigger needs these functions
         db.execute(sql)
 
 
@@ -163,12 +163,12 @@ async def test_a_sidecar_of_another_shape_does_not_break_the_menu(
     await matches(datasette, "roof")
 
 
-# In these states Datasette can't answer itself for the rest of the menu: so they ask the hook
-# alone.
+# In these states, Datasette itself can't make the rest of the menu, so the tests call only the
+# hook.
 
 
 async def items(datasette, typed) -> list[str]:
-    """The labels of the items that the hook gives."""
+    """Return the labels of the hook's items."""
     await datasette.invoke_startup()
     request = SimpleNamespace(args={"q": typed})
     fragments = await datasette_ui.jump_items(datasette, None, request)
@@ -197,7 +197,7 @@ async def test_a_locked_sidecar_does_not_hold_up_the_menu(datasette, path):
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("begin exclusive")
         started = time.perf_counter()
-        assert await items(datasette, "roof") == []  # whoever asks may not see them
+        assert await items(datasette, "roof") == []  # permissions can't be checked now
         assert time.perf_counter() - started < 3
         db.execute("rollback")
     assert "Rooftop" in await items(datasette, "roof")

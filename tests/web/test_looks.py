@@ -1,6 +1,6 @@
-"""How the search page looks and whom it serves, in Debian's Chromium.
+"""The search page's looks and accessibility in Debian's Chromium.
 
-Axe-core, narrow windows, print, no JavaScript.
+This covers axe-core, narrow windows, printing and the page without JavaScript.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def address(sidecar) -> Iterator[str]:
-    """With the buttons below each result, as in bear-serve."""
+    """Serve the notes with buttons below each result, as bear-serve does."""
     with served(sidecar, config={"plugins": {PLUGIN: {"judgments": True}}}) as address:
         yield address
 
@@ -47,7 +47,7 @@ def test_axe_finds_nothing(open_page, address, name, width, scheme):
     page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
     page.add_script_tag(path=AXE)
     found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    # Datasette before 1.0 doesn't say in what language its pages are.
+    # Datasette before 1.0 doesn't declare the language of its pages.
     problems = {
         violation["id"]: [node["target"] for node in violation["nodes"]]
         for violation in found
@@ -100,7 +100,7 @@ def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):
     bar = page.locator(".bear-time svg a").first
     name, notes = bar.locator("title").text_content().split(": ")
     box = bar.bounding_box()
-    # Anywhere in its column: what is one note high can't be hit.
+    # Click near the top of the column, because a bar of one note is too low to hit.
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 3)
     page.wait_for_url("**modified_after=**")
     assert page.locator(".bear-chip").first.inner_text().startswith(f"Modified {name}")

@@ -1,6 +1,6 @@
 """Reading a note in Debian's Chromium.
 
-Nothing in it runs, and the passage that was found is in view.
+Nothing in the note runs, and the passage that was found is in view.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONG = (
 
 @pytest.fixture
 def responses(write, bear_index, sidecar_path):
-    """Index a note: the path of its page, and the responses to that and to its style sheets."""
+    """Return a function that indexes a note and returns its path and the responses by path."""
 
     def fetch(note: BearNote) -> tuple[str, dict]:
         write(note)
@@ -49,7 +49,7 @@ def responses(write, bear_index, sidecar_path):
             files = re.findall(r'"(/-/(?:static|bear-search/static)/[^"?]*(?:css|js))', page.text)
             return {path: page} | {each: await datasette.client.get(each) for each in files}
 
-        # Playwright has an event loop of its own in this thread.
+        # Playwright already runs an event loop in this thread.
         with ThreadPoolExecutor(1) as thread:
             return path, thread.submit(asyncio.run, get_all()).result()
 
@@ -57,7 +57,7 @@ def responses(write, bear_index, sidecar_path):
 
 
 def open_page(context, path: str, found: dict):
-    """The page at ``path``, with what it asked for that isn't there: ``(page, asked)``."""
+    """Open the page at ``path``; return it and the URLs of its requests that ``found`` lacks."""
     page = context.new_page()
     asked: list[str] = []
 
@@ -94,7 +94,7 @@ def test_nothing_that_people_paste_runs(chromium, responses):
     page.wait_for_timeout(300)
     assert (
         page.locator(".bear-text").inner_text().count("window.pwned") > 100
-    )  # it is all there, as text
+    )  # all of it is shown as text
     assert page.evaluate("window.pwned") is None
     assert dialogs == []
     assert [url for url in asked if not url.startswith(SITE)] == []

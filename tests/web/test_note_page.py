@@ -1,4 +1,4 @@
-"""Reading a note: the page and its JSON, through Datasette.
+"""A note's page and its JSON, through Datasette.
 
 Everything here runs on both of its versions.
 """
@@ -36,7 +36,7 @@ BANK = BearNote("# Bank codes", encrypted=True, tags=("secret",), created=day(6)
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """No test hangs on how fast the machine is."""
+    """Raise a time limit, so that no test depends on the machine's speed."""
     monkeypatch.setattr(note_page, "SIMILAR_TIME_LIMIT_MS", 10_000)
 
 
@@ -54,7 +54,7 @@ def serve(write, bear_index, sidecar_path):
 
 @pytest.fixture
 def ask(sidecar_path):
-    """The first value that a statement gives in the index."""
+    """Return a function that runs SQL on the index and returns the first value."""
 
     def run(sql: str, *parameters):
         with sqlite3.connect(sidecar_path) as db:
@@ -65,7 +65,7 @@ def ask(sidecar_path):
 
 @pytest.fixture
 def path(ask):
-    """The address of the note with that title."""
+    """Return a function that returns the path of the note with a title."""
 
     def find(title: str) -> str:
         return f"/-/bear-search/note/{ask('select id from notes where title = ?', title)}"
@@ -75,7 +75,7 @@ def path(ask):
 
 @pytest.fixture
 def passage_at(ask):
-    """The id of the passage of the note that has those words."""
+    """Return a function that returns the id of the passage with given words."""
 
     def find(words: str) -> int:
         return ask(
@@ -94,7 +94,7 @@ async def get(datasette, path, status=200, **options):
 
 
 async def main(datasette, path, status=200, **options) -> str:
-    """What the page has between Datasette's header and footer."""
+    """Return a page's HTML between Datasette's header and footer."""
     html = (await get(datasette, path, status, **options)).text
     return html[html.index("<main>") : html.index("</main>")]
 
@@ -104,7 +104,7 @@ async def answer(datasette, path, status=200, **options) -> dict:
 
 
 def links(html: str) -> dict[str, str]:
-    """The links of a page: text → address."""
+    """Return the links of a page: text → URL."""
     return {
         unescape(re.sub("<[^>]*>", "", text)).strip(): unescape(href)
         for href, text in re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>(.*?)</a>', html, re.DOTALL)
@@ -122,7 +122,7 @@ async def test_a_note_is_shown_with_what_belongs_to_it(serve, path):
     assert "<span>Bear</span>" in html
     found = links(html)
     assert found["#cabin/repairs"] == "/-/bear-search?tag=cabin%2Frepairs"
-    assert "#cabin" not in found  # the deeper tag says it
+    assert "#cabin" not in found  # the nested tag implies it
     assert found["Open in Bear"].startswith("bear://x-callback-url/open-note?id=")
     assert found["Search notes"] == "/-/bear-search"
 
@@ -191,7 +191,7 @@ async def test_the_passage_and_the_words_that_were_found_are_marked(serve, path,
     [
         ("q=leak", {"leaks", "leaking"}),
         ("q=flash*", {"flashing"}),
-        ("q=flashhing", {"flashing"}),  # mistyped, as the search corrects it
+        ("q=flashhing", {"flashing"}),  # a typo that the search corrects
         ("q=what+is+the+roof", {"roof"}),
         ("q=stove+-panel", {"stove", "Stove"}),
         ("q=tag:cabin+twelve", {"Twelve"}),
@@ -298,7 +298,7 @@ async def test_an_address_that_would_run_is_not_opened(serve, path, sidecar_path
     assert "javascript:" not in await main(datasette, path("Cabin roof"))
 
 
-# What there isn't, and who may not
+# Missing notes and missing permissions
 
 
 async def test_an_id_that_no_note_has_is_a_404(serve):
@@ -337,7 +337,7 @@ async def test_only_who_may_view_the_database_may_read(serve, path, sidecar_path
     for address in (path("Cabin roof"), path("Cabin roof") + ".json"):
         response = await get(datasette, address, status, cookies=cookies)
         assert ("leaks" in response.text) is (status == 200)
-    # Nor does it tell which notes there are.
+    # The answer doesn't reveal which notes exist.
     if status == 403:
         missing = await get(datasette, "/-/bear-search/note/999.json", 403, cookies=cookies)
         assert missing.json()["error"] == "Permission denied"
@@ -366,7 +366,7 @@ async def test_links_keep_the_base_url(serve, path):
 
 async def test_nothing_that_people_paste_can_run(serve, sidecar_path):
     bodies = unsafe_notes()
-    # Beside the text: titles, and tags as other sources than Bear may have them.
+    # Not only texts, but also titles, and tags as sources other than Bear may have them.
     notes = [
         BearNote(
             f"# {body.splitlines()[0]}\n\n{body}",

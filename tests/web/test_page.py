@@ -50,7 +50,7 @@ def datasette(index_notes) -> Datasette:
 
 
 async def get(datasette, url, status=200, **options):
-    """The response to a GET of a path, or of an absolute URL as the API gives it."""
+    """Return the response to a GET of a path, or of an absolute URL from the API."""
     _, _, path, query, _ = urlsplit(url)
     response = await datasette.client.get(urlunsplit(("", "", path, query, "")), **options)
     assert response.status_code == status, response.text
@@ -123,7 +123,7 @@ FOUND = {
     'q="roof+garden"&mode=keyword': {"Old plans"},
     "q=entil&mode=keyword": {"Lentil soup"},  # inside a word
     "q=ask%20roof&mode=like": {"Old plans"},
-    "q=roof&tag=cabin&mode=keyword": {"Cabin roof"},  # the tag above the note's
+    "q=roof&tag=cabin&mode=keyword": {"Cabin roof"},  # the parent of the note's tag
     "q=roof&tag=CABIN/repairs&mode=keyword": {"Cabin roof"},
     "q=roof&tag=cab&mode=keyword": set(),
     "q=roof&tag=cabin&tag=recipes": set(),
@@ -145,8 +145,8 @@ async def test_words_and_filters_find(datasette):
 
 
 async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, sidecar_path):
-    # Were they applied afterwards, the nearest passages of all would leave no place for the one
-    # with the tag.
+    # If filters were applied afterwards, the nearest passages overall would crowd out the one with
+    # the tag.
     near = [
         BearNote(f"# Roof {number}\n\nThe roof leaks.") for number in range(legs.NEAREST_PASSAGES)
     ]
@@ -428,7 +428,7 @@ async def test_a_datasette_for_another_database_shows_no_notes(write, bear_index
     data = await answer(datasette, "q=roof", 404)
     assert "datasette bear-index" in data["error"]
     assert "/-/bear-search" not in (await get(datasette, "/")).text
-    # rrf() works there, embed() doesn't exist there
+    # rrf() works there; embed() doesn't exist.
     rrf = await datasette.client.get(
         "/other.json?sql=select+rrf(1)&_shape=array", follow_redirects=True
     )
@@ -494,7 +494,7 @@ async def test_embed_of_null_is_null(datasette, sidecar_path):
     assert response.json() == [{"x": None, "y": 4 * TinyEmbedder.DIMENSION}]
 
 
-# What still works when something is missing
+# Degradation when something is missing
 
 
 async def test_without_vectors_words_are_searched(write, bear_index, sidecar_path):
@@ -651,7 +651,7 @@ async def test_without_sqlite_vec_words_are_searched_and_everything_else_works(
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("create table t (x)")
     datasette = Datasette([str(sidecar_path), str(other)])
-    for database in datasette.databases.values():  # what datasette serve does first
+    for database in datasette.databases.values():  # as datasette serve does first
         if database.path:
             from datasette.utils import check_connection
 
@@ -711,7 +711,7 @@ async def test_a_search_that_takes_too_long_is_a_clear_message(
     write(*[BearNote(f"# N{n}\n\n" + "roof " * 200) for n in range(400)])
     bear_index("--no-semantic")
     datasette = Datasette([str(sidecar_path)])
-    # Not before it has started: Datasette 1.0 itself needs more than that to begin with.
+    # Only after startup, because Datasette 1.0 itself takes longer than this limit to start.
     await datasette.invoke_startup()
     setting = datasette.setting
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Who may search: every address of ours × every way to close a Datasette × everybody.
+"""Who may search: all of our URLs × all ways to restrict a Datasette × all users.
 
 Everything here runs on both Datasettes.
 """
@@ -50,11 +50,11 @@ JUDGMENT = f"search=q%3D{SECRET}&source=bear&key=K&grade=1"
 
 
 class Row(NamedTuple):
-    """An address, and what somebody gets there who may search the notes."""
+    """A request, and the response for somebody who may search the notes."""
 
     path: str
     status: int = 200
-    shows: str = SECRET  # what stands in the answer
+    shows: str = SECRET  # part of the response
     method: str = "GET"
     content: str | None = None
     headers: dict[str, str] = {}  # noqa: RUF012 - of a tuple, never changed
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 def tool(name: str, **arguments) -> Row:
-    """A call of a tool for agents."""
+    """Return the row for a call of an MCP tool."""
     call = {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
     shows = "searched" if name == "library_status" else SECRET
     return agent(call, shows)
@@ -77,13 +77,13 @@ def agent(message: dict, shows: str) -> Row:
 
 
 def sql(statement: str, shows: str) -> Row:
-    """A statement on Datasette's page for SQL: for whom it is closed, it is closed for ours."""
+    """Return the row for a statement on Datasette's SQL page, whose permission decides."""
     path = "/notes/-/query.json" if IS_1_0 else "/notes.json"
     return Row(f"{path}?{urlencode({'sql': statement, '_shape': 'objects'})}", shows=shows)
 
 
-# Every address of ours. A route, stored query, tool or SQL function that finds notes fails the
-# first test if it has no row here.
+# All of our URLs. The first test fails if a route, stored query, tool or SQL function that finds
+# notes has no row here.
 OURS = (
     Row("/-/bear-search"),
     Row(f"/-/bear-search?q={SECRET}"),
@@ -136,7 +136,7 @@ QUERIES = (
     Row("/notes/bear_similar?id=1", shows="Roof"),
     Row("/notes/bear_similar.json?_shape=objects&id=1", shows='"title": "Roof"'),
 )
-# Datasette's own pages on which something of ours is shown; for others they leave it out.
+# Datasette's own pages that show something of ours, but only to those who may search.
 ELSEWHERE = (
     Row("/", shows='placeholder="Search notes"'),
     Row("/notes/notes", shows='placeholder="Search notes"'),
@@ -147,13 +147,13 @@ STATEMENTS = (
     sql(f"select bear_search('{SECRET}')", '\\"id\\": 1'),
     sql("select bear_similar(1)", '\\"id\\": 2'),
 )
-# What Datasette itself shows of the notes, which decides for ours.
+# Datasette's own pages of the notes, whose permissions decide about ours.
 DATABASE_PAGE, NOTE_PAGE = Row("/notes.json"), Row("/notes/notes/1.json")
 SQL_PAGE = sql("select title from notes", SECRET)
 
 STRANGER, OWNER_ACTOR = {"id": "stranger"}, {"id": OWNER}
 ACTORS: dict[str, dict | None] = {"anonymous": None, "stranger": STRANGER, OWNER: OWNER_ACTOR}
-if IS_1_0:  # whose tokens may be restricted
+if IS_1_0:  # only 1.0 has restricted tokens
     queries = {name: ["view-query"] for name in datasette_ui.STORED_QUERIES}
     restrictions: dict[str, dict] = {
         "notes": {"d": {"notes": ["view-database", "view-table"]}, "r": {"notes": queries}},
@@ -167,18 +167,18 @@ if IS_1_0:  # whose tokens may be restricted
     }
 OWNERS = {OWNER, "token for notes"}
 EVERYBODY = OWNERS | {"anonymous", "stranger"}
-# A token may be made for the search alone.
+# A token can be restricted to searching.
 SEARCHERS = {"token for searching"}
 
 
 class Configuration(NamedTuple):
-    """A way in which somebody closes a Datasette, or a part of it."""
+    """A way to restrict access to a Datasette or a part of it."""
 
-    sees: set[str]  # of the actors, in Datasette's own pages
+    sees: set[str]  # the actors who see the notes in Datasette's own pages
     config: dict = {}  # noqa: RUF012 - of a tuple, never changed
-    searchers: set[str] | None = None  # who may search; otherwise those who see them
-    granted: str = ""  # an action that another plugin allows everybody
-    denied: str = ""  # an action that another plugin denies to all but the owner
+    searchers: set[str] | None = None  # who may search; None for those in ``sees``
+    granted: str = ""  # an action that another plugin allows to everybody
+    denied: str = ""  # an action that another plugin denies to everybody but the owner
     options: dict = {}  # noqa: RUF012
 
 
@@ -187,7 +187,7 @@ def _notes(**config) -> dict:
 
 
 _OWNER = {"id": OWNER}
-# As the documentation has it.
+# The example in the documentation.
 SEARCH_ONLY = _notes(
     allow_sql=_OWNER,
     permissions={"bear-search": True, "view-table": _OWNER, "view-database-download": _OWNER},
@@ -212,14 +212,14 @@ CONFIGURATIONS = {
             queries={"mine": {"sql": "select 1", "allow": True}},
         ),
     ),
-    # Of 1.0's own pages only the first asks for it.
+    # In 1.0, only Datasette's first page requires it.
     "plugin denies view-instance": Configuration(
         EVERYBODY if IS_1_0 else OWNERS, denied="view-instance"
     ),
     "plugin denies view-database": Configuration(OWNERS, denied="view-database"),
     "plugin denies view-table": Configuration(OWNERS, denied="view-table"),
 }
-# Where the search has been opened or closed by itself.
+# The permission to search is granted or denied separately.
 CONFIGURATIONS |= {
     "plugin opens the search alone": Configuration(
         OWNERS, denied="view-table", searchers=EVERYBODY, granted="bear-search"
@@ -245,7 +245,7 @@ if IS_1_0:
 
 
 class Denying:
-    """A plugin that denies an action to all but the owner, as those for logins do."""
+    """A plugin that denies an action to everybody but the owner, as login plugins do."""
 
     __name__ = "denying"
 
@@ -270,7 +270,7 @@ class Denying:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory) -> Path:
-    """An index of two notes."""
+    """Index two notes."""
     folder = tmp_path_factory.mktemp("index")
     library = bear_library(folder / "bear.sqlite", [NOTE, BearNote("# Roof\n\nA roof.")])
     attached.local_file(library, "plan.svg", b"<svg/>")
@@ -287,7 +287,7 @@ def configuration(request) -> Configuration:
 
 @pytest.fixture(scope="module")
 def served(index, configuration, tmp_path_factory) -> Iterator[Datasette]:
-    """A Datasette that is closed in this way, with all turned on that is off by default."""
+    """Serve the index with this configuration, and with everything on that is off by default."""
     path = tmp_path_factory.mktemp("served") / "notes.db"
     shutil.copy(index, path)
     settings = {"judgments": True, "files": True, "mcp_hosts": ["localhost"]}
@@ -322,17 +322,17 @@ async def _key(datasette) -> str:
 async def wrong_answers(
     datasette, rows: Iterable[Row], actor: dict | None, sees: bool
 ) -> dict[str, Any]:
-    """The rows that don't answer as they should somebody who may, or may not, search the notes."""
+    """Return the rows with wrong responses; ``sees`` is whether the actor may search the notes."""
     wrong: dict[str, Any] = {}
     for row in rows:
         response = await answer(datasette, row, actor)
-        # Nobody else is told anything: what is typed may come back, not the words around it.
+        # Others mustn't learn anything. The typed text may be returned, but no other words.
         told = [
             word for word in ("in May", "Plan", f"{SECRET}tag", "Roof") if word in response.text
         ]
         if sees and (response.status_code != row.status or row.shows not in response.text):
             wrong[row.name] = response.status_code, response.text[:300]
-        # Agents that are nobody are asked to sign in.
+        # Anonymous agents are asked to sign in.
         refused = 401 if row.path.endswith("/mcp") and actor is None else 403
         if not sees and (response.status_code != refused or told):
             wrong[row.name] = response.status_code, told
@@ -382,7 +382,7 @@ async def test_who_may_search_sees_notes_here_and_nobody_else(served, configurat
     assert sees or await _judgments(served) == stored
 
 
-# What changes the index file: nobody does from whom a part of it is hidden.
+# Requests that change the index file. Users who don't see all of it can't make them.
 WRITES = (
     Row("/-/bear-search/judge", 404, "judged", "POST", JUDGMENT, FORM),
     Row(

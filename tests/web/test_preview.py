@@ -123,13 +123,13 @@ def test_one_steps_from_a_result_to_the_next(open_page, address, has_script):
     page.get_by_role("link", name="Next result").click()
     expect(page.locator("h1")).to_have_text(titles[1])
     if has_script:
-        page.wait_for_load_state()  # which listens for keys by then
+        page.wait_for_load_state()  # now its script listens for keys
         page.keyboard.press("k")
     else:
         page.get_by_role("link", name="Previous result").click()
     expect(page.locator("h1")).to_have_text(titles[0])
     page.get_by_role("link", name="Previous result").click()
-    page.wait_for_url(f"**{SEARCH}?q=cabin**")  # before the first is the list
+    page.wait_for_url(f"**{SEARCH}?q=cabin**")  # the first result is preceded by the list
 
 
 def test_a_heading_and_the_markdown_can_be_copied(open_page, address):
@@ -190,7 +190,7 @@ def test_searches_that_were_used_are_offered_again(open_page, address):
     page.wait_for_url("**?q=composting+toilet")
 
 
-# What a list shows of a snippet
+# Lists in snippets
 
 
 @pytest.mark.parametrize(

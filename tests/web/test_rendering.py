@@ -1,4 +1,4 @@
-"""A note's Markdown as HTML: what people see, what is marked, and that nothing in it runs."""
+"""A note's Markdown as HTML: what people see, what is marked, and that nothing runs."""
 
 import html as html_module
 import re
@@ -23,7 +23,7 @@ REFERENCES = References(
 
 
 def html(body: str, **options) -> str:
-    """The rendered body without the attributes that every paragraph or link has."""
+    """Return the rendered body without the attributes that every paragraph or link has."""
     text = render(body, REFERENCES, **options).html
     text = text.replace(' rel="noopener noreferrer nofollow"', "").replace(' dir="auto"', "")
     return text.strip()
@@ -220,7 +220,7 @@ def test_ids_are_unique_whatever_the_headings_say():
 
 
 def marked_text(body: str, start: str, end: str) -> list[str]:
-    """The text of what is marked if the passage is from the one to the other, both included."""
+    """Return the text that is marked if the passage goes from ``start`` through ``end``."""
     span = (body.index(start), body.index(end) + len(end))
     rendered = render(body, REFERENCES, passage=span)
     assert rendered.has_passage
@@ -375,7 +375,7 @@ def test_nothing_that_people_paste_can_run():
 )
 @pytest.mark.parametrize("body", ["[[x]]", "[a](b)", "#cabin", "[a](javascript:alert(1))"])
 def test_an_unsafe_address_of_a_note_or_tag_is_no_link(body, address):
-    """Whatever a source gives: nh3 stands behind the renderer."""
+    """Sources may give any URL, but nh3 cleans the renderer's output."""
     references = References({"cabin": address}, lambda target: address, own_url=address)
     parts = executable_parts(render(body, references).html)
     assert [part for part in parts if part != f"<a href={address!r}>" or ":" in address] == []
@@ -429,16 +429,16 @@ def test_a_sources_address_is_opened_only_by_a_program_that_is_known(url, expect
     assert bool(open_link(url)) is expected
 
 
-# What takes a parser long
+# Texts that take a parser long
 
-# CPU seconds that a note may take in a tenth of the greatest length, with a tenth of the limits:
-# what isn't held back takes minutes. The slowest of these texts took .2 s.
+# CPU seconds for a note of a tenth of the maximum length, with a tenth of the limits. Without
+# limits, it would take minutes. The slowest of these texts took .2 s.
 SECONDS = 2
 
 
 @pytest.fixture
 def tenth(monkeypatch):
-    """A tenth of the length and of what may be in it."""
+    """Reduce the maximum length and the other limits to a tenth."""
     for name in ("MAX_CHARACTERS", "MAX_BLOCKS", "MAX_CELLS", "MAX_BRACKETS"):
         monkeypatch.setattr(render_module, name, getattr(render_module, name) // 10)
 

@@ -1,4 +1,4 @@
-"""``datasette bear-serve``: whom it answers, and how much it takes on."""
+"""``datasette bear-serve``: which requests it answers, and its limits."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def index(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory) -> Path:
-    """What the command has printed."""
+    """Return the file that contains the output of the command."""
     return tmp_path_factory.mktemp("printed") / "output"
 
 
 @pytest.fixture(scope="module")
 def port(index, printed) -> Iterator[int]:
-    """The port of the command, which runs once for all tests that only ask."""
+    """Run the command once for all tests that only send requests; return its port."""
     arguments = ["bear-serve", "--sidecar", str(index), "--no-open", "--port", "0", "--host", NAME]
     command = [sys.executable, "-u", "-m", "datasette", *arguments]
     with (
@@ -111,7 +111,7 @@ def test_only_requests_to_its_own_names_are_answered(port):
     ):
         for path in PATHS:
             status, text = status_and_text(port, host, path)
-            # Of what isn't even a name, the server itself says so.
+            # The server itself rejects a host that isn't even a valid name.
             assert status in (400, 403), (host, path)
             assert "roof" not in text
             if status == 403:
@@ -188,7 +188,7 @@ def test_the_name_of_a_host(host, name):
 
 
 def asked(port: int, request: str | bytes) -> bytes:
-    """What comes back until the server closes the connection or has answered."""
+    """Send a request; return the response, up to its end or that of the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
         client.sendall(request.encode() if isinstance(request, str) else request)
         return client.recv(100_000)
@@ -198,7 +198,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "
 
 
 def test_an_error_prints_nothing_of_the_query(port, printed):
-    # Datasette itself draws a traceback with all variables: 40,000 characters for each.
+    # Datasette itself prints a traceback with all variables: 40,000 characters per error.
     host, before = f"127.0.0.1:{port}", printed.read_text()
     for path, status in (
         ("/nope?q=zanzibar", 404),
@@ -242,8 +242,8 @@ def test_a_body_has_a_length_and_a_limit(port, path, header, status):
 
 @pytest.fixture
 def limited(index, monkeypatch) -> Iterator[int]:
-    """The port of the same server in this process, with lower limits."""
-    monkeypatch.setattr(handle_exception, "rich", None)  # as it sets it, until the test ends
+    """Run the same server in this process with lower limits; return its port."""
+    monkeypatch.setattr(handle_exception, "rich", None)  # the server sets this, too
     monkeypatch.setattr(server, "REQUEST_SECONDS", 0.3)
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
     listener = socket.create_server(("127.0.0.1", 0))

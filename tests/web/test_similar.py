@@ -24,7 +24,7 @@ ROOF = BearNote(
     tags=("cabin/repairs",),
     created=day(1),
 )
-# Fillers, so that a tag of two notes is a rare one and there is something to be closer than.
+# Other notes, so that a tag of two notes is rare and similar notes are closer than these.
 OTHERS = tuple(
     BearNote(f"# {word.title()}\n\n{word} {word}", created=day(20))
     for word in "quince zither mambo fjord pixel jazz vortex nymph".split()

@@ -1,4 +1,4 @@
-"""The stored queries bear_search and bear_similar, as Datasette's own pages and JSON run them."""
+"""The stored queries bear_search and bear_similar in Datasette's own pages and JSON."""
 
 import time
 from functools import partial
@@ -32,7 +32,7 @@ NOTES = [
 
 @pytest.fixture
 def index(index_notes):
-    """Index the notes: ``index("--no-semantic")``."""
+    """Return a function that indexes the notes: ``index("--no-semantic")``."""
     return partial(index_notes, NOTES)
 
 
@@ -45,7 +45,7 @@ async def rows(datasette, query, **parameters) -> list[dict]:
 
 
 async def warm(datasette):
-    """Have the model loaded, which the page's JSON waits for."""
+    """Load the model, for which the page's JSON waits."""
     await get(datasette, "/-/bear-search.json?q=warm")
 
 
@@ -169,7 +169,7 @@ async def test_a_correction_is_told(index):
 @pytest.mark.parametrize("call", ["bear_search('roof')", "bear_similar(1)"])
 async def test_who_reaches_the_time_limit_is_told_so(index, call, monkeypatch):
     path = index("--no-semantic")
-    # A statement that never ends in time, in the place of the search's own.
+    # Replace the search's statement by one that never ends in time.
     endless = (
         "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
     )

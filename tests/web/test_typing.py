@@ -1,6 +1,6 @@
 """Typing on the search page in Debian's Chromium.
 
-Results that follow, keys, suggestions, the browser's history.
+This covers live results, keys, suggestions and the browser's history.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ IS_FIRST = "bear-search-first"
 
 @pytest.fixture
 def page(chromium):
-    """A page that fails the test if a script on it fails."""
+    """Open a page that fails the test if one of its scripts fails."""
     context = chromium.new_context()
     page = context.new_page()
     errors = []
@@ -41,18 +41,18 @@ def page(chromium):
 
 @pytest.fixture
 def search(page, address):
-    """Open the search page: ``search("?q=roof")``."""
+    """Return a function that opens the search page: ``search("?q=roof")``."""
 
     def open_page(query: str = "", at: str = address):
         page.goto(f"{at}{SEARCH}{query}")
-        # A page that is loaded anew loses this.
+        # Reloading the page removes this.
         page.evaluate("window.isTheSamePage = true")
 
     return open_page
 
 
 def type_text(page, text: str) -> None:
-    """Type at the end of the box."""
+    """Type at the end of the search box."""
     page.locator("#bear-q").focus()
     page.keyboard.press("End")
     page.keyboard.type(text, delay=40)
@@ -88,7 +88,7 @@ def box_text(page) -> str:
 
 
 def requests_of(page, pattern: str) -> list[str]:
-    """The addresses asked for from now on; the list grows by itself."""
+    """Return the URLs of requests from now on; the list grows by itself."""
     asked: list[str] = []
     page.on(
         "request",
@@ -98,7 +98,7 @@ def requests_of(page, pattern: str) -> list[str]:
 
 
 def typed_searches_of(page) -> list[str]:
-    """The same of what is asked for while one types: the first results."""
+    """Do the same for requests of first results, which are sent while somebody types."""
     asked: list[str] = []
     page.on(
         "request",
@@ -108,9 +108,9 @@ def typed_searches_of(page) -> list[str]:
 
 
 def ways_asked_for(page) -> list[str]:
-    """In which way the first results are asked for from now on.
+    """Return how first results are requested from now on; the list grows by itself.
 
-    By words, or as the address says.
+    Each is "words" or "meaning".
     """
     asked: list[str] = []
     page.on(
@@ -123,9 +123,9 @@ def ways_asked_for(page) -> list[str]:
 
 
 def hold_the_others(page) -> list:
-    """Keep what follows the first results from coming.
+    """Hold all requests but those of first results.
 
-    The list of requests that wait grows by itself.
+    Return the list of held requests, which grows by itself.
     """
     held: list = []
 
@@ -138,18 +138,18 @@ def hold_the_others(page) -> list:
 
 
 def release(page, held: list) -> None:
-    """Let the request come that waits, or will wait in a moment."""
+    """Let a held request continue, once there is one."""
     while not held:
         page.wait_for_timeout(20)
     held.pop().continue_()
 
 
 def rest(page) -> None:
-    """Rest for so long that what is shown becomes an entry of the history."""
+    """Wait until what is shown becomes an entry in the browser's history."""
     page.wait_for_timeout(1200)
 
 
-# Results follow
+# Live results
 
 
 @pytest.mark.datasette
@@ -265,7 +265,7 @@ def test_the_first_results_come_first_and_a_moment_later_the_others(page, search
     kept = page.locator(".bear-card").first.element_handle()
     release(page, held)
     page.wait_for_function("document.querySelectorAll('.bear-card').length > 10")
-    assert kept.evaluate("card => card.isConnected")  # what was there already isn't drawn anew
+    assert kept.evaluate("card => card.isConnected")  # existing results aren't rendered again
     assert page.locator("[inert]").count() == 0
     assert (len(asked), len(asked_first)) == (2, 1)
 
@@ -358,7 +358,7 @@ def test_what_is_unfolded_stays_so(page, search):
     menu = page.locator("#bear-menu-modified")
     assert menu.get_attribute("open") is not None
     assert page.locator(".bear-time details").get_attribute("open") is not None
-    # Datasette before 1.0 folds up every details outside which one clicks: right for menus only.
+    # After any click outside, Datasette before 1.0 closes every <details>, not just menus.
     page.mouse.click(4, 400)  # beside the results
     assert menu.get_attribute("open") is None
     assert page.locator(".bear-time details").get_attribute("open") is not None
@@ -659,7 +659,7 @@ def test_titles_are_text_and_never_markup(page, search, tmp_path):
         assert page.locator("#bear-results img, #bear-suggestions img").count() == 0
 
 
-# Models that take their time
+# Slow models
 
 
 @pytest.fixture
@@ -707,7 +707,7 @@ def test_words_come_first_where_meaning_is_slow(page, search, library):
         page.wait_for_function("!document.querySelector('.bear-badge[title*=meaning]')")
         expect_first(page, "Roofing the shed")
         links = page.locator("#bear-results a").evaluate_all("links => links.map(a => a.href)")
-        assert page.locator(".bear-chip").count() == 0  # nobody asked for words only
+        assert page.locator(".bear-chip").count() == 0  # nobody chose keyword search
         page.locator('.bear-badge[title*="meaning"]').first.wait_for()
         assert asked == ["words", "meaning"]
         assert not any("mode=" in link for link in links)
@@ -762,7 +762,7 @@ def test_without_scripts_the_page_is_a_form(chromium, address):
 
 
 def test_the_first_key_reaches_the_box(page, search):
-    # A browser focuses it with its first frame, which may come after what is typed by then.
+    # A browser sets autofocus with its first frame, which may be too late for the first key.
     page.add_init_script(
         "document.addEventListener('DOMContentLoaded', () =>"
         " (window.focusedAtFirst = document.activeElement.id))"

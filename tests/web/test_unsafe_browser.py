@@ -1,6 +1,6 @@
-"""Notes that attack whoever reads them, in Debian's Chromium.
+"""Notes that attack their readers, in Debian's Chromium.
 
-And our pages under a strict Content-Security-Policy.
+This includes our pages under a strict Content-Security-Policy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.datasette, *needs_chromium]
 
 POLICY = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'"
 
-# What a page is listened to for from its first moment.
+# The script that records a page's violations from the start.
 LISTEN = """
 window.violations = [];
 addEventListener("securitypolicyviolation", (event) =>
@@ -30,12 +30,12 @@ addEventListener("securitypolicyviolation", (event) =>
 
 
 class StrictPolicy:
-    """A plugin that has browsers run and load nothing but files of this server.
+    """A plugin that makes browsers run and load only files from this server.
 
-    Where a test asks for it.
+    A test turns it on with ``is_on``.
     """
 
-    __name__ = "StrictPolicy"  # which Datasette asks of plugins
+    __name__ = "StrictPolicy"  # Datasette expects plugins to have a name
     is_on = False
 
     @hookimpl
@@ -134,7 +134,7 @@ def test_our_pages_keep_a_strict_policy(page, address, policy):
         page.wait_for_timeout(200)
         return Counter(page.evaluate("window.violations"))
 
-    # Datasette's own base.html has scripts in the page. Ours have none, and no styles.
+    # Datasette's own base.html has inline scripts. Our pages add no inline scripts or styles.
     of_datasette = violations("/-/versions") | violations("/-/settings")
     for path in PAGES:
         ours = violations(path) - of_datasette

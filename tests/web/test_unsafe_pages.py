@@ -1,4 +1,4 @@
-"""Notes that attack whoever reads them, on every page and in every answer.
+"""Notes that attack their readers, on every page and in every response.
 
 Everything here runs on both Datasettes.
 """
@@ -23,7 +23,7 @@ from tests.support.unsafe_markdown import executable_parts
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
-# Not run here because their text is shown as it is: what is looked for in the pages as text.
+# Searches that find payloads, whose text the pages must show instead of running it.
 SEARCHES = ("q=window", "q=window&sort=title", "q=script", "q=onerror&mode=semantic",
 "q=window&mode=like", "sort=newest", "q=zzz")  # fmt: skip
 
@@ -50,7 +50,7 @@ async def get(datasette, path: str, status: int = 200, **options) -> str:
 
 
 async def checked(datasette, paths, status: int = 200, **options) -> list[str]:
-    """The pages at these paths, none of which may do anything."""
+    """Return the pages at these paths, none of which may contain anything harmful."""
     pages = [await get(datasette, path, status, **options) for path in paths]
     assert {path: parts for path, html in zip(paths, pages) if (parts := harmful_parts(html))} == {}
     return pages
@@ -60,7 +60,7 @@ async def test_every_attack_arrives_in_the_index(index):
     with closing(database.connect(index)) as db:
         titles = {title for (title,) in db.execute("select title from notes")}
     whole = [payload for payload in ALL_PAYLOADS if payload in titles]
-    assert len(whole) > 0.9 * len(ALL_PAYLOADS)  # others lose control characters and blanks
+    assert len(whole) > 0.9 * len(ALL_PAYLOADS)  # the others lost control characters and blanks
 
 
 async def test_the_search_page_shows_them_as_text(datasette):
@@ -105,7 +105,7 @@ async def test_what_is_typed_is_shown_as_text(datasette):
         name = ("mode", "sort", "has", "created_after", "_size", "rerank")[len(payload) % 6]
         await checked(datasette, [f"/-/bear-search?{name}={typed}"], 400)
     for payload in ALL_PAYLOADS[::5]:
-        # Datasette answers what it can't route, and a slash is a route.
+        # Without slashes, because Datasette itself answers paths that match no route.
         typed = quote(payload.replace("/", ""), safe="")
         await checked(datasette, [f"/-/bear-search/note/{typed}",
         f"/-/bear-search/similar/{typed}"], 404)  # fmt: skip
