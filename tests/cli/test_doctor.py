@@ -1,4 +1,4 @@
-"""``datasette bear-doctor``: what is wrong, and what fixes it."""
+"""``datasette bear-doctor`` finds problems and says how to fix them."""
 
 import json
 import sqlite3 as standard_sqlite3
@@ -21,8 +21,8 @@ NOTE = BearNote("# Garden\n\nPrune the old apple tree.")
 
 @pytest.fixture
 def doctor(sidecar_path, tmp_path, monkeypatch):
-    """Run the command; gives its exit status and what it found, by name."""
-    # What is in the cache of whoever runs the tests is none of them.
+    """Return a function that runs the command and returns its exit status and checks by name."""
+    # Ignore the cache of the person who runs the tests.
     for variable in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / "my home"))
 

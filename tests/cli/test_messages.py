@@ -1,4 +1,4 @@
-"""What goes wrong in ordinary life ends with a message that says what to do.
+"""Every ordinary fault ends with a message that says what to do.
 
 Damaged and foreign files, newer indexes, full disks and two runs at once are in test_crashes,
 Bear's own file in test_readonly, configuration files in test_configuration.
@@ -37,9 +37,9 @@ NOTES = [BearNote(f"# Note {number}\n\nAn apple tree. {number * 'word '}") for n
 
 @dataclass(frozen=True)
 class Fault:
-    """What somebody types, and what has to be in the message: the fix."""
+    """A command that somebody types, and the fix that the message must contain."""
 
-    command: str  # on the index, if it names no other
+    command: str  # uses the index unless it names another one
     fix: str
     status: int = 1
 
@@ -81,7 +81,7 @@ FAULTS = {
     ),
     "an older index to measure": Fault("bear-eval --sidecar {older}", "datasette bear-index"),
 }
-# These import the library of models, which reads the environment then.
+# These import sentence-transformers, which reads the environment on import.
 MODEL_FAULTS = {
     "a broken model": Fault(
         "bear-index --model {folder}/broken", "choose another one with --model"
@@ -95,7 +95,7 @@ MODEL_FAULTS = {
 @pytest.fixture(scope="module")
 def commands() -> Iterator[Commands]:
     with pytest.MonkeyPatch.context() as patch:
-        # Where nobody listens: what a computer without internet meets.
+        # Nothing listens at this URL, as if the computer had no internet.
         patch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
         with Commands() as commands:
             yield commands
@@ -103,7 +103,7 @@ def commands() -> Iterator[Commands]:
 
 @pytest.fixture(scope="module")
 def places(commands) -> Iterator[dict[str, object]]:
-    """What the commands are about; in a folder that every user may enter."""
+    """Create the files for the commands, in a folder that every user may enter."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     (folder / "bear").mkdir()
@@ -225,7 +225,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
     with closing(sqlite3.connect(places["index"])) as connection:
         assert schema.is_current(connection)
     index = shutil.copy(places["index"], tmp_path / "notes.db")
-    # As a shell starts it: other programs may have told their children to ignore the signal.
+    # Restore the signal as a shell does, because a parent process may ignore it.
     script = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from tests.support import slow_model; from datasette.cli import cli; cli(sys.argv[1:])"

@@ -56,7 +56,7 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_util
 
 @pytest.fixture
 def bear_search(index_notes):
-    """Index the notes; return what runs ``datasette bear-search`` on them."""
+    """Index the notes; return a function that runs ``datasette bear-search`` on them."""
     sidecar_path = index_notes(NOTES)
 
     def run(*arguments: str, status: int = 0):
@@ -117,7 +117,7 @@ def test_every_parameter_of_the_page_is_an_option():
     asked = set()
 
     class Asked(dict):
-        """Parameters without values, whose every look-up is written down."""
+        """Parameters without values that record every lookup."""
 
         def get(self, name, default=None):
             asked.add(name)
@@ -409,7 +409,7 @@ PAGE = (ROOT / "docs" / "launchers.md").read_text()
 
 @pytest.fixture
 def run_script(bear_search, sidecar_path, tmp_path):
-    """Return what runs a script of the page as its program would, with "roof" as what is typed."""
+    """Return a function that runs a script from the page with "roof" as the typed text."""
     opener = tmp_path / "bin" / "xdg-open"
     opener.parent.mkdir()
     opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
@@ -451,7 +451,7 @@ def test_the_script_for_alfred_lists_notes(run_script):
 
 def test_what_fzf_runs_lists_and_shows_notes(run_script):
     script = script_of("fzf")
-    run_script(script)  # is well-formed
+    run_script(script)  # fails unless it is well-formed
     reload = re.search(r"change:reload:sleep 0.1; (.*?)'", script)[1]
     note_id, title, *_ = run_script(reload.replace("{q}", '"$1"'), "flashing").split("\t")
     assert title == "Cabin roof"

@@ -1,4 +1,4 @@
-"""The text that a terminal gets."""
+"""The text that is printed to a terminal."""
 
 from __future__ import annotations
 
