@@ -1,4 +1,4 @@
-"""The notes that agents are asked about, and a way to call a tool as the official client does."""
+"""Notes for the agents' tools, and a fixture that calls a tool with the official client."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def indexed(template, sidecar_path) -> Path:
 
 @pytest.fixture
 def call(indexed, sidecar_path):
-    """Call a tool in this process: ``await call("search_notes", query="roof")`` gives its data."""
+    """Return a function that calls a tool here: ``await call("search_notes", query="roof")``."""
 
     async def call_tool(name, *, text=False, fails=False, hidden=(), **arguments):
         library = Library(sidecar_path, hidden_tags=hidden)

@@ -1,4 +1,4 @@
-"""An app in a browser as the agents' client: a page of another origin, with fetch alone."""
+"""An app in a browser as an MCP client: a page of another origin that uses only fetch."""
 
 import pytest
 from playwright.sync_api import Error, Page
@@ -10,8 +10,8 @@ from tests.support.datasettes import served
 
 pytestmark = [*needs_chromium, pytest.mark.datasette]
 
-# A client's first three requests. The token is for Datasette 1.0, which takes none of other sites
-# without.
+# A client's first three requests. Datasette 1.0 accepts requests from other sites only with a
+# token.
 CLIENT = """
 async (address) => {
   const headers = {
@@ -43,7 +43,7 @@ async (address) => {
 
 @pytest.fixture
 def client(chromium, index_notes):
-    """Run the client in a page of this host, in the browser."""
+    """Return a function that runs the client in the browser, in a page of a host."""
     index = index_notes([BearNote("# Cabin roof\n\nThe roof leaks.")])
     config = {"plugins": {"datasette-bear-search": {"mcp_hosts": ["app.localhost"]}}}
 
@@ -51,7 +51,7 @@ def client(chromium, index_notes):
         page.goto(f"http://{host}:{port}/")
         return page.evaluate(CLIENT, f"{root}/-/bear-search/mcp")
 
-    # The page comes from this machine, too: Chromium asks people before others may reach it.
+    # The page is also served from this machine; for others, Chromium would ask for permission.
     with (
         served(index, config=config) as root,
         other_website() as website,

@@ -29,7 +29,7 @@ LIST_TOOLS = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}'
 
 @pytest.fixture
 def datasette(index_notes):
-    """Return what opens the notes in Datasette, with settings of the plugin."""
+    """Return a function that opens the notes in Datasette with settings of the plugin."""
     sidecar_path = index_notes(NOTES)
 
     def open_datasette(*, allow=None, settings=None, **plugin_settings) -> Datasette:
@@ -121,7 +121,7 @@ async def test_a_page_of_another_site_is_refused(datasette, origin):
 
 
 async def test_a_form_of_another_site_is_refused(datasette):
-    # What a browser sends without asking: no JSON, and an origin only in newer ones.
+    # Without a preflight request, a browser doesn't send JSON, and older ones send no origin.
     await post(datasette(), 400, content_type="text/plain")
 
 
@@ -189,7 +189,7 @@ async def test_datasette_agent_itself_calls_the_tools(datasette):
     answer = await ask({"id": "anna"})
     assert [int(each) for each in re.findall(r"^## .*\(id (\d+)", answer, re.MULTILINE)] == expected
     assert (await ask(None)).startswith("Error: You do not have permission")
-    # As a language model calls it: by a tool of llm that knows the actor.
+    # Call it as a language model does, with a tool of llm that knows the actor.
     [tool] = tools.make_llm_tools([ours["search_notes"]], app, {"id": "anna"})
     assert await tool.implementation(query="roof") == answer
 
@@ -201,11 +201,11 @@ async def test_an_app_in_a_browser_may_connect_if_its_host_is_named(datasette):
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == "https://app.example"
     assert "Mcp-Protocol-Version" in answer.headers["access-control-allow-headers"]
-    # Datasette 1.0 itself takes no other site's requests but those with a token.
+    # Datasette 1.0 itself accepts other sites' requests only with a token.
     token = {"authorization": "Bearer token"}
     listed = await post(named, origin="https://app.example", **token)
     assert listed.headers["access-control-allow-origin"] == "https://app.example"
-    # Pages of this machine's other servers may ask, as programs do, but read nothing.
+    # Pages of other servers on this machine may send requests, but can't read the responses.
     local = await post(named, origin="http://localhost:3000", **token)
     assert "access-control-allow-origin" not in local.headers
     foreign = {"origin": "https://evil.example"}

@@ -1,4 +1,4 @@
-"""``bear-mcp --install``, ``--bundle`` and ``--skill``: what is written, and what never."""
+"""``bear-mcp --install``, ``--bundle`` and ``--skill``: what they write and what they never do."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ async def test_a_long_note_is_read_whole_in_parts(call, sidecar_path, line):
         more = {"lines": lines} if lines else {}
         [note] = (await call("get_notes", titles=["Lentil soup"], **more))["notes"]
         assert len(note.get("text", "")) <= tools.NOTE_CHARACTERS
-        # What follows begins on a new line, or inside of the one that was cut.
+        # The next part begins on a new line, or within the line that was cut.
         read.append(("" if lines is None or "." in lines else "\n") + note.get("text", ""))
         lines = note.get("rest")
         if lines is None:

@@ -1,4 +1,4 @@
-"""``search_notes`` and ``similar_notes``: what they find, and what they never tell."""
+"""``search_notes`` and ``similar_notes``: what they find, and what they never reveal."""
 
 from __future__ import annotations
 

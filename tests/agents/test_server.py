@@ -1,4 +1,4 @@
-"""The server and its command: what all tools have in common, errors and stdio."""
+"""The server and its command: behavior of all tools, errors and stdio."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ async def test_nothing_but_the_protocol_is_written_to_stdout(indexed):
 
 
 def without_sdk(code: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in which the package mcp can't be imported."""
+    """Run code in a Python that can't import the package mcp."""
     prefix = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None\n"
     return subprocess.run(
         [sys.executable, "-c", prefix + code], capture_output=True, text=True, check=False
