@@ -1,6 +1,6 @@
 """Any input at all.
 
-A little of what tests/stress/fuzz.py does for hours, and the faults that it found.
+This is a short version of tests/stress/fuzz.py, which runs for hours, and the bugs that it found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.bear_libraries import bear_library, error_of, sqlite3
 
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory):
-    """What is run with each input, by the name of the target."""
+    """Return name → the function of the target that is called with each input."""
     return {name: target.prepare(tmp_path_factory.mktemp(name)) for name, target in TARGETS.items()}
 
 
@@ -57,7 +57,7 @@ def test_a_damaged_library_whose_error_is_no_text_is_said_to_be_damaged(tmp_path
 
 @pytest.mark.parametrize("name", ["tag", "source"])
 def test_half_a_surrogate_pair_can_be_asked_for(name):
-    """Programs send them, in JSON."""
+    """Programs send lone surrogates in JSON."""
     conditions, parameters = read_filters({name: ["\ud83d", "a\udfff"]}).conditions()
     with closing(sqlite3.connect(":memory:")) as db:
         for value in parameters.values():
@@ -66,7 +66,7 @@ def test_half_a_surrogate_pair_can_be_asked_for(name):
 
 
 def test_an_accent_without_a_letter_is_no_word():
-    """FTS5 gives a token without text for it."""
+    """FTS5 returns an empty token for it."""
     assert spelling.words("\u0326 a") == ["a"]
     assert spelling.completions(sqlite3.connect(":memory:"), "\u0326") == []
 

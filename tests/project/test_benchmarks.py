@@ -1,4 +1,4 @@
-"""The speed benchmarks run and measure what they say, on a library of fifty notes."""
+"""The speed benchmarks run and measure what they claim, on a library of fifty notes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NOTES = 50
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with an index of fifty notes, made of the demo library's words alone."""
+    """Make a folder with an index of fifty notes, using only the demo library's words."""
     folder = tmp_path_factory.mktemp("libraries")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("BEAR_SEARCH_SHARED", raising=False)
-        patch.setattr(synthetic_vectors, "DIRECTIONS", 1 << 11)  # made in no time
+        patch.setattr(synthetic_vectors, "DIRECTIONS", 1 << 11)  # fast to make
         synthetic_text.real_words.cache_clear()
         scale.make(folder, NOTES)
         yield folder

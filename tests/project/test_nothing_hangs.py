@@ -1,4 +1,4 @@
-"""No note, file or query keeps this program at work for long: tests/stress/scaling.py at 1 MB."""
+"""No note, file or query keeps this program busy for long: tests/stress/scaling.py at 1 MB."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from datasette_bear_search.web import render
 from tests.support.parsers import PARSERS
 from tests.support.pathological_markdown import hostile_text, pathological
 
-# Shapes that were quadratic. At this length the addresses, "<a " and "<br " once took
-# 8 to 25 s (a security review's figures); of the others, only tests/stress/scaling.py shows it.
+# Shapes that took quadratic time. At this length, the addresses, "<a " and "<br " once took 8 to
+# 25 s (measured in a security review); for the others, only tests/stress/scaling.py shows it.
 ONCE_SLOW = [
     ("note page", "addresses without a scheme"),
     ("note page", "addresses of unknown schemes"),
@@ -30,7 +30,7 @@ ONCE_SLOW = [
     ("redaction", "card numbers"),
     ("Logseq", "properties"),
 ]
-SECONDS = 2  # of the processor; the slowest took .3
+SECONDS = 2  # of CPU time; the slowest took .3
 
 
 @pytest.mark.parametrize(("parser", "shape"), ONCE_SLOW)

@@ -1,9 +1,9 @@
-"""Nothing leaves this machine: the first use of all commands, watched and cut off.
+"""Nothing leaves this machine: all commands are run for the first time, watched and cut off.
 
-Watched: an audit hook in every Python process writes down each address that is asked for, and
-refuses it, so that whatever was tried is seen. Cut off: all of it runs in a network namespace that
-has nothing but its own loopback, where the machine permits one. Native code can't leave it either,
-and Linux counts what it tries. Nor may it leave a file anywhere: a report that waits to be sent.
+Watched: an audit hook in every Python process records and refuses each address, so that every
+attempt is seen. Cut off: where the machine permits it, everything runs in a network namespace with
+only a loopback device. Native code can't leave it either, and Linux counts its attempts. No file
+may be left anywhere, because it could be a report that waits to be sent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[2]
 
-# Every command as a person or an agent's app runs it. Says at its end what was found.
+# Runs every command as a person or an agent's app does. At the end, prints what was found.
 EVERYTHING = """
 import asyncio, json, os, re, subprocess, sys, urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -124,9 +124,9 @@ print(json.dumps([found, attempts() if is_cut_off else {}]))
 
 @pytest.fixture
 def watched(tmp_path) -> dict[str, str]:
-    """An environment in which every Python process is watched.
+    """Return an environment in which every Python process is watched.
 
-    Without anything that was downloaded before.
+    It has no access to earlier downloads.
     """
     environment = {
         name: value
@@ -160,9 +160,9 @@ def rainy_library(write) -> Path:
 
 
 def cut_off() -> list[str]:
-    """How to run a program without any network, in a way that this machine permits.
+    """Return the beginning of a command that runs a program without any network.
 
-    Empty if it permits none.
+    It is empty if this machine doesn't permit that.
     """
     unshare = shutil.which("unshare")
     for options in ("-n", "-rn"):
@@ -172,7 +172,7 @@ def cut_off() -> list[str]:
     return []
 
 
-# That one loads torch in each process.
+# Without onnxruntime, each process loads torch.
 BY_HAND = pytest.mark.skipif(
     "BEAR_TEST_ALL" not in os.environ, reason="takes a minute; set BEAR_TEST_ALL=1"
 )
@@ -205,7 +205,7 @@ def test_no_command_sends_anything_anywhere(
 
 
 def small_collection(folder: Path) -> Path:
-    """A collection for bear-eval."""
+    """Write a collection for bear-eval."""
     folder = folder / "collection"
     folder.mkdir()
     (folder / "corpus.jsonl").write_text('{"_id": "a", "title": "Roof", "text": "It leaks."}')
@@ -215,15 +215,15 @@ def small_collection(folder: Path) -> Path:
 
 
 def files_of_others(watched: dict[str, str]) -> list[str]:
-    """What was left in the user's folders, but for our own folders there."""
+    """Return the files in the user's folders, apart from those in our own folders."""
     home = Path(watched["HOME"])
     files = [path.relative_to(home) for path in home.rglob("*") if path.is_file()]
     return [str(path) for path in files if "datasette-bear-search" not in path.parts]
 
 
 def test_an_export_of_a_model_is_run_without_a_report_to_its_makers(watched):
-    # By itself onnxruntime leaves a lasting id of the device and a queue of reports in the cache,
-    # as soon as it is imported; it sends them a few seconds later.
+    # By default, onnxruntime writes a permanent device id and a queue of reports to the cache as
+    # soon as it is imported, and sends them a few seconds later.
     pytest.importorskip("onnxruntime")
     for first, is_quiet in (("pass", False), ("import datasette_bear_search", True)):
         code = f"{first}\nimport onnxruntime"

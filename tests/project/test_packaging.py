@@ -1,4 +1,4 @@
-"""What pip gives to a person: every file of the package, in the wheel and in the sdist."""
+"""What pip installs: every file of the package is in the wheel and in the sdist."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if not PACKAGE.exists():
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory) -> Path:
-    """A copy of the checkout, in which building leaves its files."""
+    """Copy the checkout, because building leaves files in it."""
     return compatibility.copy_of_the_checkout(tmp_path_factory.mktemp("source") / "project")
 
 
 @pytest.fixture(scope="module")
 def files(source) -> set[str]:
-    """What belongs to the package."""
+    """Return the files that belong to the package."""
     found = {
         str(path.relative_to(source))
         for path in (source / PACKAGE.name).rglob("*")
@@ -45,7 +45,7 @@ def files(source) -> set[str]:
 
 
 def build(source: Path, kind: str, folder: Path) -> Path:
-    """Made by the backend itself: pip would fetch setuptools anew each time."""
+    """Build with the backend itself, because pip would download setuptools each time."""
     script = (
         f"import sys; from setuptools.build_meta import build_{kind}; "
         f"print(build_{kind}(sys.argv[1]))"

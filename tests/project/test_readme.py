@@ -90,7 +90,7 @@ def json_examples() -> list[dict]:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("sql", SQL)
 async def test_the_sql_in_the_documentation_runs(sql, sample_index):
-    get_embedder(BUNDLED).load()  # not in the time that a query may take
+    get_embedder(BUNDLED).load()  # so that loading doesn't count as query time
     datasette = Datasette([str(sample_index)], settings={"sql_time_limit_ms": 30_000})
     parameters = {"sql": sql, "note": "1", "q": "roof", "_shape": "array"}
     response = await datasette.client.get("/notes.json", params=parameters, follow_redirects=True)
@@ -98,7 +98,7 @@ async def test_the_sql_in_the_documentation_runs(sql, sample_index):
     assert response.json()
 
 
-# --- examples: pycon runs in tests/search/test_library, JSON above
+# --- Examples: pycon is run in tests/search/test_library, JSON above
 
 
 def blocks(*languages: str) -> list:
@@ -111,10 +111,10 @@ def blocks(*languages: str) -> list:
     return found
 
 
-# What shows output, and what another test runs: launchers' scripts tests/cli/test_search.
+# Blocks with output, and commands that other tests run: launchers in tests/cli/test_search.
 SHOWN = ("{include}", "{toctree}", "text", "json", "pycon")
 ELSEWHERE = ("fzf --disabled", "@raycast.schemaVersion", "python3 -c")
-# Programs that aren't run, and why.
+# Commands that aren't run, and why.
 NOT_RUN = {
     "pip": "CI runs it",
     "python": "CI runs it",
@@ -150,7 +150,7 @@ async def test_the_commands_in_the_documentation_are_understood(block, sample_in
             path = arguments[0].removeprefix("http://127.0.0.1:8001")
             assert (await Datasette([str(sample_index)]).client.get(path)).json()["rows"]
         elif name not in NOT_RUN:
-            # They would read and serve the notes of whoever runs this.
+            # Only parse these. Run, they would read and serve somebody's real notes.
             cli.commands[name].make_context(name, arguments)
 
 
@@ -160,7 +160,7 @@ def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
     if "databases" in settings:
         return  # see tests/web/test_api
     file = tmp_path / "bear-search.yaml"
-    # Bear's own place is known on a Mac alone.
+    # Bear's default location is known only on a Mac.
     file.write_text(block.replace("kind: bear\n", f"kind: bear\n  location: {tmp_path}\n"))
     read = config.read_configuration(file)
     assert len(read.sources or ()) == len(settings.get("sources", ()))
@@ -191,7 +191,7 @@ def test_every_example_is_of_a_kind_that_a_test_knows():
     every = [each.id for each in blocks(*SHOWN, *run)]
     fences = sum(len(re.findall(r"^ *```", text, re.MULTILINE)) for text in TEXTS.values())
     assert len(every) == fences / 2
-    # The other one is run by tests/index/test_sources.
+    # tests/index/test_sources runs the other one.
     assert len(blocks("python")) == 2
 
 
