@@ -325,7 +325,7 @@ class Filters:
         yield from _without_words(self.excluded, bind)
         yield from _required(self.required, self.required_in_title, bind)
         for filters in self.without:
-            # Without a date the condition is null, and "not" would leave it null: excluded.
+            # For a note without a date, "not" would return null and exclude the note.
             yield f"({' and '.join(filters._conditions(bind))}) is not true"
         for filters in self.hidden:
             conditions = " and ".join(filters._conditions(bind))

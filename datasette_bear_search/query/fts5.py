@@ -36,7 +36,7 @@ def unique(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def any_of(expressions: Iterable[str]) -> str | None:
-    """Return the expression that matches what any of these match; None if there are none."""
+    """Return an expression that matches where one of these does; None if there are none."""
     return " OR ".join(dict.fromkeys(expressions)) or None
 
 

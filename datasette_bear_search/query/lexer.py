@@ -64,7 +64,7 @@ class Token(NamedTuple):
         text = self.text.rstrip(".,;:!?)")
         prefix = _bare(text[:-1])
         is_prefix = text.endswith("*") and text.count("*") == 1 and text[-2:-1].isalnum()
-        # Half of a library has words with any one letter. In Chinese, a character can be a word.
+        # A single letter matches words in half of the notes. In Chinese, a character is a word.
         is_long_enough = len(prefix) > 1 or not prefix.isascii()
         return prefix if self.kind == "word" and is_prefix and is_long_enough else ""
 

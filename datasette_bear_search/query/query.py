@@ -14,7 +14,7 @@ from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
 from .times import Time
 
-# "auto" is hybrid if the model is loaded, else keyword search alone.
+# "auto" is hybrid if the model is available, else keyword search alone.
 MODES = ("auto", "hybrid", "keyword", "semantic", "like")
 
 # The modes with a single retriever. Hybrid search has to be better than either of them.

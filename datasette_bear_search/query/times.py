@@ -53,7 +53,7 @@ _YEAR = r"20\d\d"
 _LAST = r"last|previous|past|letzte[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
 _THIS = r"this|diese[nmrs]?"
 _IN = r"from|in|on|of|during|over|within|since|im|am|aus|von|vom|seit|während"
-_WITHIN = r"from|in|during|since|im|aus|von|vom|seit"  # before a name: not "on August Strindberg"
+_WITHIN = r"from|in|during|since|im|aus|von|vom|seit"  # no "on": on August Strindberg
 _THE = r"the|der|dem|den"
 
 # Words that show that somebody asks for what they wrote or did.

@@ -40,7 +40,7 @@ def is_installed() -> bool:
 
 
 def pages(data: bytes) -> list[str]:
-    """Return the text of each page; a page that is only a picture has none.
+    """Return the text of each page, which is "" if the page is only a picture.
 
     :raises Unreadable: if the PDF is damaged or encrypted, or takes too much time or memory
     """

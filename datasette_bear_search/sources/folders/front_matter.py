@@ -1,4 +1,4 @@
-"""Parse the properties at the top of a Markdown file: YAML between ``---``, TOML in ``+++``."""
+"""Parse the properties at the top of a Markdown file: YAML (``---``) or TOML (``+++``)."""
 
 from __future__ import annotations
 
