@@ -17,6 +17,7 @@ from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from .markdown import without_html
 from .notes import ForeseenError
 from .sqlite import execute, sqlite3
 
@@ -84,7 +85,7 @@ TOKEN = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 1
+_RULES = 2
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -152,9 +153,13 @@ def pairs(token: str) -> list[str]:
     return [token[place : place + 2] for place in range(len(token) - 1)]
 
 
-def indexed(text: T, language: str | None) -> T | str:
+def indexed(text: T | str, language: str | None) -> T | str:
     """Return a note's text in the form that FTS5 indexes, and any other value unchanged."""
-    if not isinstance(text, str) or (language not in SNOWBALL and not is_unspaced(text)):
+    if not isinstance(text, str):
+        return text
+    if "<" in text:
+        text = without_html(text).replace("\0", "")
+    if language not in SNOWBALL and not is_unspaced(text):
         return text
     found = (_indexed_forms(token, language) for token in TOKEN.findall(text))
     return " ".join(chain.from_iterable(found))

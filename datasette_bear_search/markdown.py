@@ -34,14 +34,36 @@ _LINE_STARTS = re.compile(
     re.VERBOSE,
 )
 _BRACKETS = re.compile(
-    r"""(?=[<!\[])(?:
-        <!--[^<>]*-->                                          # Bear's <!-- {"width":388} -->
-      | !?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]              # [[note]], [[note|alias]]
+    r"""(?=[!\[])(?:
+        !?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]              # [[note]], [[note|alias]]
       | !?\[([^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*)\]        # [text](target), ![alt](target)
         \([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)
       | \[\^[^\[\]\s]+\]:?                                     # footnote
     )""",
     re.VERBOSE,
+)
+# HTML elements that occur in Markdown, within a line or as a block. Anything else in angle brackets
+# may be text, as in List<String>.
+_INLINE = (
+    "abbr|a|big|b|cite|code|dfn|del|em|font|ins|i|kbd|mark|q|samp|small|span|strike|strong|sub|sup"
+    "|s|tt|u|wbr"
+)
+_BLOCKS = (
+    "address|article|aside|audio|blockquote|br|button|caption|center|colgroup|col|dd|details|div|dl"
+    "|dt|embed|figcaption|figure|footer|h[1-6]|header|hr|iframe|li|main|nav|object|ol|picture|pre|p"
+    "|section|source|summary|svg|table|tbody|td|tfoot|thead|th|tr|ul|video"
+)
+# Tags and comments. Code is matched first, so that what it contains stays.
+_HTML = re.compile(
+    rf"""(?=[`~<])(?:
+        (?P<fence>(?P<marks>`{{3}}|~{{3}})[^`\n]{{0,99}}\n[\s\S]*?(?:(?<=\n)[ \t>]*(?P=marks)|\Z))
+      | (?P<code>`[^`\n]+`)
+      | <!--[^<>]*-->                                          # Bear's <!-- {{"width":388}} -->
+      | </?(?:{_INLINE})(?:[\s/][^<>]*)?>
+      | (?P<break></?(?:{_BLOCKS})(?:[\s/][^<>]*)?>)
+      | <img\s(?:[^<>]*?\balt="(?P<alt>[^"<>]*)")?[^<>]*>
+    )""",
+    re.VERBOSE | re.IGNORECASE,
 )
 # Any character that may be markup inside a line: a quick test for text without any.
 _MARKUP = re.compile(r"[\[<*_=~`|\\]")
@@ -73,12 +95,23 @@ def blanked(text: str) -> str:
 def blanked_inside(text: str) -> str:
     if not _MARKUP.search(text):
         return text
-    text = _BRACKETS.sub(_blank, text)
-    if "](" in text:  # an image inside a link
+    text = _BRACKETS.sub(_blank, without_html(text))
+    if "](" in text:  # an image inside of a link
         text = _BRACKETS.sub(_blank, text)
     text = _EMPHASIS.sub(_blank, text)
     is_table = "\n|" in text or text.lstrip()[:1] == "|"
     return text.replace("|", " ") if is_table else text
+
+
+def without_html(text: str) -> str:
+    """Return Markdown with HTML tags and comments blanked, except in code; images keep their alt."""
+    return _HTML.sub(_blank_html, text) if "<" in text else text
+
+
+def _blank_html(match: re.Match[str]) -> str:
+    if match["code"] or match["fence"]:
+        return match[0]
+    return " " * len(match[0]) if match["break"] else _blank(match)
 
 
 def _blank(match: re.Match[str]) -> str:

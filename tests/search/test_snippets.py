@@ -115,6 +115,17 @@ def test_no_item_is_shown_of_which_there_is_only_the_mark(index_notes, mark):
         assert not re.search(r"([-*>\[\]]|\b12\.)…$", hit.text)
 
 
+def test_html_is_neither_found_nor_shown_but_in_code(index_notes):
+    path = index_notes(
+        [
+            BearNote('# Footer\n\n<span class="footer">Edit <b>it</b></span> <!-- todo -->'),
+            BearNote("# Markup\n\nAn element such as `<span>` has no meaning.\n\n```\n<b>\n```"),
+        ]
+    )
+    assert [*shown(path, "span")] == ["Markup"]
+    assert shown(path, "edit")["Footer"].text == "Edit it"
+
+
 def test_a_word_is_found_in_a_compound(index_notes):
     filler = "Davon sprach an diesem Tag keiner. " * 30
     text = f"# Amazonas\n\n{filler}Am Fluss steht ein Laubwald. {filler}"
