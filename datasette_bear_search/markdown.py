@@ -104,7 +104,7 @@ def blanked_inside(text: str) -> str:
 
 
 def without_html(text: str) -> str:
-    """Return Markdown with HTML tags and comments blanked, except in code; images keep their alt."""
+    """Return Markdown with HTML tags and comments blanked, but not in code; alt texts stay."""
     return _HTML.sub(_blank_html, text) if "<" in text else text
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.chunking import line_hash, passages, without_shared
+from datasette_bear_search.index.rows import PASSAGE_VERSION
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.functions import open_sidecar
@@ -147,8 +148,9 @@ def test_an_index_of_an_older_version_learns_which_code_many_notes_share(
     expected = _vectors(sidecar_path)
     with sqlite3.connect(sidecar_path) as connection:
         connection.executescript(
-            """
-            update meta set value = replace(value, '3/', '2/') where key = 'passage_settings';
+            f"""
+            update meta set value = replace(value, '{PASSAGE_VERSION}/', '2/')
+            where key = 'passage_settings';
             delete from _lines; delete from _shared_lines;
             """
         )
