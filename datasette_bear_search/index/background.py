@@ -1,6 +1,6 @@
-"""An index file that is kept up to date by a process of its own, which leaves the searches alone.
+"""Keep an index file up to date in a separate process, so that searches stay fast.
 
-In a thread of the server, indexing would hold up each search: Python runs one thread at a time.
+In a thread of the server, indexing would delay each search: Python runs one thread at a time.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ STOPPED = (
     "Updating has stopped unexpectedly, and the index stays as it is. Start the server again; if "
     "it happens again, run datasette bear-index, which says why."
 )
-# Where the least urgent threads only get time that nobody wants (Linux), models run in one. What
-# writes doesn't: searches wait for its lock, up to 1.6 s where two busy programs leave it no turn.
+# On Linux, models run in a thread of the lowest priority, which gets only idle time. The writing
+# thread does not: searches wait for its lock, up to 1.6 s if two busy programs starve it.
 HAS_IDLE_THREADS = hasattr(os, "SCHED_IDLE")
 NICENESS = 5 if HAS_IDLE_THREADS else 19
-# Even idle threads raised the p95 of a search by 55 %. So there are so many texts for the model and
-# so many notes to write at once, .4 s of work, and then a pause until nobody has searched for so
-# many seconds, but no longer than so many.
+# Even idle threads raised the p95 of a search by 55 %. So the texts for the model and the notes to
+# write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
+# seconds, but the wait is LONGEST_WAIT at most.
 TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to index: sources, and the model that makes the vectors; None makes none."""
+    """What to index: sources, and the model that makes the vectors (None: no vectors)."""
 
     configs: Sequence[SourceConfig]
     model: str | None
@@ -55,13 +55,13 @@ class Task:
 class Activity:
     """What the process is doing, and what went wrong, for people."""
 
-    doing: str = ""  # "" if it waits for changes
+    doing: str = ""  # "" while waiting for changes
     problems: Mapping[str, str] = field(default_factory=dict)  # by source, "" for the index
-    embeds: bool = False  # whether there are vectors by now
+    embeds: bool = False  # whether it is making vectors
 
 
 class Updater:
-    """Updates an index file, at once and, if it watches, whenever its sources change."""
+    """Update an index file on request and, if it watches, whenever its sources change."""
 
     def __init__(
         self,
@@ -72,26 +72,26 @@ class Updater:
         on_vectors: Callable[[], None] = lambda: None,
     ) -> None:
         """
-        :param select: returns what to index, at the given locations, too
-        :param on_vectors: called when the first vectors are made
+        :param select: locations to add → what to index
+        :param on_vectors: called when the first vectors have been made
         """
         self.activity = Activity()
         self.watches = watches
         self._on_vectors = on_vectors
-        self.has_notes = 0  # 1 once somebody saw that the index has some
+        self.has_notes = 0  # becomes 1 when the index is seen to have notes
         self._select = select
         context = get_context("spawn")  # a fork of a process with threads can hang
         self._last_search = context.Value("d", lock=False)  # by time.monotonic()
         self._pipe, theirs = context.Pipe()
         arguments = theirs, path, watches, NICENESS, self._last_search
         self._process = context.Process(target=_keep_updated, args=arguments, daemon=True)
-        with _ignoring_ctrl_c():  # a terminal sends it to both processes; this one ends the other
+        with _ignoring_ctrl_c():  # a terminal sends it to both, but this process ends the other
             self._process.start()
         theirs.close()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def update(self, locations: Sequence[str] = ()) -> None:
-        """Bring the index up to date with its sources, and with those at these locations."""
+        """Bring the index up to date with its sources and those at ``locations``."""
         try:
             task = self._select(locations)
         except (ForeseenError, sqlite3.Error) as error:
@@ -99,15 +99,15 @@ class Updater:
             return
         if task.configs:
             self.activity = replace(self.activity, doing="Reading the notes")
-            with suppress(OSError):  # it has ended, which the activity says
+            with suppress(OSError):  # the process has ended, which _listen() reports
                 self._pipe.send(task)
 
     def give_way(self) -> None:
-        """Let the process wait, since somebody searches."""
+        """Make the process wait, because somebody is searching."""
         self._last_search.value = time.monotonic()
 
     def stop(self) -> None:
-        """End the process. What it has not committed is done again the next time."""
+        """End the process. The next run repeats what it hasn't committed."""
         with suppress(OSError):
             self._pipe.send(None)
         self._process.join(timeout=1)
@@ -128,7 +128,7 @@ def _ignoring_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a new process inherits
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process inherits it
     try:
         yield
     finally:
@@ -141,7 +141,7 @@ def _ignoring_ctrl_c() -> Iterator[None]:
 def _keep_updated(
     pipe: Connection, path: Path, watches: bool, niceness: int, last_search: Any
 ) -> None:
-    """Do one task after the other: a new one ends the one before."""
+    """Do one task after the other. A new task stops the current one."""
     if hasattr(os, "nice"):
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
@@ -156,7 +156,7 @@ def _keep_updated(
             for worker in working:
                 worker.stop()
             if task is None:
-                os.kill(os.getpid(), signal.SIGTERM)  # which interrupts what is under way
+                os.kill(os.getpid(), signal.SIGTERM)  # interrupts the current task
                 return
             task = None
 
@@ -195,7 +195,7 @@ class _Worker(watch.Watcher):
         self._tell("")
 
     def _prepare_model(self, embedder: Embedder) -> None:
-        """Let the model start within a second from now on, once it has made all vectors."""
+        """Export the model, if it is loaded, so that from now on it starts within a second."""
         if embedder.status == "loaded":
             with suppress(ModelUnavailable):
                 if embedder.needs_onnx_export():
@@ -229,7 +229,7 @@ def _await_quiet(last_search: Any) -> None:
 
 
 class _IdleModel:
-    """An embedder that waits while people search, and gets what processor time is left."""
+    """An embedder that pauses while people search and uses only idle processor time."""
 
     def __init__(self, embedder: Embedder, last_search: Any) -> None:
         self._embedder = embedder
