@@ -28,26 +28,26 @@ from ..sqlite import sqlite3
 from . import rows, schema
 from .rows import StoredNote, StoredSource
 
-# Bytes of texts that are kept in memory: a source that has more is read in parts.
+# Bytes of text to keep in memory. A source with more text is read in parts.
 MOST_TEXT = 64 * 1024 * 1024
 
 
 @dataclass
 class Snapshot:
-    """What a source contained when it was read, and the state that it was in just before.
+    """What a source contained when it was read, and its state just before.
 
-    Of a source with much text it is a part; each one knows all notes of those before it.
+    A source with much text is read as several of these. Each knows the keys of the parts before it.
     """
 
     config: SourceConfig
     source: Source
     state: str
-    notes: list[Note] = field(default_factory=list)  # those that may differ from what is stored
-    unchanged: set[str] = field(default_factory=set)  # keys of notes that aren't read again
-    # Notes that were read and are as they are stored: key → new stamp.
+    notes: list[Note] = field(default_factory=list)  # new, or may differ from what is stored
+    unchanged: set[str] = field(default_factory=set)  # keys of notes that weren't read again
+    # Notes that were read again and equal the stored ones: key → new stamp.
     restamped: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
-    rest: Iterable[Snapshot] = ()  # the parts that follow, which are read one by one
+    rest: Iterable[Snapshot] = ()  # the following parts, each read when it is needed
     is_last: bool = True
 
     @property
@@ -61,8 +61,8 @@ class Diff:
 
     added: Sequence[Note] = ()
     changed: Sequence[tuple[int, Note]] = ()  # with their ids in the index file
-    moved: Sequence[tuple[int, Note]] = ()  # the same, of notes that have another key now
-    restamped: Sequence[tuple[int, str]] = ()  # ids and new stamps of notes that are as they were
+    moved: Sequence[tuple[int, Note]] = ()  # the same, for notes whose key has changed
+    restamped: Sequence[tuple[int, str]] = ()  # ids and new stamps of notes that haven't changed
     removed: Sequence[int] = ()
 
     @property
@@ -77,13 +77,13 @@ def read(
     state: str | None = None,
     fingerprints: Mapping[str, str] = {},
 ) -> Snapshot:
-    """Read a source: all of it, or only what changed if it can tell that from stamps.
+    """Read a source: all of it, or only the changes if the source can tell them from stamps.
 
-    :param config: how to read it; without one, everything that isn't in the trash
-    :param stamps: of the stored notes by key
-    :param state: the source's state, if the caller has just asked for it
-    :param fingerprints: of the stored notes by key: equal ones aren't kept in memory
-    :raises SourceError: if it can't be read, whatever the reason
+    :param config: how to read it; by default, everything that isn't in the trash
+    :param stamps: stamps of the stored notes, by key
+    :param state: the source's state, if the caller already knows it
+    :param fingerprints: of the stored notes, by key; notes that have the same aren't kept in memory
+    :raises SourceError: if it can't be read, for any reason
     """
     config = config or SourceConfig(source.name, "", source.location)
     parts = _parts(source, config, stamps, state, fingerprints)
@@ -99,12 +99,12 @@ def _parts(
     state: str | None,
     fingerprints: Mapping[str, str],
 ) -> Iterator[Snapshot]:
-    # With a slash at the end, a tag begins those nested below it, and no others.
+    # With a slash at its end, a tag is a prefix of itself and its nested tags, and of no others.
     never = tuple(f"{fold_tag(tag)}/" for tag in config.never)
     seen: set[str] = set()
     twice: list[str] = []
     try:
-        # Before the notes: a change in between then means one run more, never one too few.
+        # First the state, then the notes: a change in between costs one more run but isn't missed.
         state = str(source.state() if state is None else state)
         part = Snapshot(config, source, "", is_last=False)
         size = 0
@@ -143,7 +143,7 @@ def _parts(
     except SourceError:
         raise
     except Exception as error:
-        # A plugin's source may fail in any way; it must not take the other sources with it.
+        # A plugin's source may fail in any way, which mustn't prevent reading other sources.
         raise SourceError(
             f"{source.location} could not be read: {type(error).__name__}: {error}."
             f" {responsible_for(source)} has a fault; please report it. Until it is fixed, what the"
@@ -159,7 +159,7 @@ def read_if_changed(
     source = open_source(config)
     if connection is None or stored is None:
         return read(source, config)
-    # What was stored holds only if it was read in the same way as now.
+    # The stored stamps and state are valid only if the notes were read in the same way as now.
     is_read_alike = stored.config.reads_as(config) and stored.version == reader_version()
     if is_read_alike and isinstance(source, FileSource):
         source.known_pages = partial(rows.known_pages, connection, config.name)
@@ -173,7 +173,7 @@ def read_if_changed(
 
 
 def current_state(source: Source) -> str | None:
-    """Return a source's state; None if it fails in a way that only reading it explains."""
+    """Return a source's state; None after an unexpected error, which reading it will report."""
     try:
         return source.state()
     except SourceError:
@@ -185,10 +185,10 @@ def current_state(source: Source) -> str | None:
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
     stored = rows.stored_notes(connection, snapshot.config.name)
     for key in snapshot.unchanged:
-        stored.pop(key, None)  # of an earlier part, in a preview
+        stored.pop(key, None)  # the default: in a preview, notes of earlier parts aren't stored
     known = [(stored.pop(key, None), stamp) for key, stamp in snapshot.restamped.items()]
     restamped = [(old.id, stamp) for old, stamp in known if old and stamp is not None]
-    if not stored:  # as in a first run: nothing to compare with
+    if not stored:  # nothing to compare with, as in a first run
         return Diff(snapshot.notes, restamped=restamped)
     added: list[Note] = []
     changed: list[tuple[int, Note]] = []
@@ -210,9 +210,9 @@ def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
 def _moved(
     connection: sqlite3.Connection, added: Sequence[Note], gone: Mapping[str, StoredNote]
 ) -> list[tuple[int, Note]]:
-    """Return the notes that have another key than before, with their ids.
+    """Return the added notes that are moved ones, with their ids in the index file.
 
-    They have the text of one that is gone. If several have, the same file or file name decides.
+    They have the text of one that is gone. If several have, match them by file id, then file name.
     """
     before: dict[str, list[tuple[str, StoredNote]]] = defaultdict(list)
     for key, old in gone.items() if added else ():
@@ -228,22 +228,22 @@ def _moved(
         new = {note.key: note for note in notes}
         if body.strip() and len(gone_here) == len(new) == 1:
             moved += [(gone_here.popitem()[1].id, new.popitem()[1])]
-        for sign in (_file_id, _file_name):
-            old_by_sign = _unique((sign(key, gone_here[key].stamp), key) for key in gone_here)
-            new_by_sign = _unique((sign(key, new[key].stamp), key) for key in new)
-            for each in old_by_sign.keys() & new_by_sign.keys():
-                moved.append((gone_here.pop(old_by_sign[each]).id, new.pop(new_by_sign[each])))
+        for identify in (_file_id, _file_name):
+            old_keys = _unique((identify(key, gone_here[key].stamp), key) for key in gone_here)
+            new_keys = _unique((identify(key, new[key].stamp), key) for key in new)
+            for each in old_keys.keys() & new_keys.keys():
+                moved.append((gone_here.pop(old_keys[each]).id, new.pop(new_keys[each])))
     return moved
 
 
 def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found = list(pairs)
-    counts = Counter(sign for sign, _ in found)
-    return {sign: value for sign, value in found if sign and counts[sign] == 1}
+    counts = Counter(name for name, _ in found)
+    return {name: value for name, value in found if name and counts[name] == 1}
 
 
 def _file_id(key: str, stamp: str | None) -> str:
-    # A file's number, or in an archive its checksum, begins what follows on the settings.
+    # In a stamp, the file's number (in an archive, its checksum) follows the settings and a space.
     _, _, file = (stamp or "").partition(" ")
     return file.partition("/")[0]
 
@@ -255,14 +255,14 @@ def _file_name(key: str, stamp: str | None) -> str:
 def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
     """Return how many notes of a source changed since it was indexed, or raise SourceError."""
     if not schema.is_current(connection):
-        return 0  # nothing to compare with before the next run
+        return 0  # another version's index, which can't be compared with
     snapshot = read_if_changed(connection, stored.config, stored)
     parts = [] if snapshot is None else chain([snapshot], snapshot.rest)
     return sum(diff(connection, part).count for part in parts)
 
 
 def reader_version() -> str | None:
-    """Return the version of this package: another one may read more of a note."""
+    """Return the version of this package, and whether it reads PDFs: others may read other text."""
     suffix = "+pdf" if pdf.is_installed() else ""
     try:
         return version("datasette-bear-search") + suffix
@@ -271,7 +271,7 @@ def reader_version() -> str | None:
 
 
 def _storable(note: Note) -> Note:
-    """Return a note whose texts SQLite can store: without NULs and halves of surrogate pairs."""
+    """Return the note with texts that SQLite can store: without NULs and lone surrogates."""
     others = [*(tag.name for tag in note.tags), *(link.title for link in note.links)]
     others += [note.title, note.body, note.attachments, *note.attachment_names, note.url or ""]
     everything = "".join(others)
