@@ -1,6 +1,6 @@
-"""Which sources a run of ``bear-index`` reads: by ``bear-search.yaml``, command line and index.
+"""``bear-search.yaml``, the command line and the index → the sources that ``bear-index`` reads.
 
-The file's settings may also stand in Datasette's own, under ``plugins: datasette-bear-search:``.
+The settings may also be in Datasette's own file, under ``plugins: datasette-bear-search:``.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from ..sources import (
 PLUGIN = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
 FILE_NAME = "bear-search.yaml"
-# Tags whose notes agents don't see, separated by commas.
+# Comma-separated tags whose notes are hidden from agents.
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
 SETTINGS = ("sources", "never_index_tags", "ranking")
-# What every search has unless it says otherwise, by the names of the search page; the lowest and
-# highest of each.
+# Defaults for every search, named like the search page's parameters, with the lowest and highest
+# value of each.
 RANKING = {"balance": (0, 1), "recency": (0.01, 100_000)}
 _SOURCE_KEYS = ("name", "kind", "location", "never", "include_trashed", "about", "every")
-_NAME = re.compile(r"\w[\w.-]*")  # can be typed after ``source:`` without quotation marks
+_NAME = re.compile(r"\w[\w.-]*")  # needs no quotation marks after ``source:`` in a query
 
 
 class ConfigurationError(ForeseenError):
-    """The configuration can't be used; the message says where, and what would be right."""
+    """The configuration can't be used. The message says where and how to correct it."""
 
 
 @dataclass(frozen=True)
 class Configuration:
     path: Path
-    sources: tuple[SourceConfig, ...] | None  # None if it names none and so leaves them to others
-    never: tuple[str, ...]  # tags that are never indexed, whatever the source
+    sources: tuple[SourceConfig, ...] | None  # None if it has no list, so the index's list stays
+    never: tuple[str, ...]  # tags that are never indexed, from any source
 
 
 def find_configuration(given: Path | None) -> Path | None:
-    """Return the given configuration file, that of the environment, or the default if it exists."""
+    """Return the given configuration file, the environment's, or the default one if it exists."""
     if given is None and (chosen := os.environ.get(ENVIRONMENT_VARIABLE)):
         given = Path(chosen).expanduser()
     if given is None and (default := default_path()).is_file():
@@ -71,7 +71,7 @@ def default_path() -> Path:
 def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:
     """Read a configuration file, or raise ConfigurationError.
 
-    :param known: the sources in the index; what the file leaves open stays as it is with these
+    :param known: the sources in the index; they supply what the file doesn't set
     """
     settings = _settings(path)
     never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
@@ -95,8 +95,8 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
 
 
 def read_chosen_ranking() -> dict[str, list[str]]:
-    """Return the parameters that the configuration file gives to every search."""
-    with suppress(OSError, ConfigurationError):  # bear-index and bear-doctor say what is wrong
+    """Return the parameters that the configuration file sets for every search."""
+    with suppress(OSError, ConfigurationError):  # bear-index and bear-doctor report errors
         if path := find_configuration(None):
             return _chosen_ranking(str(path), path.stat().st_mtime_ns)
     return {}
@@ -123,9 +123,9 @@ def _ranking(settings: Mapping[str, Any], path: str) -> dict[str, list[str]]:
 
 
 def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
-    """Write what every search has into a configuration file, in which all else stays.
+    """Set the defaults for every search in a configuration file; leave the rest unchanged.
 
-    :raises ConfigurationError: if it is Datasette's, or makes no sense
+    :raises ConfigurationError: if the file is Datasette's or isn't valid
     """
     text = ""
     if path.exists():
@@ -141,7 +141,7 @@ def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
 
 
 def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:
-    """Return what a configuration file tells agents about sources, by their names in the index.
+    """Return a configuration file's descriptions of sources for agents, by name in the index.
 
     :param known: the sources in the index
     """
@@ -152,7 +152,7 @@ def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Return a question that names the closest of the words, or all words if none is close."""
+    """Return a question with the closest of the words, or a list of all if none is close."""
     from rapidfuzz import process
 
     words = list(words)
@@ -194,7 +194,7 @@ def _settings(path: Path) -> Mapping[str, Any]:
             f"{path}: it has to begin with {': or '.join(SETTINGS)}:, and have below it what "
             "belongs to it."
         )
-    if "plugins" in content:  # a file of Datasette's
+    if "plugins" in content:  # Datasette's own file
         ours = (content["plugins"] or {}).get(PLUGIN)
         return ours if isinstance(ours, Mapping) else {}
     _check_keys(content, SETTINGS, str(path))
@@ -213,7 +213,7 @@ def _source(
     same = next((source for source in known if source.location == location), None)
     kind = entry.get("kind") or (same.kind if same else "")
     if not kind and same is None:
-        with suppress(SourceError):  # it may not be there, as on an unplugged drive
+        with suppress(SourceError):  # it may be missing, for example on an unplugged drive
             kind = kind_of(location)
     options = {key: value for key, value in entry.items() if key not in _SOURCE_KEYS}
     if kind:
@@ -235,7 +235,7 @@ def _source(
         raise ConfigurationError(
             f"{place}: include_trashed has to be true or false, not {include_trashed!r}."
         )
-    # As the index keeps them, so that they can be compared: a YAML date is a string.
+    # Options become what the index stores, so that they can be compared: a YAML date, a string.
     options = json.loads(json.dumps(options, default=str))
     never = tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")]))
     file = str(path.resolve())
@@ -267,14 +267,14 @@ def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
 
 
 def _options(kind: type) -> tuple[list[str] | None, list[str]]:
-    """Return the options that a kind takes, None for any, and those that it requires."""
+    """Return the options that a kind of source accepts (None: any) and the required ones."""
     options: dict[str, inspect.Parameter] = {}
     for make in (vars(cls)["__init__"] for cls in kind.__mro__[:-1] if "__init__" in vars(cls)):
-        # Without self and the location.
+        # Skip self and the location.
         parameters = list(inspect.signature(make).parameters.values())[2:]
         own = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
         options = {each.name: each for each in own if each.name != "name"} | options
-        if own == parameters:  # a class without **options hands none on to its base
+        if own == parameters:  # a class without **options passes none to its base class
             required = [name for name, each in options.items() if each.default is each.empty]
             return list(options), required
     return None, []
@@ -316,7 +316,7 @@ def _check_keys(
 
 @dataclass(frozen=True)
 class Selection:
-    """The sources that a run reads, and the names of those that it removes."""
+    """The sources that a run reads, and the names of the sources that it removes."""
 
     read: tuple[SourceConfig, ...]
     remove: tuple[str, ...] = ()
@@ -330,12 +330,12 @@ def select(
     only: Sequence[str] = (),
     everything: bool = False,
 ) -> Selection:
-    """Select the sources at ``paths`` or named in ``only``, else all that are configured or known.
+    """Select the sources at ``paths`` or named in ``only``; by default, all configured or known.
 
     :param known: the sources in the index
-    :param everything: read all others, too, besides ``paths``
-    :raises ConfigurationError: if there is no source of a name
-    :raises SourceError: if nothing reads a path
+    :param everything: read all other sources, too, in addition to ``paths``
+    :raises ConfigurationError: if a name in ``only`` is unknown
+    :raises SourceError: if no kind of source can read a path
     """
     configured = configuration.sources if configuration and configuration.sources else ()
     gone = _no_longer_configured(known, configuration)
@@ -368,7 +368,7 @@ def select(
 
 
 def named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
-    """Return the source of a name, in whatever case it is typed, or raise ConfigurationError."""
+    """Return the source with this name, ignoring case, or raise ConfigurationError."""
     for source in sources:
         if source.name.lower() == name.lower():
             return source
@@ -381,7 +381,7 @@ def named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
 def _no_longer_configured(
     known: Sequence[SourceConfig], configuration: Configuration | None
 ) -> tuple[str, ...]:
-    """Return the sources that this file named and now doesn't, or by another name."""
+    """Return the names of sources that this file no longer has, or has by another name."""
     if configuration is None or configuration.sources is None:
         return ()
     file = str(configuration.path.resolve())
@@ -396,7 +396,7 @@ def _no_longer_configured(
 
 def _not_configured(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
     if source.config_file is not None:
-        return source  # another file names it
+        return source  # another configuration file names it
     never = configuration.never if configuration else source.never
-    # An option of the command line holds for one run.
+    # The command line's --include-trashed applies to a single run.
     return replace(source, never=never, include_trashed=False)
