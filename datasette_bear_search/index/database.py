@@ -1,4 +1,4 @@
-"""The index file, also called sidecar: how to open it safely, and what it says of itself."""
+"""The index file, also called sidecar: how to open it safely, and the metadata in it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
-# Seconds to wait for another connection. A server's reads are short, an indexer's commits too.
+# Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
 BUSY_SECONDS = 30.0
-# Seconds after which a person is told that the index is waited for: longer than a commit takes.
+# Seconds before people are told that the index is locked. A commit takes less.
 LOCK_SECONDS = 0.5
-# KiB. Four indexes have keys in no order: what is used of them again and again must stay in memory.
+# In KiB. Four indexes have keys in random order, so their pages are needed again and again.
 WRITER_CACHE = 65536
-# Key in meta: the vec0 table lacks something, and can't be searched until it is made anew.
+# Key in meta: the vec0 table is incomplete, and can't be searched until it is rebuilt.
 STALE = "passage_index_stale"
-# Keys in meta: whether vectors are made, and how many passages a second were embedded of late.
+# Keys in meta: whether to make vectors, and how many passages were recently embedded per second.
 SEMANTIC, NO = "semantic", "no"
 SAVED_SEARCHES = "saved_searches"
 PACE = "passages_per_second"
-# The share of each language among the notes, largest first, a JSON object.
+# Key in meta: a JSON object with each language's share of the notes, largest first.
 LANGUAGES = "languages"
-# How well the model fits languages that it wasn't made for, from 0 to 1, a JSON object.
+# Key in meta: a JSON object with how well the model fits languages it wasn't made for, 0 to 1.
 LANGUAGE_FITS = "language_fits"
 
 
@@ -56,17 +56,17 @@ class OtherVersion(SidecarError, sqlite3.DatabaseError):
 
 
 def not_writable(path: Path, error: OSError) -> SidecarError:
-    """Return what to say if the system refuses to let the index file be written."""
+    """Return the error for people if the operating system forbids writing the index file."""
     choose = "Choose another place with --sidecar."
     return SidecarError(f"The index can't be written to {path}: {error.strerror}. {choose}")
 
 
 def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
-    """Return what SQLite's refusal to read or write the index means for a person."""
+    """Return a message for people that explains why SQLite can't read or write the index."""
     words = str(error)
     if isinstance(error, OtherVersion):
         return words
-    # By the words: Python knows SQLite's codes only since 3.11. The last one is sqlite-vec's.
+    # Python has SQLite's error codes only since 3.11. The last message is sqlite-vec's.
     if any(part in words for part in ("is full", "I/O error", "could not write")):
         return (
             f"There is no space for the index, or its disk has a fault ({words}). Free some space, "
@@ -85,7 +85,7 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
 
 
 def json_value(text: object, kind: type[T]) -> T:
-    """Return what a column with JSON holds; raise sqlite3.DatabaseError for another kind."""
+    """Return the value of a JSON column; raise sqlite3.DatabaseError if it isn't of this kind."""
     with suppress(ValueError, TypeError, RecursionError):
         value = json.loads(text)  # type: ignore[arg-type]
         is_texts = kind is not list or all(isinstance(item, str) for item in value)
@@ -98,7 +98,7 @@ def json_value(text: object, kind: type[T]) -> T:
 
 
 def default_path() -> Path:
-    """Return where the index file is unless something else is said."""
+    """Return the path of the index file if the command line and settings name none."""
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
     from platformdirs import user_data_path
@@ -107,18 +107,18 @@ def default_path() -> Path:
 
 
 def index_command(path: Path) -> str:
-    """Return what a person types to make, or repair, the index file at ``path``."""
+    """Return the command that makes, or repairs, the index file at ``path``."""
     command = "datasette bear-index"
     return command if path == default_path() else f"{command} --sidecar {shlex.quote(str(path))}"
 
 
 def is_made(path: Path) -> bool:
-    """Return whether a filled index is at ``path``, or raise SidecarError for anything else."""
+    """Return whether there is an index at ``path``; raise SidecarError if it is another file."""
     try:
         if path.is_dir():
             raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
         undo_half_a_commit(path)
-        # Empty is what a run leaves that was stopped before anything else.
+        # A run that is stopped at once leaves an empty file.
         if not path.exists() or (path.is_file() and path.stat().st_size == 0):
             return False
         if _application_id(path) == APPLICATION_ID:
@@ -149,7 +149,7 @@ def is_made(path: Path) -> bool:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether another program keeps the file at ``path`` from being read."""
+    """Return whether another program's lock prevents reading the file at ``path``."""
     if path.is_file():
         try:
             with closing(_open_read_only(path, timeout=LOCK_SECONDS)) as connection:
@@ -176,13 +176,13 @@ def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
 
 def file_of(connection: sqlite3.Connection) -> str:
     """Return the path of a connection's main database; empty if it is in memory."""
-    # The pragma reads nothing of the file; as a table it would, and fail where a commit was killed.
+    # This pragma doesn't read the file. pragma_database_list does, and fails after a killed commit.
     [(_, _, file), *_] = connection.execute("pragma database_list").fetchall()
     return str(file)
 
 
 def file_state(connection: sqlite3.Connection) -> tuple[object, ...]:
-    """Return what tells the file from itself after a change; empty if it is in memory or gone."""
+    """Return values that change with the file; empty if the database is in memory or gone."""
     try:
         stat = os.stat(file_of(connection))
     except OSError:
@@ -191,15 +191,15 @@ def file_state(connection: sqlite3.Connection) -> tuple[object, ...]:
 
 
 def keep(cache: dict[Key, Value], key: Key, value: Value, most: int) -> None:
-    """Put a value into a cache of the last ``most`` keys; threads may do so at once."""
+    """Put a value into a cache that keeps the last ``most`` keys. This is thread-safe."""
     cache[key] = value
     for oldest in list(cache)[:-most]:
         cache.pop(oldest, None)
 
 
 def is_cut_off(connection: sqlite3.Connection) -> bool:
-    """Return whether the last page is incomplete: SQLite reads zeros instead of what is missing."""
-    connection.execute("begin")  # or a commit may come in between
+    """Return whether the end of the file is missing, which SQLite reads as zeros."""
+    connection.execute("begin")  # otherwise a commit might come in between
     try:
         connection.execute("select 1 from sqlite_master limit 1").fetchone()
         sql = "select page_count * page_size from pragma_page_count, pragma_page_size"
@@ -239,7 +239,7 @@ def require_current(connection: sqlite3.Connection) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it, that only this user may open; others stay as they are."""
+    """Create a folder and its missing parents so that only this user may open them."""
     if not folder.exists():
         make_private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -247,17 +247,17 @@ def make_private_folder(folder: Path) -> None:
 
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the index file at ``path``, which is made if need be; one of an older version stays so.
+    """Open the index file at ``path``, or create it. An older version isn't upgraded.
 
     :raises SidecarError: if the file is something else, or was made by a newer version
     :raises sqlite3.Error: if it is damaged, or the disk is full
     """
-    is_made(path)  # or empty, or nothing is there: anything else raises
+    is_made(path)  # raises an error if the file is something else
     try:
-        # Notes are private: on a shared machine nobody else may read the file.
+        # Notes are private, so on a shared machine nobody else may read the file.
         make_private_folder(path.parent)
         path.touch(mode=0o600)
-        with suppress(PermissionError):  # somebody else's file, which we may write
+        with suppress(PermissionError):  # another user's file, which we may still be able to write
             path.chmod(0o600)
     except OSError as error:
         raise not_writable(path, error) from None
@@ -268,7 +268,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         if schema.version_of(connection) > schema.VERSION:
             require_current(connection)
         if not connection.execute("select 1 from sqlite_master limit 1").fetchone():
-            # All of it or nothing: a file with half a schema would be nobody's.
+            # In one transaction: a file with half a schema wouldn't be recognized as an index.
             with transaction(connection):
                 schema.create(connection)
         connection.execute("pragma foreign_keys = on")
@@ -278,7 +278,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit all of it or nothing."""
+    """Commit at the end of the block, or roll back if it raises an error."""
     connection.execute("begin immediate")
     try:
         yield
@@ -289,9 +289,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def wait_for_writers(connection: sqlite3.Connection) -> None:
-    """Let a connection that somebody else opened wait as long as ours do."""
-    # An indexer commits so often that SQLite, which looks only now and then, may find it at it each
-    # time; Datasette gives up after five seconds.
+    """Make a connection that wasn't opened here wait for locks as long as ours do."""
+    # An indexer commits so often that SQLite, which retries only now and then, may find the file
+    # locked each time. Datasette gives up after five seconds.
     connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
 
 
@@ -303,7 +303,7 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
     with suppress(sqlite3.Error):
         connection.enable_load_extension(True)
         try:
-            # Not sqlite_vec.load(): importing sqlite_vec imports numpy.
+            # sqlite_vec.load() isn't used, because importing sqlite_vec imports numpy.
             connection.load_extension(str(Path(spec.origin).with_name("vec0")))
             return True
         finally:
@@ -317,24 +317,24 @@ def has_vector_extension(connection: sqlite3.Connection) -> bool:
 
 
 def hide_passage_index(connection: sqlite3.Connection) -> None:
-    """Let Datasette open an index file on a connection that could not load sqlite-vec."""
-    # It asks every table for its columns, and doesn't serve a file with a virtual table without
-    # module. An empty temporary table of that name, which nothing else reads, answers instead.
+    """Let Datasette open an index file on a connection that couldn't load sqlite-vec."""
+    # Datasette reads the columns of every table, which fails for a virtual table whose module is
+    # missing. An empty temporary table of the same name takes precedence; nothing else reads it.
     connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
 
 
 def reset(connection: sqlite3.Connection) -> None:
-    """Empty the index file, of whatever version; judgments, saved searches and sources stay."""
-    # Costs 60-200 ms to import, and only this needs it.
+    """Empty an index file of any version, but keep judgments, saved searches and sources."""
+    # Importing it takes 60-200 ms, and only this function needs it.
     import sqlite_utils
 
     connection.execute("pragma foreign_keys = off")
-    # In place, for the servers that have it open, and in one transaction: a search always sees
-    # tables, and a run that is killed here loses nothing.
+    # The file isn't replaced, because servers have it open. In one transaction, so that searches
+    # always see tables and a run that is killed here loses nothing.
     with transaction(connection):
         db = sqlite_utils.Database(connection)
         tables = [table for table in map(db.table, (SOURCES, JUDGMENTS)) if table.exists()]
-        # A damaged page may be one of another table, whose rows aren't judgments.
+        # In a damaged file, the table may contain another table's rows, which aren't judgments.
         where = {JUDGMENTS: "typeof(grade) = 'integer'"}
         kept = [
             (table, row)
@@ -342,26 +342,26 @@ def reset(connection: sqlite3.Connection) -> None:
             for row in table.rows_where(where.get(table.name), order_by="rowid")
         ]
         saved = None
-        with suppress(sqlite3.Error):  # of a damaged file
+        with suppress(sqlite3.Error):  # the file may be damaged
             saved = get_meta(connection, SAVED_SEARCHES)
         schema.drop(connection)
         schema.create(connection)
         if saved:
             set_meta(connection, **{SAVED_SEARCHES: saved})
         for table, row in kept:
-            # Of what another version stored, the columns that there are now.
+            # Another version may have stored columns that no longer exist.
             values = {name: row[name] for name in table.columns_dict if name in row}
             connection.execute(
                 f"insert into {table.name} ({', '.join(values)}) "
                 f"values ({', '.join(f':{name}' for name in values)})",
                 values,
             )
-        # Empty of notes: each source has to be read again.
+        # There are no notes now, so each source has to be read again.
         connection.execute(f"update {SOURCES} set state = '', notes = 0")
     connection.execute("pragma foreign_keys = on")
 
 
-# --- what it says of itself
+# --- metadata
 
 
 @dataclass(frozen=True)
@@ -372,15 +372,15 @@ class State:
     model: str | None
     fingerprint: str | None  # of the model and prompts that made the vectors
     indexed: str | None  # when the last run ended, ISO 8601 UTC
-    skips_vectors: bool = False  # as somebody chose
-    passages_per_second: float | None = None  # that the model embedded of late
+    skips_vectors: bool = False  # because a person chose that
+    passages_per_second: float | None = None  # recent speed of embedding
 
 
 def read_state(connection: sqlite3.Connection) -> State:
-    """Return the state of an index, cheap enough for every search, or raise OtherVersion."""
+    """Return the state of an index, fast enough for every search, or raise OtherVersion."""
     require_current(connection)
     meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
-    # The count walks an index of those that are pending.
+    # The count is fast, because pending passages have a partial index.
     sql = f"""
     select
       exists (select 1 from notes), (select count(*) from passages where not embedded),
@@ -400,14 +400,14 @@ def read_state(connection: sqlite3.Connection) -> State:
 
 
 def _positive(text: str | None) -> float | None:
-    with suppress(TypeError, ValueError):  # a damaged file may give anything
+    with suppress(TypeError, ValueError):  # a damaged file may contain anything
         number = float(text or 0)
         return number if 0 < number < float("inf") else None
     return None
 
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
-    # A damaged file may give anything, which is then no model's name, but no fault of the program.
+    # The cast ensures a string: a damaged file may contain anything, and mustn't crash the program.
     row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
     return row[0] if row else None
 
@@ -417,7 +417,7 @@ def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None
 
 
 def stored(path: Path, key: str = "model") -> str | None:
-    """Return a value in meta of the index file at ``path``; None if there is none."""
+    """Return a value from meta of the index file at ``path``; None if either doesn't exist."""
     if not is_sidecar(path):
         return None
     with closing(connect(path)) as connection:
@@ -425,7 +425,7 @@ def stored(path: Path, key: str = "model") -> str | None:
 
 
 def by_language(connection: sqlite3.Connection, key: str) -> dict[str, float]:
-    """Return the numbers of LANGUAGES or LANGUAGE_FITS, as of the last run."""
+    """Return the numbers in LANGUAGES or LANGUAGE_FITS, by language, as of the last run."""
     with suppress(sqlite3.DatabaseError):
         numbers = json_value(get_meta(connection, key) or "{}", dict)
         return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
@@ -433,7 +433,7 @@ def by_language(connection: sqlite3.Connection, key: str) -> dict[str, float]:
 
 
 def count_notes(connection: sqlite3.Connection) -> int:
-    """Return how many notes there are; takes a millisecond or two for each hundred thousand."""
+    """Return the number of notes. This takes a millisecond or two per hundred thousand notes."""
     return int(connection.execute("select count(*) from notes").fetchone()[0])
 
 
@@ -441,9 +441,9 @@ def count_notes(connection: sqlite3.Connection) -> int:
 
 
 def undo_half_a_commit(path: Path) -> None:
-    """Let SQLite undo what a run left that was killed in the middle of a commit, if there is any.
+    """Let SQLite roll back the commit of a run that was killed in the middle of it, if any.
 
-    Opened to read only, SQLite gives errors instead. A run that is just committing is waited for.
+    A read-only connection can't do so and gets errors. If a run is committing now, wait for it.
 
     :raises sqlite3.Error: if it can't be undone, because this user may only read the file
     """
@@ -456,26 +456,26 @@ def undo_half_a_commit(path: Path) -> None:
 def is_half_committed(path: Path) -> bool:
     """Return whether a run is in the middle of a commit, or was when it was killed."""
     file = str(path.resolve())
-    # SQLite wipes the beginning of a journal that isn't needed.
+    # SQLite zeroes the beginning of a journal that is no longer needed.
     with suppress(OSError), open(f"{file}-journal", "rb") as journal:
         return journal.read(1) not in (b"", b"\0") and _has_our_id(file)
     return False
 
 
 def _application_id(path: Path) -> int:
-    # Through SQLite, never through open(): closing a file drops all locks that this process has on
-    # it, also those of a search in another thread.
+    # SQLite reads it, not open(): closing a file releases all locks that this process holds on it,
+    # including those of a search in another thread.
     with closing(_open_read_only(path)) as connection:
         return int(connection.execute("pragma application_id").fetchone()[0])
 
 
-# Files that are looked at without SQLite stay open, for the same reason.
+# Files that are read without SQLite stay open, for the same reason.
 _kept_open: dict[str, BinaryIO] = {}
 _kept_open_lock = threading.Lock()
 
 
 def _has_our_id(file: str) -> bool:
-    """Return whether a file in the middle of a commit is ours: nobody else's may be touched."""
+    """Return whether a file in the middle of a commit is an index; others mustn't be touched."""
     with _kept_open_lock:
         if file not in _kept_open:
             _kept_open[file] = open(file, "rb", buffering=0)  # noqa: SIM115
