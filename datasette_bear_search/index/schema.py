@@ -1,7 +1,7 @@
 """The tables of the index file.
 
-All but judgments and the list of sources is derived, so an index of another version isn't migrated:
-the next run makes it anew and keeps these two. To change the schema, also raise VERSION.
+Everything except judgments and the list of sources is derived, so nothing is migrated: the next run
+rebuilds an index of an earlier version and keeps those two. Raise VERSION if the schema changes.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from typing import Any
 
 from ..sqlite import sqlite3
 
-# Kept in the file's user_version.
+# Stored as the file's user_version.
 VERSION = 6
-# Kept in the file's header: this is how the plugin knows an index among attached databases.
+# Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
-# Porter stemming measures better on nine of ten test collections; café is found by cafe. Vowel
-# signs are parts of words in Hindi and others, but the selectors of emoji are not.
+# Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
+# signs (Mn, Mc) are parts of words in Hindi and other languages; emoji variation selectors aren't.
 TOKENIZER = (
     "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
 )
-# What FTS5 indexes of a column: words as their language needs. Only connections that write have
-# this function, and the words of a note are taken out as they were put in.
+# What FTS5 indexes of a column: its words, processed for the language. Only connections of this
+# package have the function. Deleting from FTS5 requires exactly the words that were inserted.
 INDEXED = "indexed_words({row}.{name}, {row}.language)"
 _INDEXED_COLUMNS = ("title", "body", "tags", "attachments")
-# Machinery: hidden in Datasette, which from 1.0 on hides names that begin with "_" by itself.
+# Internal tables, hidden in Datasette. From 1.0 on it hides names that begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
-# Words as the notes have them, without stemming: what a mistyped word is corrected to.
+# Words as the notes have them, without stemming: the corrections for mistyped words.
 WORDS = "_words"
-# Passages of a note that are embedded: those of a novel of 100,000 words. What is behind them is
-# found by its words; a log of 20 MB would have as many passages as 20,000 notes.
+# Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
+# words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
-# How many notes have each stem, and each word.
+# The number of notes with each stem, and with each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
-# Where the images and files are that a note shows or links to. It has none of their content.
+# The places of images and files that notes show or link to, but none of their content.
 FILES = "_files"
-# Hashes of the lines of notes, to count in how many each stands; and those that many notes share.
+# Hashes of the lines of each note. SHARED_LINES has the lines that occur in many notes.
 LINES = "_lines"
-# The passages of long notes by their words, to find the one that answers.
+# A full-text index of the passages of long notes, to find the one that answers a query.
 LONG_NOTES = "_long_notes"
 SHARED_LINES = "_shared_lines"
 _MACHINERY = (
@@ -46,13 +46,13 @@ _MACHINERY = (
     *(LINES, SHARED_LINES, LONG_NOTES),
 )
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
-# What can't be made anew from the sources.
+# What can't be derived from the sources.
 SOURCES = "sources"
 JUDGMENTS = "judgments"
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Return the version of the schema; 0 if there is none, or an early development version."""
+    """Return the version of the schema; 0 if there is none or it is an early development one."""
     [version] = connection.execute("pragma user_version").fetchone()
     return int(version)
 
@@ -62,8 +62,8 @@ def is_current(connection: sqlite3.Connection) -> bool:
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make all tables in an empty file, inside the caller's transaction."""
-    # Costs 60-200 ms to import, and only a new file needs it.
+    """Create all tables in an empty file, inside the caller's transaction."""
+    # Importing it takes 60-200 ms, and only a new file needs it.
     import sqlite_utils
 
     db = sqlite_utils.Database(connection)
@@ -73,26 +73,26 @@ def create(connection: sqlite3.Connection) -> None:
     db.table(SOURCES).create(
         {
             "name": str, "kind": str,
-            "app": str,  # that opens its notes
+            "app": str,  # the app that opens its notes
             "location": str, "heading_link": str,
             "options": str,  # a JSON object
             "never": str,  # tags that aren't indexed, a JSON array
             "include_trashed": int, "config_file": str, "state": str, "read": str, "notes": int,
             "skipped": str,  # lines for people, a JSON array
-            "version": str,  # of this package, which read it
+            "version": str,  # of the package that read it
         },
         pk="name",
         not_null={"kind", "app", "options", "never", "skipped"},
         defaults={"kind": "", "app": "", "options": "{}", "never": "[]", "skipped": "[]"},
     )  # fmt: skip
-    # The long texts come last: SQLite need not step over them to read the columns before.
+    # The long texts come last, so that SQLite needn't step over them to read the other columns.
     notes = db.table("notes").create(
         {
             "id": int, "title": str,
-            "tags": str,  # a JSON array, which Datasette can facet by and FTS5 reads as words
+            "tags": str,  # a JSON array: Datasette can facet by it, and FTS5 indexes its words
             "created": str, "modified": str, "pinned": int, "archived": int, "trashed": int,
             "encrypted": int,
-            "language": str,  # ISO 639-1; null: too short to tell
+            "language": str,  # ISO 639-1; null if the note is too short to tell
             "todos_open": int, "todos_done": int, "has_image": int,
             "has_file": int, "has_code": int, "url": str, "source": str, "key": str,
             "fingerprint": str, "stamp": str, "text_hash": str, "copy_of": int,
@@ -105,7 +105,7 @@ def create(connection: sqlite3.Connection) -> None:
     notes.create_index(["modified"])
     notes.create_index(["created"])
     notes.create_index(["language"])
-    # What is looked at of all notes has an index to itself: the notes are pages long.
+    # Columns that are read of all notes have covering indexes, because each note fills whole pages.
     db.execute("create index idx_notes_title on notes (title collate nocase)")
     notes.create_index(["source", "key", "fingerprint", "stamp"], "notes_known")
     notes.create_index(["text_hash", "source"], "notes_text")
@@ -134,9 +134,9 @@ def create(connection: sqlite3.Connection) -> None:
         {
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
             "length": int, "content_hash": str, "embedded": int,
-            "shared_by": int,  # notes with this text, if many; 0: it says too little to be compared
-            "line": int,  # the first one, from 1
-            # Of a long note, up to the next passage: to read the note would take too long.
+            "shared_by": int,  # number of notes with this text, if many; 0: too short to compare
+            "line": int,  # its first line in the note, from 1
+            # Long notes only: the text up to the next passage, as reading the note takes too long.
             "text": str,
         },
         pk="id", foreign_keys=["note_id"],
@@ -150,16 +150,16 @@ def create(connection: sqlite3.Connection) -> None:
     db.execute(f"{lines} without rowid")
     db.execute(f"create index {LINES}_note on {LINES} (note_id)")
     db.execute(f"create table {SHARED_LINES} (hash integer primary key, notes int)")
-    # The vec0 table is made when the model, and with it the dimension, is known.
+    # The vec0 table is created later, when the model and its dimension are known.
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")
-    # The grade is 1 for "this was it", 0 for "it was not".
+    # The grade is 1 if the person found the note relevant, otherwise 0.
     columns = {"id": int, "query": str, "source": str, "key": str, "grade": int, "judged": str}
     judgments = db.table(JUDGMENTS).create(columns, pk="id")
     judgments.create_index(["query", "source", "key"], unique=True)
 
 
 def refill_words(connection: sqlite3.Connection) -> None:
-    """Index the words anew that ``indexed_words`` makes, inside the caller's transaction."""
+    """Rebuild the indexes of what ``indexed_words`` returns, inside the caller's transaction."""
     values = ", ".join(INDEXED.format(row="notes", name=name) for name in _INDEXED_COLUMNS)
     of_passages = "note_id, indexed_words(text, null) from passages where text is not null"
     for index, columns, rows in (
@@ -174,12 +174,12 @@ def drop(connection: sqlite3.Connection) -> None:
     """Drop all tables, whatever version made them, inside the caller's transaction."""
     sql = "select 1 from pragma_module_list where name = 'vec0'"
     if not connection.execute(sql).fetchone():
-        # SQLite can't drop a virtual table without its module, but can forget it: its data is in
-        # ordinary tables.
+        # SQLite can't drop a virtual table without its module, but its row in the schema can be
+        # deleted. Its data is in ordinary tables.
         connection.execute("pragma writable_schema = on")
         connection.execute("delete from sqlite_master where sql like '%using vec0%'")
         connection.execute("pragma writable_schema = reset")
-    # Virtual tables first: they drop the tables with their data themselves.
+    # Virtual tables first, because they drop the tables with their data themselves.
     sql = "select type, name from sqlite_master where sql like ? and name not like 'sqlite_%'"
     for beginning in ("create view%", "create virtual%", "create table%"):
         for kind, name in connection.execute(sql, [beginning]).fetchall():
@@ -203,7 +203,7 @@ def _create_index_of_long_notes(db: Any) -> None:
         ("insert", "new", insert), ("delete", "old", delete),
         ("update of text", "old", delete), ("update of text", "new", insert),
     ):  # fmt: skip
-        # The triggers of an event run in the reverse order of their creation.
+        # "new" comes after "old" because SQLite runs an event's triggers last created first.
         name = f"passages_{event[:1]}_{row}"
         db.execute(
             f"create trigger {name} after {event} on passages when {row}.text is not null "
