@@ -23,28 +23,28 @@ from .changes import Snapshot
 from .database import SidecarError, explained
 from .rows import StoredSource
 
-# Seconds between two counts of a source's changes: who writes while searching makes many. The
-# second is for a source of which only reading tells whether it changed.
+# Seconds between two counts of a source's changes, since a person may write while searching. The
+# second applies to sources that have to be read in full to detect a change.
 SECONDS_BETWEEN_COUNTS = 30.0
 SECONDS_BETWEEN_BLIND_READS = 300.0
-# What a page waits for a count at most. Asking a database whether it changed takes .2 ms.
+# Maximum seconds that a page waits for a count. Checking whether a database changed takes .2 ms.
 SECONDS_TO_WAIT = 0.2
-# The share of a processor's time that counting may take: walking 40,000 files takes half a second.
+# The share of processor time that counting may take: to list 40,000 files takes half a second.
 SHARE_OF_TIME = 0.05
-# Milliseconds within which changes of files are taken for one: saving is often several steps.
+# Milliseconds within which file changes count as one, because saving often takes several steps.
 DEBOUNCE = 400
-# Seconds between two reads of a watched file, such as Bear's, so as not to get in the way of a
-# person who is writing, and of a watched folder.
+# Seconds between two reads of a watched file, such as Bear's, and of a watched folder. Reading must
+# not get in the way of a person who is writing.
 SECONDS_BETWEEN_READS = 10.0
 SECONDS_BETWEEN_FOLDER_READS = 2.0
-# Seconds after which every watched source is asked for its state, in case the system missed a
-# change, and old words are removed from the word index, which takes longest.
+# Seconds between two checks of every watched source, in case the system missed a change. Words of
+# deleted text are then removed from the word index, too, which takes longest.
 SECONDS_BETWEEN_CHECKS = 300.0
-# Seconds after which what couldn't be watched or read is tried again.
+# Seconds before a source that couldn't be watched or read is tried again.
 SECONDS_BETWEEN_TRIES = 30.0
-# Milliseconds between two looks at the files where the system can't tell of changes.
+# Milliseconds between two polls of the files where the system can't report changes.
 POLL_DELAY = 2000
-# A database's journals stand beside it, and what is in them is in the database.
+# A database's journals are files beside it, and a change of one is a change of the database.
 _JOURNALS = ("-wal", "-journal", "-shm")
 
 
@@ -52,10 +52,10 @@ _JOURNALS = ("-wal", "-journal", "-shm")
 
 
 def changes_since_indexing(path: str | Path) -> int:
-    """Return how many notes changed since they were indexed, as far as is known by now.
+    """Return how many notes have changed since they were indexed, as far as is known.
 
-    The sources are asked in the background; after SECONDS_TO_WAIT, the count before is returned. A
-    source is read only if its state changed; one that can't be read counts as unchanged.
+    The count runs in the background; if it takes longer than SECONDS_TO_WAIT, return the last one.
+    A source is read only if its state changed. If it can't be read, it counts as unchanged.
     """
     path = Path(path)
     with _counters_lock:
@@ -77,7 +77,7 @@ class _ChangeCounter:
         with self._lock:
             is_counting = self._thread is not None and self._thread.is_alive()
             if not is_counting and time.monotonic() >= self._next_check:
-                # A daemon: a server that is stopped must not wait for a folder on a slow drive.
+                # A daemon, so that a stopping server doesn't wait for a folder on a slow drive.
                 self._thread = threading.Thread(target=self._check, daemon=True)
                 self._thread.start()
             thread = self._thread
@@ -88,11 +88,11 @@ class _ChangeCounter:
     def _check(self) -> None:
         started = time.monotonic()
         total = 0
-        with suppress(SidecarError, sqlite3.Error):  # whoever searches in it finds out
+        with suppress(SidecarError, sqlite3.Error):  # the search itself will report the error
             with closing(database.connect(self._path)) as connection:
                 sources = rows.read_sources(connection).values()
             for stored in sources:
-                with suppress(SourceError):  # searching must not depend on it
+                with suppress(SourceError):  # a broken source mustn't prevent searching
                     total += self._changes(stored)
             self._total = total
         now = time.monotonic()
@@ -126,24 +126,24 @@ _counters: dict[Path, _ChangeCounter] = {}
 
 @dataclass(frozen=True)
 class Place:
-    """Where changes of a source show: a folder, or one file in it."""
+    """Where to watch for changes of a source: a folder, or one file in it."""
 
     source: str
     folder: str
     file: str | None  # None: anything in the folder counts
 
     def concerns(self, path: str) -> bool:
-        """Return whether a change of the file at ``path`` may be one of the source's."""
+        """Return whether a change of the file at ``path`` may change the source."""
         if self.file is not None:
             return path in [self.file + suffix for suffix in ("", *_JOURNALS)]
         if not f"{path}{os.sep}".startswith(self.folder + os.sep):
             return False
-        # Apps keep their state in hidden folders, and write it all the time.
+        # Apps keep their state in hidden folders and write to them all the time.
         return f"{os.sep}." not in path[len(self.folder) :]
 
 
 def place(config: SourceConfig) -> Place | None:
-    """Return where changes of a source show; None if it isn't on this machine's disk."""
+    """Return where to watch a source; None if it is a URL or is read at intervals."""
     if "://" in config.location or config.every:
         return None
     location = os.path.realpath(config.location)
@@ -153,7 +153,7 @@ def place(config: SourceConfig) -> Place | None:
 
 
 class Watcher:
-    """Keeps an index file up to date with its sources until it is stopped."""
+    """Keep an index file up to date with its sources until stopped."""
 
     def __init__(
         self,
@@ -179,13 +179,13 @@ class Watcher:
         self._due: dict[str, float] = {}  # name → when to read it
         self._last_read: dict[str, float] = {}
         self._tidied = time.monotonic()
-        self._trouble: dict[str, str] = {}  # source → what was last said of its failure
+        self._trouble: dict[str, str] = {}  # source → its last reported failure, "" if none
         self._indexed: set[str] = set()  # sources that were in the index after the last update
 
     def run(self, *, update_first: bool = False, watches: bool = True) -> None:
-        """Watch until Ctrl-C or the system's request to end.
+        """Watch until Ctrl-C or a request to terminate.
 
-        :param update_first: read all sources before, too; without watching, that is all
+        :param update_first: read all sources first; if not ``watches``, then stop
         """
         threads = [
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
@@ -212,12 +212,12 @@ class Watcher:
             self._say("Stopped watching")
 
     def stop(self) -> None:
-        """End :meth:`run`, from any thread, after what it is just doing."""
+        """End :meth:`run` after its current step. Any thread may call this."""
         self._end()
         self._stop.set()
 
     def _end(self) -> None:
-        # Nothing that takes a lock: the signal may have come to the thread that holds it.
+        # This runs in a signal handler. It mustn't take a lock, which its own thread may hold.
         self._is_ending = True
         self._changed.put("")
 
@@ -254,10 +254,10 @@ class Watcher:
             self._plan([name], time.monotonic() + pause)
 
     def _update(self, names: Sequence[str]) -> list[str]:
-        """Bring the index up to date with these sources; return those that couldn't be read."""
+        """Update the index from these sources; return the names of those that couldn't be read."""
         started = time.perf_counter()
         changed: list[str] = []
-        # Somebody may have taken a source out of the index meanwhile: it doesn't come back.
+        # A source that was removed from the index in the meantime stays removed.
         for name in self._indexed - self._sources_in_index():
             self._configs.pop(name, None)
         names = [name for name in names if name in self._configs]
@@ -297,7 +297,7 @@ class Watcher:
             return set(rows.read_sources(connection))
 
     def _failed(self, source: str, message: str) -> None:
-        """Say what is wrong with a source, "" for the index, once and not at every try."""
+        """Report what is wrong with a source ("" for the index), unless it was just reported."""
         if message and message != self._trouble.get(source):
             self._report(f"{source}: {message}" if source else message)
         self._trouble[source] = message
@@ -306,7 +306,7 @@ class Watcher:
         self._say(f"{time.strftime('%H:%M:%S')} {message}")
 
     def _watch_place(self, where: Place) -> None:
-        """Report changes of one source in a thread, whatever happens to its folder."""
+        """Queue changes of one source until stopped, whatever happens to its folder."""
         subject = f"{where.source}, watching"
         while not self._stop.is_set():
             try:
@@ -314,19 +314,19 @@ class Watcher:
                 for number, changed in enumerate(self._file_changes(where)):
                     if number == 0:
                         self._trouble.pop(subject, None)
-                    # What changed before the system was listening shows in a first check.
+                    # A first check finds what changed before the system was listening.
                     if changed or number == 0:
                         self._changed.put(where.source)
                     if not os.path.samestat(folder, os.stat(where.folder)):
-                        break  # another drive is mounted there, and the system hears the old one
-            # A folder that vanished, or more files than the system watches.
+                        break  # another drive was mounted here, but the system watches the old one
+            # For example, the folder vanished or has more files than the system can watch.
             except Exception as error:
                 advice = "It is tried again; if it stays so, use --poll."
                 self._failed(subject, f"{where.folder} can't be watched now ({error}). {advice}")
                 self._stop.wait(SECONDS_BETWEEN_TRIES)
 
     def _file_changes(self, where: Place) -> Iterable[Collection[object]]:
-        """Yield what changed in a place, an empty set after each second without a change."""
+        """Yield the changes in a place, and an empty set after each second without changes."""
         import watchfiles
 
         return watchfiles.watch(
@@ -347,8 +347,8 @@ class Watcher:
 
 @contextmanager
 def _ending_on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call ``end`` on Ctrl-C, and when launchd or systemd ask to end; then interrupt what runs."""
-    # To interrupt is not enough: Python ignores whatever is raised while it cleans up an object.
+    """On Ctrl-C or SIGTERM (launchd, systemd), call ``end`` and raise KeyboardInterrupt."""
+    # The exception isn't enough, because Python ignores those raised while it finalizes an object.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
