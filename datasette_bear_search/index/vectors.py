@@ -1,8 +1,8 @@
 """Vectors of passages → the passages nearest to a vector.
 
-The float32 vectors stand in a plain table. The signs of their numbers, a bit each (binary
-quantization), stand in a vec0 table, which finds the candidates that the vectors then rank. In a
-library too large for its scan the same bits are compared in memory.
+A plain table stores the float32 vectors. A vec0 table stores their binary quantization: a bit for
+the sign of each number. Its scan finds candidates, which are then ranked by their float32 vectors.
+In libraries too large for that scan, the same bits are compared in memory.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
     Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
 
-# sqlite-vec's scan of so many passages takes 6 ms, two thirds of an ordinary search; beyond, that
-# in memory does.
+# sqlite-vec's scan of this many passages takes 6 ms, two thirds of an ordinary search. Larger
+# libraries are scanned in memory.
 MAX_VEC0_PASSAGES = 20_000
-# Vectors in a row of the vec0 table. Choosing the nearest takes longer the more there are: with
-# sqlite-vec's 1,024 the scan takes six times as long (benchmarks/speed/nearest.py).
+# Vectors in a chunk (a row) of the vec0 table. Larger chunks are slower to choose the nearest from:
+# with sqlite-vec's default of 1,024, a scan takes six times as long (benchmarks/speed/nearest.py).
 CHUNK_SIZE = 64
-# Candidates by their signs for each passage that is wanted: in memory, .98 of the 50 nearest of
-# 322,000 are among them (twice as many: .96). What is missed is about as near as what is found.
+# Binary candidates for each wanted passage. In memory, they include .98 of the 50 nearest passages
+# of 322,000 (with 2: .96). The passages that are missed are about as near as those that are found.
 OVERSAMPLING = 4
-# By vec0: an eighth of all passages, at least and at most so many; and what it takes at most. Of
-# the 50 nearest of 9,200 passages .98 are among them; reading 1,200 vectors takes 4 ms. With 400
-# of 1,900, feedback sees other notes: Cranfield loses .001 nDCG@10.
+# Binary candidates from vec0: an eighth of all passages, within these limits. The last is vec0's
+# own. They include .98 of the 50 nearest passages of 9,200; reading 1,200 vectors takes 4 ms. With
+# 400 of 1,900, pseudo-relevance feedback sees other notes: Cranfield loses .001 nDCG@10.
 CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1200, 4096
-# In memory: passages that pass the Hamming distance, cheap but coarse, before the query's own
-# numbers count: so many, or this share if that is more.
+# In memory, the Hamming distance, cheap but coarse, first selects this many passages, or this share
+# if that is more. The asymmetric distance then ranks them.
 HAMMING_CANDIDATES = 4000
 HAMMING_SHARE = 0.01
-# Searches whose nearest passages are kept, 30 KB each.
+# Searches whose nearest passages are cached, 30 KB each.
 CACHED_SEARCHES = 50
-# Ids of notes count up from 1. A larger one is nobody's note, and would need much memory.
+# Ids of notes count up from 1. No note has a larger id, and a set with one would need much memory.
 MAX_NOTE_ID = 50_000_000
-# SQLite takes b"" for NULL.
+# The empty set; b"" isn't one, because SQLite takes it for NULL.
 NO_NOTES = b"\0"
-# Characters of ids up to which Python parses them itself, which needs no numpy.
+# Lists of ids up to this many characters are parsed without importing numpy.
 SHORT_LIST = 20_000
-# Key in meta: a token that each change of vectors renews.
+# Key in meta: a random token that changes whenever vectors do.
 CHANGED = "passage_index_changed"
 
 
@@ -56,28 +56,28 @@ CHANGED = "passage_index_changed"
 
 
 def has_vec0(connection: sqlite3.Connection) -> bool:
-    """Return whether the signs stand in a vec0 table."""
+    """Return whether the binary vectors are in a vec0 table."""
     return _is_virtual(connection) == (1,)
 
 
 def _is_virtual(connection: sqlite3.Connection) -> tuple[int] | None:
-    # Of the table of signs; None if there is none.
+    # (1,) if the passage index is a vec0 table, (0,) if a plain one; None if it doesn't exist.
     sql = "select sql like 'create virtual%' from sqlite_master where name = ?"
     row: tuple[int] | None = connection.execute(sql, [PASSAGE_INDEX]).fetchone()
     return row
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the table of signs for vectors of the index's model.
+    """Create the table of binary vectors for the index's model.
 
-    One that exists is replaced if it lacks vectors or is the wrong kind for the library's size.
+    Replace an existing one if it is incomplete or of the wrong kind for the library's size.
     """
     [count] = connection.execute("select count(*) from passages").fetchone()
     exists = _is_virtual(connection)
     is_large = count > MAX_VEC0_PASSAGES
     if exists == (not is_large,) and not get_meta(connection, STALE):
         return
-    _drop_signs(connection)
+    _drop_passage_index(connection)
     connection.execute(
         f"create table {PASSAGE_INDEX} (rowid integer primary key, embedding blob)"
         if is_large
@@ -92,7 +92,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors of passages: pairs of passage id and float32 BLOB."""
+    """Store vectors of passages, given as pairs of passage id and float32 BLOB."""
     connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
     connection.executemany(
         f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, vec_quantize_binary(?))", rows
@@ -106,7 +106,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
 def of_notes(
     connection: sqlite3.Connection, note_ids: Sequence[int], most: int
 ) -> dict[str, bytes]:
-    """Return the vectors of notes' passages by the hash of their text, at most so many."""
+    """Return at most ``most`` vectors of these notes' passages, by the hash of the text."""
     sql = f"""
     select content_hash, vector
     from passages
@@ -118,9 +118,9 @@ def of_notes(
 
 
 def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> None:
-    """Give passages without a vector that of the same text elsewhere, or one of ``kept``."""
+    """Give pending passages the vector of an equal text, from ``kept`` or another passage."""
     if _is_virtual(connection) is None or get_meta(connection, STALE):
-        return  # there are no vectors, or they can't be written now
+        return  # there are no vectors, or none can be written now
     sql = "select id, content_hash from passages where not embedded"
     pending = connection.execute(sql).fetchall()
     if known := [(passage_id, kept[text]) for passage_id, text in pending if text in kept]:
@@ -149,26 +149,26 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     if has_vector_extension(connection):
         connection.executemany(f"delete from {PASSAGE_INDEX} where rowid = ?", rows)
     else:
-        # The vec0 table can't be written now. The next run that can makes it anew.
+        # The vec0 table can't be written now. The next run with sqlite-vec will rebuild it.
         set_meta(connection, **{STALE: "yes"})
     _mark_changed(connection)
 
 
 def drop(connection: sqlite3.Connection) -> None:
-    """Remove all vectors; every passage waits for a new one."""
+    """Remove all vectors, so that every passage is pending again."""
     connection.execute(f"delete from {VECTORS}")
     connection.execute("update passages set embedded = 0 where embedded = 1")
-    _drop_signs(connection)
+    _drop_passage_index(connection)
     _mark_changed(connection)
 
 
-def _drop_signs(connection: sqlite3.Connection) -> None:
+def _drop_passage_index(connection: sqlite3.Connection) -> None:
     connection.execute(f"drop table if exists {PASSAGE_INDEX}")
     connection.execute("delete from meta where key = ?", [STALE])
 
 
 def _mark_changed(connection: sqlite3.Connection) -> None:
-    # In the same transaction: whoever sees the token sees the change.
+    # In the same transaction as the change, so that readers see both or neither.
     connection.execute(
         "insert or replace into meta (key, value) values (?, hex(randomblob(8)))", [CHANGED]
     )
@@ -182,7 +182,7 @@ def _dimension(connection: sqlite3.Connection) -> int:
 
 
 def candidates(connection: sqlite3.Connection) -> int:
-    """Return how many passages vec0 finds by their signs, of which the nearest are taken."""
+    """Return how many candidates vec0 finds by binary quantization, before they are ranked."""
     [count] = connection.execute("select count(*) from passages").fetchone()
     return min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES)
 
@@ -192,18 +192,18 @@ def nearest(
 ) -> Neighbors:
     """Return the ``count`` passages nearest to a vector, at most MAX_CANDIDATES.
 
-    :param vector: float32, as many numbers as the stored vectors
-    :param notes: the notes that may be found, as :func:`note_set` returns them; None for all
+    :param vector: float32, of the same dimension as the stored vectors
+    :param notes: search only these notes, as :func:`note_set` returns them; None for all
     :raises sqlite3.DatabaseError: if the file is damaged
     """
     search = vector, count, notes
-    signs = None if has_vec0(connection) else _signs_in_memory(connection)
-    if signs:
-        if known := signs.nearest.get(search):
+    binary = None if has_vec0(connection) else _binary_vectors(connection)
+    if binary:
+        if known := binary.nearest.get(search):
             return known
         wanted = OVERSAMPLING * count
         near = "select value as passage_id from json_each(?)"
-        among: list[Any] = [json.dumps(signs.candidates(connection, vector, wanted, notes))]
+        among: list[Any] = [json.dumps(binary.candidates(connection, vector, wanted, notes))]
     else:
         wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
         near = f"""
@@ -223,33 +223,33 @@ def nearest(
     limit ?
     """
     found: Neighbors = connection.execute(sql, [vector, *among, count]).fetchall()
-    if signs:
-        keep(signs.nearest, search, found, CACHED_SEARCHES)
+    if binary:
+        keep(binary.nearest, search, found, CACHED_SEARCHES)
     return found
 
 
-class SignsInMemory:
-    """The signs of all vectors of a library, a bit each, and the note of each passage."""
+class BinaryVectors:
+    """The binary vectors of a library in memory, and the note of each passage."""
 
-    def __init__(self, passage_ids: NDArray[numpy.int64], signs: NDArray[numpy.uint8]) -> None:
-        """:param signs: bytes, passages x numbers / 8"""
+    def __init__(self, passage_ids: NDArray[numpy.int64], bits: NDArray[numpy.uint8]) -> None:
+        """:param bits: packed, passages x dimension / 8"""
         self.passage_ids = passage_ids
-        # By vector, count and notes: a page asks twice, once for its results and for its facets.
+        # A cache by vector, count and notes: a page asks twice, for its results and for its facets.
         self.nearest: dict[tuple[bytes, int, bytes | None], Neighbors] = {}
-        # 64 bits a word, the first words of all vectors together: a scan reads from end to end.
-        self._words = _words(signs)
+        # Words of 64 bits, the first words of all vectors together, so that a scan is sequential.
+        self._words = _words(bits)
         self._note_ids: NDArray[numpy.int64] | None = None
 
     def candidates(
         self, connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None
     ) -> list[int]:
-        """Return the ids of the ``count`` passages nearest by their signs, in their own order."""
+        """Return the ids of the ``count`` nearest passages by binary quantization, ascending."""
         import numpy
 
         ids, words = self.passage_ids, self._words
         if notes is not None:
-            # The set begins with note 1; the byte before it is for passages of no note, the one
-            # behind it for all notes beyond it.
+            # The set begins with note 1. The byte added before it is for passages whose note is
+            # gone, the byte added after it for all notes with larger ids.
             is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
             note_ids = numpy.minimum(self._notes_of_passages(connection), len(notes) + 1)
             allowed = numpy.flatnonzero(is_allowed[note_ids])
@@ -262,28 +262,28 @@ class SignsInMemory:
         for word, query_word in zip(words, query):
             distances += numpy.bitwise_count(word ^ query_word[0])
         least = max(HAMMING_CANDIDATES, count, int(HAMMING_SHARE * len(ids)))
-        # Counting beats sorting: there are few different distances. Ties with the last pass, too.
+        # There are few different distances, so counting is faster than sorting. Ties pass, too.
         up_to = numpy.bincount(distances).cumsum()
         near = numpy.flatnonzero(distances <= numpy.searchsorted(up_to, min(least, len(ids))))
         if len(near) > count:
-            # Asymmetric distance: the query's numbers times the signs. What each byte of bits adds
-            # is looked up: eight numbers, 256 ways.
+            # Asymmetric distance: the query's float32 numbers times the passage's signs. A table
+            # has the product of each eight numbers with each of the 256 possible bytes.
             ways = numpy.arange(256, dtype="u1")[:, None]
             signs = numpy.unpackbits(ways, axis=1, bitorder="little").astype("f4").T * 2 - 1
             products = numbers.reshape(-1, 8) @ signs
             bits = numpy.column_stack([word[near] for word in words]).view("u1")
             rows = numpy.arange(len(products))
             similarities = products[rows, bits[:, : len(products)]].sum(axis=1)
-            # In their order, in which SQLite reads their vectors in three quarters of the time.
+            # Sorted, because SQLite then reads the vectors in three quarters of the time.
             near = numpy.sort(near[numpy.argpartition(-similarities, count - 1)[:count]])
         return list(ids[near].tolist())
 
     def _notes_of_passages(self, connection: sqlite3.Connection) -> NDArray[numpy.int64]:
-        """Return the note of each passage, 0 if it is gone; read at the first filter."""
+        """Return the note of each passage, 0 if it is gone. Read them at the first filter."""
         import numpy
 
         if self._note_ids is None:
-            # Of all passages, even if this connection hides some.
+            # From main: this connection may hide some passages by a temporary view.
             sql = "select id, note_id from main.passages order by id"
             rows = connection.execute(sql).fetchall()
             ids, note_ids = numpy.array(rows, "i8").reshape(-1, 2).T
@@ -293,31 +293,31 @@ class SignsInMemory:
         return self._note_ids
 
 
-def _signs_in_memory(connection: sqlite3.Connection) -> SignsInMemory:
-    """Return the signs as they are now; they are read again only after a change."""
+def _binary_vectors(connection: sqlite3.Connection) -> BinaryVectors:
+    """Return the index's current binary vectors. Read them again only after a change."""
     import numpy
 
     path = file_of(connection)
     token = get_meta(connection, CHANGED)
     with _loaded_lock:
-        known_token, signs = _loaded.get(path, (None, None))
-        if signs is None or known_token != token:
+        known_token, binary = _loaded.get(path, (None, None))
+        if binary is None or known_token != token:
             size = _dimension(connection) // 8
             sql = f"select rowid, embedding from {PASSAGE_INDEX} where length(embedding) = ?"
             rows = connection.execute(sql, [size]).fetchall()
             ids = numpy.array([passage_id for passage_id, _ in rows], "i8")
             bits = numpy.frombuffer(b"".join(bits for _, bits in rows), "u1")
-            signs = SignsInMemory(ids, bits.reshape(len(rows), size))
-            _loaded[path] = token, signs
-    return signs
+            binary = BinaryVectors(ids, bits.reshape(len(rows), size))
+            _loaded[path] = token, binary
+    return binary
 
 
 _loaded_lock = threading.Lock()
-_loaded: dict[str, tuple[str | None, SignsInMemory]] = {}
+_loaded: dict[str, tuple[str | None, BinaryVectors]] = {}
 
 
 def _words(bits: NDArray[numpy.uint8]) -> list[NDArray[numpy.uint64]]:
-    """Return rows of bytes as lists of 64-bit words, the first words of all rows first."""
+    """Return rows of bytes as columns of 64-bit words, padded with zeros."""
     import numpy
 
     padded = numpy.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
@@ -331,9 +331,9 @@ def register(connection: sqlite3.Connection) -> None:
     """Add ``nearest_passages(vector, count[, notes])`` and ``note_set(ids)`` to a connection.
 
     ``nearest_passages`` returns a JSON object of at most ``count`` passages, nearest first: id →
-    cosine similarity; NULL for NULL and a vector of another length. ``notes`` are those that may be
-    found, as ids with commas between them (group_concat) or as ``note_set`` makes them of these: a
-    BLOB in which the byte at the position of each id is 1, others 0. NULL stands for all.
+    cosine similarity. It returns NULL for NULL and for a vector of another length. ``notes`` limits
+    the search to these notes (NULL: all): ids separated by commas, as group_concat() returns them,
+    or ``note_set`` of these, a BLOB whose byte at the position of each id is 1, all others 0.
     """
 
     def nearest_passages(vector: Any, count: Any, notes: Any = None) -> str | None:
@@ -348,17 +348,17 @@ def register(connection: sqlite3.Connection) -> None:
         if number < 1:
             raise wrong_argument(f"nearest_passages: the count must be 1 or more, not {count!r}")
         if len(vector) != 4 * _dimension(connection):
-            return None  # another model's, as while all vectors are made anew
-        # Any BLOB becomes a set: nothing but zeros and ones.
+            return None  # another model's, for example while all vectors are being replaced
+        # Make any BLOB a valid set of zeros and ones.
         allowed = None if notes is None else checked_set(notes).translate(_AS_FLAGS)
         try:
             found = nearest(connection, vector, number, allowed)
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
-                # The time limit is the whole statement's.
+                # The time limit applies to the whole statement.
                 connection.interrupt()
             raise
-        # A float32 has nine digits; json.dumps() looks for the fewest, which takes twice as long.
+        # Nine digits suffice for a float32. json.dumps() takes twice as long to find the fewest.
         pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
         return f"{{{pairs}}}"
 
@@ -375,11 +375,11 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def note_set(ids: Any) -> bytes:
-    """Return a set of notes as bytes, by ids with commas between them; empty of anything else."""
+    """Return the set of notes with these comma-separated ids; an empty set if invalid."""
     text = str(ids)
     if not isinstance(ids, (str, int)) or not _IDS.fullmatch(text):
         return NO_NOTES
-    # numpy takes a tenth of the time, but .1 s to import.
+    # numpy takes a tenth of the time, but .1 s to be imported.
     if len(text) > SHORT_LIST:
         import numpy
 

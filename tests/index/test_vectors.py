@@ -215,9 +215,9 @@ def test_vectors_whose_signs_fill_no_whole_bytes_are_refused(write, bear_index, 
     assert "Vectors of 60 numbers can't be indexed" in bear_index().output
 
 
-def in_memory(rows: numpy.ndarray) -> vectors.SignsInMemory:
+def in_memory(rows: numpy.ndarray) -> vectors.BinaryVectors:
     packed = numpy.packbits(rows > 0, axis=1, bitorder="little")
-    return vectors.SignsInMemory(numpy.arange(len(rows)) + 1000, packed)
+    return vectors.BinaryVectors(numpy.arange(len(rows)) + 1000, packed)
 
 
 @pytest.mark.parametrize("dimension", [72, 384])
@@ -358,9 +358,9 @@ def rows_of(ids) -> list[tuple[int, bytes]]:
 
 def test_what_is_asked_again_is_not_looked_for_again_until_the_vectors_change(index, monkeypatch):
     looked = []
-    candidates = vectors.SignsInMemory.candidates
+    candidates = vectors.BinaryVectors.candidates
     monkeypatch.setattr(
-        vectors.SignsInMemory,
+        vectors.BinaryVectors,
         "candidates",
         lambda *arguments: looked.append(1) or candidates(*arguments),
     )
