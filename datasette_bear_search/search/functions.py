@@ -22,17 +22,17 @@ from .notes import SIMILAR_NOTES, find_note_id, find_similar
 from .query_functions import decay, rrf, rrf_weighted
 from .results import PAGE_SIZE, Hit
 
-# Seconds between two looks at a query's time limit while embed() waits for the model.
+# Seconds between two checks of a query's time limit while embed() waits for the model.
 LOADING_STEP = 0.05
-# KiB of the file that each connection keeps in memory. A search reads some thousand vectors, two to
-# a page: with SQLite's 2,000 it takes a tenth longer.
+# Each connection's page cache, in KiB. A search reads about a thousand vectors, two to a page. With
+# SQLite's default of 2,000 it takes a tenth longer.
 PAGE_CACHE = 16_000
 
 
 @contextmanager
 def open_sidecar(path: Path, *, hidden_tags: Sequence[str] = ()) -> Iterator[sqlite3.Connection]:
     """Open the index file at ``path`` read-only, with our SQL functions, or raise SidecarError."""
-    # Datasette turns them on: of a damaged index, they would show the query and our code.
+    # Datasette turns these on. With a damaged index, they would print the query and our code.
     sqlite3.enable_callback_tracebacks(False)
     with closing(database.connect(path)) as connection:
         database.require_current(connection)
@@ -44,7 +44,7 @@ def open_sidecar(path: Path, *, hidden_tags: Sequence[str] = ()) -> Iterator[sql
 
 
 def _hide(connection: sqlite3.Connection, tags: Sequence[str]) -> None:
-    # Views take the place of the tables for every statement that names these.
+    # A temporary view hides the table of the same name from all statements.
     visible, parameters = without_tags(tags).conditions()
     connection.execute("create temp table hidden (id integer primary key)")
     hidden = f"insert into hidden select id from main.notes where not ({' and '.join(visible)})"
@@ -66,22 +66,22 @@ def _hide(connection: sqlite3.Connection, tags: Sequence[str]) -> None:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give a connection the functions that need no index file."""
+    """Add the functions that need no index file to a connection."""
     connection.create_function("rrf", -1, rrf, deterministic=True)
     connection.create_function("rrf_weighted", -1, rrf_weighted, deterministic=True)
     connection.create_function("decay", 2, decay)
 
 
 def register_embed(connection: sqlite3.Connection) -> None:
-    """Give a connection to an index file ``embed(text)`` and the functions that compare vectors."""
+    """Add ``embed(text)`` and the functions of the search to a connection to an index file."""
 
     def embed(text: Any) -> bytes | None:
-        """Return the text's vector by the index file's model: float32, of unit length."""
+        """Return the text's vector from the index file's model: float32, of unit length."""
         model = None if text is None else database.get_meta(connection, "model")
         if model is None:
             return None
         embedder = get_embedder(model)
-        # Within the query's time limit, while the model loads, too.
+        # The query's time limit applies, even while the model is being loaded.
         while (over := _is_over_time(connection)) or not embedder.wait_until_loaded(LOADING_STEP):
             if over:
                 connection.interrupt()
@@ -91,21 +91,21 @@ def register_embed(connection: sqlite3.Connection) -> None:
         try:
             return embedder.embed_query(str(text))
         except ModelUnavailable as error:
-            # NULL and a line in the log: SQLite would only say that a function raised something.
+            # SQLite would only report that a function raised an error, so print it and return NULL.
             print(error, file=sys.stderr)
             return None
 
     connection.execute(f"pragma cache_size = -{PAGE_CACHE}")
-    # A search takes a twentieth less. It removes temporary tables, so that none may be there yet.
+    # This makes a search 5 % faster. It drops all temporary tables, so do it before creating any.
     connection.execute("pragma temp_store = memory")
     vectors.register(connection)
     query_functions.register(connection)
-    # Deterministic, or SQLite would call it once a row.
+    # Deterministic, or SQLite would call it once per row.
     connection.create_function("embed", 1, embed, deterministic=True)
 
 
-# Datasette checks its time limit once in 1,000 of SQLite's instructions, and a row takes twenty: a
-# query that embeds each row would embed fifty too many. This runs some thousand at once.
+# Datasette checks its time limit every 1,000 instructions of SQLite, and a row takes about twenty.
+# So a query that embeds each row would embed fifty too many. This runs over 1,000 instructions.
 _THOUSAND_INSTRUCTIONS = """
 with recursive counted(number) as (select 1 union all select number + 1 from counted limit 80)
 select count(*) from counted
@@ -120,7 +120,7 @@ def _is_over_time(connection: sqlite3.Connection) -> bool:
     return False
 
 
-# --- bear_search() and bear_similar(): what the pages find, as JSON for json_each()
+# --- bear_search() and bear_similar(): the results of the pages, as JSON for json_each()
 
 Rows = list[dict[str, Any]]
 
@@ -129,16 +129,16 @@ def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> 
     for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
         function = _as_json(connection, name, find, redact)
         for arguments in (1, 2):
-            # Deterministic, or SQLite might call it once a row.
+            # Deterministic, or SQLite might call it once per row.
             connection.create_function(name, arguments, function, deterministic=True)
 
 
 def found_notes(
     connection: sqlite3.Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
 ) -> Rows:
-    """Return what the search page finds, in its order, with its notices in the first row.
+    """Return the results of the search page, in its order, with its notices in the first row.
 
-    Never waits for the model, as a query that takes longer than Datasette allows is ended.
+    Don't wait for the model: Datasette interrupts a query that takes too long.
     """
     request = SearchRequest(parse(str(text)), read_ranking({}), _read_size(size))
     response = search(connection, request, redact=redact, wait=0)
@@ -167,7 +167,7 @@ def similar_notes(
 def _as_json(
     connection: sqlite3.Connection, name: str, find: Callable[..., Rows], redact: bool
 ) -> Callable[..., str | None]:
-    """Return what SQLite calls: the rows as JSON, NULL for NULL."""
+    """Return the function that SQLite calls. It returns the rows as JSON, and NULL for NULL."""
 
     def function(argument: Any, *options: Any) -> str | None:
         if argument is None:
@@ -177,15 +177,15 @@ def _as_json(
             return json.dumps(rows, ensure_ascii=False)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
-                # The time limit is the whole query's, and whoever runs it must hear of it. SQLite
-                # looks for an interruption when it goes on to a second row, so there are two.
+                # The time limit applies to the whole query, so interrupt that, too. SQLite checks
+                # for interruptions before it reads a second row, so return two.
                 connection.interrupt()
                 return "[null, null]"
-            # Not the error's words, which may be those of the query or of a note.
+            # Leave out the error's message, which may contain words of the query or of a note.
             problem = f"{name}() failed: {type(error).__name__}"
-        # SQLite would only say that a function raised something.
+        # SQLite would only report that a function raised an error.
         print(problem, file=sys.stderr)
-        # Datasette logs an error with the values of all variables: the query is private.
+        # Datasette logs errors with the values of all variables, and the query is private.
         argument, options = None, ()
         raise sqlite3.DatabaseError(problem)
 
