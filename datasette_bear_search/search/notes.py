@@ -1,4 +1,4 @@
-"""A note's id → all that the index knows of it, and the notes most like it; and the start page."""
+"""A note's id → its details in the index, and the notes most similar to it; and the start page."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from .sql import END_MARK, MARK, Statement, statement_sql
 # Wiki links of a note whose titles are looked up.
 MAX_TITLES = 2000
 
-# Places in a link, from its end, at which the title may end and a heading begin.
+# Places in a link, counted from its end, where the title may end and a heading begin.
 MAX_READINGS = 4
 
-# Characters of a note's text in which words are marked, which takes .3 s at most.
+# Characters of a note's text in which words are marked. This takes .3 s at most.
 READ = 200_000
 
-# Notes in each list of the start page, and searches that are saved for it.
+# Notes in each list of the start page, and the number of saved searches.
 START_PAGE_NOTES = 6
 MAX_SAVED = 20
 
@@ -58,7 +58,7 @@ class LinkedNote:
 
 @dataclass(frozen=True)
 class NotePassage:
-    """A passage of the note; ``start`` and ``end`` count characters of its body."""
+    """A passage of the note. ``start`` and ``end`` are offsets in its body, in characters."""
 
     id: int
     heading: str | None
@@ -68,7 +68,7 @@ class NotePassage:
 
 @dataclass(frozen=True)
 class NoteDetail(ListedNote):
-    """A note and what surrounds it. An encrypted note has no text, and nothing that tells of it."""
+    """A note with its passages, files and links. An encrypted note has nothing from its text."""
 
     heading_link: str
     trashed: bool
@@ -78,19 +78,19 @@ class NoteDetail(ListedNote):
     has_file: bool
     has_code: bool
     body: str
-    attachments: str  # text that was recognized in images and files
-    files: tuple[tuple[str, str], ...]  # those with text: name, "" if it isn't known, and text
+    attachments: str  # the text recognized in images and files
+    files: tuple[tuple[str, str], ...]  # those with text: name ("" if unknown) and text
     passages: tuple[NotePassage, ...]
     links: tuple[LinkedNote, ...]
     backlinks: tuple[LinkedNote, ...]
-    link_targets: Mapping[str, int]  # what its links name, folded → id; for resolve_link()
+    link_targets: Mapping[str, int]  # folded target of a link → note id, for resolve_link()
 
     def passage(self, passage_id: str | None) -> NotePassage | None:
         return next((each for each in self.passages if str(each.id) == passage_id), None)
 
 
 def find_note_id(connection: sqlite3.Connection, name: str) -> int:
-    """Return the id of the note of an id, of ``source:key``, or of a file's path; 0 if none is."""
+    """Return the id of a note named by id, ``source:key`` or a file's path; 0 if there is none."""
     name = name.strip()
     if name.isdigit():
         return read_note_id(name)
@@ -126,7 +126,7 @@ def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None
 
 
 def resolve_link(link_targets: Mapping[str, int], target: str) -> tuple[int, str | None] | None:
-    """Return the note that a link means, and the heading in it.
+    """Return the id of the note that a link refers to, and the heading in it, if any.
 
     :param target: ``Title``, ``Title/Heading`` or ``folder/Title.md#Heading``
     """
@@ -140,11 +140,11 @@ def resolve_link(link_targets: Mapping[str, int], target: str) -> tuple[int, str
 def matched_words(
     connection: sqlite3.Connection, note: NoteDetail, query: Query, at: NotePassage | None = None
 ) -> frozenset[str]:
-    """Return the words of the note that a query finds, as they stand there, in lower case.
+    """Return the words that a query finds in the note, as written there, but case-folded.
 
-    They are those that the search marks: stems, corrections.
+    These are the words that the search marks: other inflections and corrections, too.
 
-    :param at: the passage around which a very long note is read
+    :param at: the passage around which a very long note is searched
     """
     if not query.text:
         return frozenset()
@@ -156,7 +156,7 @@ def matched_words(
         [language] = connection.execute(sql, [note.id]).fetchone()
         marked = matching.marked(planned, [(text, language) for text in texts])
     except sqlite3.DatabaseError:
-        return frozenset()  # the page is as good without marked words
+        return frozenset()  # the page is useful without marked words, too
     spans = (span for text in marked for span in _MARKED.findall(text))
     return frozenset(word.casefold() for span in spans for word in languages.TOKEN.findall(span))
 
@@ -203,7 +203,7 @@ join notes on notes.id = links.target_id
 where links.note_id = ?
 """
 
-# Of several notes with a title, the last is meant: of the same source, not in the trash, newest.
+# If several notes have a title, the last counts: from the same source, not in the trash, newest.
 _TITLED = """
 select title, id
 from notes
@@ -220,7 +220,7 @@ def _linked(connection: sqlite3.Connection, sql: str, note_id: int) -> tuple[Lin
 def _link_targets(
     connection: sqlite3.Connection, note_id: int, source: str, body: str
 ) -> dict[str, int]:
-    # What the source says counts most.
+    # Targets that the source itself provides come last and override those found by title.
     titles = {title for target in wiki_links(body) for title, _ in _readings(target)}
     parameters = {"titles": json.dumps(sorted(titles)[:MAX_TITLES]), "source": source}
     found = connection.execute(_TITLED, parameters)
@@ -232,7 +232,7 @@ def _link_targets(
 
 
 def _readings(target: str) -> Iterator[tuple[str, str | None]]:
-    # First as a title: titles may have slashes, too.
+    # First, the whole target as a title, because titles may contain slashes.
     yield target.strip(), None
     places = [place for place, character in enumerate(target) if character in "#/"]
     for place in places[: -MAX_READINGS - 1 : -1]:
@@ -257,7 +257,7 @@ def _folded(name: str) -> str:
 class StartPageNote:
     id: int
     title: str
-    at: str | None  # when it was modified or, of those of this day, created
+    at: str | None  # when it was modified or, in on_this_day, created
 
 
 @dataclass(frozen=True)
@@ -279,18 +279,18 @@ def save_search(connection: sqlite3.Connection, search: str, *, keep: bool) -> N
 
 
 def read_start_page(connection: sqlite3.Connection, now: datetime | None = None) -> StartPage:
-    """Read the start page from the index; ``now`` is "this day"."""
+    """Read the start page from the index. ``now`` defines "this day", in local time."""
     now = now or datetime.now()
     parameters = {
         "day": f"{now:%m-%d}",
-        # In universal time it may be another day.
+        # The stored UTC date may be the day before or after.
         "day_before": f"{now - timedelta(days=1):%m-%d}",
         "day_after": f"{now + timedelta(days=1):%m-%d}",
         "year": f"{now.year:04}",
     }
 
     def notes(date: str, condition: str) -> tuple[StartPageNote, ...]:
-        # What a person put away isn't brought up again.
+        # Notes that a person has put away aren't brought up again.
         sql = f"""
         select id, title, {date}
         from notes
@@ -311,7 +311,7 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
     )
 
 
-# The inner queries read an index from end to end instead of every note.
+# The inner queries scan a covering index instead of every note.
 _IS_PINNED = "id in (select id from notes where pinned and not archived and not trashed)"
 _IS_OF_THIS_DAY = """
   id in (
@@ -325,42 +325,42 @@ _IS_OF_THIS_DAY = """
 """
 
 
-# --- the notes most like one, with their reasons
+# --- the notes most similar to a note, with reasons
 #
-# One statement, which needs no model: the vectors are there.
+# This is one statement. It needs no model, because the vectors are in the index.
 
 SIMILAR_NOTES = 10
 
-# The score is the sum of four numbers from 0 to 1, each times its weight. Measured by guessing the
-# sample notes' hidden links (39 notes): MRR .67 by similarity alone, .83 with tags, of .2 to .4
-# alike. The most similar two passages do as well as the mean of the three best, and better than
-# mean vectors.
+# The score is the weighted sum of four numbers from 0 to 1. Measured by predicting hidden links of
+# the sample notes (39 notes), MRR is .67 with similarity alone and .83 with tags, for any weight of
+# tags from .2 to .4. The most similar pair of passages does as well as the mean of the three best
+# pairs, and better than mean vectors.
 SIMILARITY = 1.0
 TAGS = 0.25
 LINK = 0.25
 TIME = 0.05
 
-# Similarity, above that of any two notes, that shows a note for that alone.
+# The threshold of similarity, beyond that of average notes, that suffices to list a note.
 SIMILAR_FROM = 0.25
 
-# Created within so many days of each other. A nudge: it makes no note similar by itself.
+# Notes created within this many days of each other get a small bonus, which alone lists no note.
 DAYS = 7
 
-# Passages of the note that are compared, evenly spread. Each costs a scan of the vector index.
+# Passages of the note to compare, evenly spread. Each costs a scan of the vector index.
 OWN_PASSAGES = 6
 
-# Nearest passages to each of those, and notes of either kind (nearest, related) scored.
+# Nearest passages to retrieve for each of those, and notes of either kind (near, related) to score.
 NEAREST_PASSAGES = 100
 CANDIDATES = 100
 
-# First passages of a candidate that are compared beside the nearest: of a huge note, a thousand
-# took as long as all else.
+# First passages of a candidate to compare, in addition to the nearest ones. For a huge note, a
+# thousand took as long as everything else.
 COMPARED_PASSAGES = 100
 
-# Passages that show how similar any two notes are, which differs by model and by note.
+# Passages sampled to find out how similar the average note is, which differs by model and by note.
 SAMPLE = 200
 
-# The mean of few passages says little: it is taken as if so many more were not similar at all.
+# A mean of few passages isn't reliable, so it is computed as if this many more had similarity 0.
 UNSEEN = 10
 
 _ONLY = "Notes are compared by tags and links only."
@@ -373,9 +373,9 @@ NO_EXTENSION = (
 @dataclass(frozen=True)
 class SimilarNote(ListedNote):
     similarity: float | None  # cosine of the most similar two passages, -1 to 1
-    score: float  # what the order follows
+    score: float  # determines the order
     reasons: tuple[str, ...]  # for people
-    # The most similar; None if it is below the threshold, or the note is encrypted.
+    # The most similar passage; None if it is below the threshold or the note is encrypted.
     passage: MatchedPassage | None
 
     @property
@@ -414,9 +414,9 @@ def find_similar(
     size: int = SIMILAR_NOTES,
     unlinked: bool = False,
 ) -> SimilarNotes | None:
-    """Return the notes most like the note with that id; None if there is no such note.
+    """Return the notes most similar to the note with this id; None if there is no such note.
 
-    :param unlinked: leave out notes that it links to, or that link to it
+    :param unlinked: leave out notes that it links to or that link to it
     """
     found = connection.execute("select title from notes where id = ?", [note_id]).fetchone()
     if found is None:
@@ -436,7 +436,7 @@ def find_similar(
 
 
 def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
-    # What keeps the note from being compared by meaning.
+    # Explains why the note can't be compared by meaning.
     [waits] = connection.execute(
         "select exists (select 1 from passages where note_id = ? and not embedded)", [note_id]
     ).fetchone()
@@ -479,12 +479,12 @@ def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
     return reasons
 
 
-# --- The statement: :note is the note's id, :size how many are wanted, :unlinked whether without
-# those that are linked. Passages that many notes share (a template) are no reason.
+# --- The statement. :note is the note's id, :size the number of results, and :unlinked whether to
+# leave out linked notes. Passages that many notes share (from a template) are ignored.
 
 RELATED = f"""
--- the note's tags. One that two notes of many have counts nearly 1, one that all have nothing;
--- halfway is a tag on ten notes and a hundredth of all
+-- the note's tags. A tag of two notes among many counts almost 1, a tag of all notes 0, and a
+-- tag of ten notes plus 1 % of all notes about half
 own_tags as materialized (
   select
     folded, name,
@@ -508,7 +508,7 @@ shared_tags as materialized (
   join note_tags on note_tags.tag_id = tags.id
   where own_tags.rarity > 0
 ),
--- what relates other notes to this one. Of work and work/projects only the deeper tag counts
+-- tags and links that relate notes to this one. Of work and work/projects only the latter counts
 relations as materialized (
   select note_id, name as tag, rarity, 0 as links_here, 0 as linked_from_here
   from shared_tags
@@ -551,7 +551,7 @@ own_passages as materialized (
       ) / {OWN_PASSAGES}
     ) = 0
 ),
--- the passages nearest to each of them; the note's own are among them
+-- the passages nearest to each of them. k includes the note's own
 near as materialized (
   select passages.id, passages.note_id, max(near.value) as similarity
   from own_passages
@@ -586,8 +586,8 @@ compared as (
   cross join passages using (note_id)
   where position < {COMPARED_PASSAGES} and shared_by is null
 ),
--- the most similar two passages stand for the notes; beside max(), SQLite takes the other columns
--- from the same row
+-- each note's most similar pair of passages. With max(), SQLite takes the other columns from the
+-- same row
 similarities as materialized (
   select
     note_id, passage_id,
@@ -597,13 +597,13 @@ similarities as materialized (
   cross join own_passages
   group by note_id
 ),
--- not a scan of all passages: huge notes have many that aren't embedded
+-- avoids a scan of all passages: huge notes have many that aren't embedded
 embedded as materialized (
   select passages.id
   from notes
   cross join passages on note_id = notes.id and position < {MAX_EMBEDDED}
 ),
--- how similar a passage of any note is to this note
+-- how similar an average passage is to this note
 usual as materialized (
   select sum(similarity) / (count(*) + {UNSEEN}) as similarity
   from (
@@ -668,7 +668,7 @@ join sources on sources.name = notes.source
 left join passages on passages.id = scored.passage_id
 where (scored.closeness >= {SIMILAR_FROM} or scored.tags > 0 or links_here or linked_from_here)
   and not (:unlinked and (links_here or linked_from_here))
-  -- the same note from another source is no other note
+  -- leave out copies of the same note from other sources
   and notes.copy_of is null
   and notes.id is not (select copy_of from notes where id = :note)
 order by score desc, notes.id
