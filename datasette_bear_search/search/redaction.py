@@ -1,7 +1,7 @@
 """Text → the same text with its secrets masked: keys, tokens, named passwords, card numbers.
 
-Each character of a secret becomes ``●``, so that offsets, lines and marks stay where they are. The
-detectors of ``detect_secrets`` (extra ``redact``) find most; the rules here, what they don't know.
+Each character of a secret becomes ``●``, so that offsets, lines and marks stay the same. The
+package ``detect_secrets`` (extra ``redact``) detects most secrets; the rules here find others.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ MASK = "●"
 
 INSTALL = "pip install 'datasette-bear-search[redact]'"
 
-# Characters of a long text that are read around a part of it: a cut secret may not be recognized.
-# A private key of 4,096 bits has 3,300.
+# Characters of a long text to read around a part of it, because a secret that is cut off may not be
+# recognized. A private key of 4,096 bits has 3,300.
 REACH = 4000
-# Passages of a long note on each side of one that was found: more than REACH.
+# Passages of a long note to read on each side of one that was found: more text than REACH.
 NEIGHBORS = 12
 
-# Places in a text at which a part of it may have stood.
+# Occurrences of a part in its text that are checked.
 MAX_PLACES = 10
 
-# Notes that are read to find a word outside of secrets. Nearly always the first one has it.
+# Notes to read in search of a word outside of secrets. Nearly always the first one has it.
 MAX_READ = 100
 
-# Texts whose secrets are cached, and characters of each: 10 MB at most. While somebody types, the
-# same texts come again and again; reading the notes of a page takes about 15 ms.
+# Texts whose secrets are cached, and the maximum length of each, for 10 MB in all. While somebody
+# types, the same texts occur again and again; scanning the notes of a page takes about 15 ms.
 CACHED_TEXTS, CACHED_TO = 1000, 10_000
 
-# Characters of a token. Longer ones are images and the like, shorter ones could be anything.
+# The length of a token in characters. Longer ones are images and such; shorter ones, anything.
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 8000
 
-# A token of no known form is a secret if it looks random: so many characters of three kinds that
-# change at so large a share of places, with so many bits each. Of random tokens of 20, 24, 32 and
-# 40 characters that finds 92, 93, 97 and 98 %; the library's entropy detector at its 4.5 bits 0, 4,
-# 63 and 98 %, at 4.0 bits 63, 94 and 100 %, with as many false alarms as this (31 tokens in 2,177
-# texts about programming, most of them random ids).
+# A token of no known form is a secret if it looks random: it has at least RANDOM_FROM characters of
+# three kinds, the kind changes at a share of CHANGES of the places, and the entropy is BITS per
+# character. This finds 92, 93, 97 and 98 % of random tokens of 20, 24, 32 and 40 characters. The
+# library's entropy detector finds 0, 4, 63 and 98 % at its 4.5 bits; at 4.0 bits 63, 94 and 100 %,
+# with as many false alarms as this (31 tokens in 2,177 texts about programming, mostly random ids).
 RANDOM_FROM, CHANGES, BITS = 20, 0.45, 3.4
 
-# How tokens begin that the detectors don't know, or know only in an older form.
+# Prefixes of tokens that the package's detectors don't know, or know only in an older form.
 KNOWN_BEGINNINGS = (
     r"A3T[A-Z0-9]{17}|(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}",  # AWS, also without any digit
     r"AIza[\w-]{30,}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}|1//0[\w-]{30,}",  # Google
@@ -76,14 +76,14 @@ KNOWN_BEGINNINGS = (
     r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
 )
 
-# What passwords and keys are called. Not "PIN": four digits are as often a year.
+# Names of passwords and keys. "PIN" isn't one of them, because four digits are as often a year.
 NAMES = (
     r"pass(?:word|phrase|code|wd)|pwd|pw|pass(?=\s*[:=])|passwor[dt]|kennwort|mot de passe"
     r"|contrase[ñn]a|senha"
     r"|(?:api|access|account|auth|secret|private)[ _-]?key|(?:client[ _-]?)?secret"
     r"|(?:access|api|auth|bearer|refresh)[ _-]?token|token"
 )
-# Each name has one of these in it.
+# Each name contains one of these.
 _IN_NAMES = ("pass", "pw", "kennwort", "contrase", "senha", "key", "secret", "token")
 
 
@@ -93,9 +93,9 @@ class RedactionMissing(ForeseenError):
 
 
 def require() -> None:
-    """Load what finds secrets, which takes about a second.
+    """Load the packages that find secrets, which takes about a second.
 
-    :raises RedactionMissing: if it isn't installed
+    :raises RedactionMissing: if they aren't installed
     """
     try:
         _detectors()
@@ -108,12 +108,12 @@ def require() -> None:
 
 
 def masked(text: str) -> str:
-    """Return the text with its secrets masked, as long as before. Marks in it stay."""
+    """Return the text with its secrets masked. Its length and its marks stay the same."""
     return _with_masks(text, secrets(text))
 
 
 def masked_part(part: str, *wholes: str) -> str:
-    """Mask a part of one of these texts, such as a snippet, with what a cut left of a secret."""
+    """Mask the secrets in a part of these texts, such as a snippet, even if they are cut off."""
     plain, places = _without(_MARKS, part)
     core = plain.strip(ELLIPSIS)
     start = plain.find(core)
@@ -129,10 +129,10 @@ def has_secret(text: str) -> bool:
 
 
 def masked_url(url: str | None) -> str | None:
-    """Return the URL that opens a note, without its heading or None where a secret stands in it."""
+    """Return the URL of a note, without the heading if that has a secret; None if the rest has."""
     if url is None or not has_secret(unquote(url)):
         return url
-    for heading_link in ("&header=", "%23"):  # of Bear, of Obsidian
+    for heading_link in ("&header=", "%23"):  # Bear's, Obsidian's
         before, found, _ = url.rpartition(heading_link)
         if found and not has_secret(unquote(before)):
             return before
@@ -140,19 +140,19 @@ def masked_url(url: str | None) -> str | None:
 
 
 def secrets(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where the secrets of a text begin and end. They may overlap."""
+    """Return the start and end of each secret in a text. They may overlap."""
     return _cached_secrets(text) if len(text) <= CACHED_TO else _secrets(text)
 
 
-# --- words that a search would otherwise tell: corrections, what prefixes stand for
+# --- words that a search would otherwise reveal: corrections and completions of prefixes
 
 
 def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> frozenset[str]:
-    """Return which of these words of the notes stand in secrets only, as far as can be told soon.
+    """Return the words that occur only in secrets, or seem to after MAX_READ notes were read.
 
     :param words: as the word index has them
     """
-    read: dict[int, frozenset[str] | None] = {}  # None: a note without a secret has all of its own
+    read: dict[int, frozenset[str] | None] = {}  # note id → words outside secrets; None: all
 
     def stands_outside(word: str) -> bool:
         for note_id, tags, *texts in connection.execute(_HAVING, [fts5.quoted(word)]):
@@ -177,12 +177,12 @@ where id in (select rowid from {WORDS} where {WORDS} match ?)
 """
 
 
-# --- records, in which words change but no offset
+# --- records, whose text changes but not its offsets
 
 Record = TypeVar("Record")
 Found = TypeVar("Found", "Hit", "SimilarNote")
 
-# Fields that are whole texts, and parts of a note's text, in which a secret may be cut.
+# Fields with whole texts, and fields with parts of a note's text, which may cut off a secret.
 _WHOLE = frozenset(
     ("title", "key", "heading", "body", "attachments", "reasons", "files", "file_name")
 )
@@ -190,9 +190,9 @@ _PARTS = frozenset(("around", "file_text", "text"))
 
 
 def masked_record(record: Record, *texts: str) -> Record:
-    """Return a note, hit, passage or link, with every secret in it and in what it holds masked.
+    """Return a note, hit, passage or link with all secrets masked, in nested records, too.
 
-    :param texts: what its parts were taken from
+    :param texts: the texts that its parts were taken from
     """
     if not is_dataclass(record) or isinstance(record, type):
         return record
@@ -225,7 +225,7 @@ def masked_notes(connection: sqlite3.Connection, notes: Sequence[Found]) -> tupl
 def masked_passages(
     connection: sqlite3.Connection, found: Mapping[int, Sequence[MatchedPassage]]
 ) -> dict[int, list[MatchedPassage]]:
-    """Return passages, by the ids of their notes, with every secret in them masked."""
+    """Return the passages with all secrets masked, by the ids of their notes."""
     places = [(note_id, each.id) for note_id, passages in found.items() for each in passages]
     texts = _texts(connection, places)
     return {
@@ -234,7 +234,7 @@ def masked_passages(
     }
 
 
-# Of a long note, the text around the passage.
+# For a long note, this returns only the text around the passage.
 _TEXTS = f"""
 select notes.id, title, attachments, case when here.text is null then body else (
   select group_concat(text, '') from (
@@ -252,7 +252,7 @@ left join passages as here on here.id = json_extract(place.value, '$[1]')
 def _texts(
     connection: sqlite3.Connection, places: Iterable[tuple[int, int | None]]
 ) -> dict[int, tuple[str, ...]]:
-    """Return texts that parts of notes may be from, by the ids of notes and passages."""
+    """Return the texts that contain these passages (pairs of note and passage id), by note id."""
     found: dict[int, tuple[str, ...]] = {}
     for note_id, *texts in connection.execute(_TEXTS, [json.dumps([*places])]):
         found[note_id] = (*found.get(note_id, ()), *(text or "" for text in texts))
@@ -272,14 +272,13 @@ _cached_secrets = lru_cache(CACHED_TEXTS)(_secrets)
 
 _MARKS = re.compile(f"[{MARK}{END_MARK}]")
 
-# What stands in a secret without belonging to it: marks, invisible characters, Markdown's
-# backslashes.
+# What may interrupt a secret: marks, invisible characters, Markdown's backslashes.
 _UNREAD = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff]|\\\\(?=[!-/:-@\\[-`{{-~])")
 _UNREAD_HINT = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff\\\\]")
 
 
 def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]]:
-    """Return the text without some characters, and where each that remains was."""
+    """Return the text without some characters, and the old place of each remaining one."""
     if not _UNREAD_HINT.search(text):
         return text, range(len(text))
     left_out = {match.start() for match in unread.finditer(text)}
@@ -292,7 +291,7 @@ def _of_part(part: str, whole: str) -> Iterator[tuple[int, int]]:
     for _ in range(MAX_PLACES):
         if at < 0:
             break
-        # A short text is read whole, whatever the part, so that the cache has it.
+        # A short text is scanned whole, whatever the part, so that its secrets are cached.
         reach = REACH if len(whole) > CACHED_TO else len(whole)
         first = max(0, at - reach)
         for start, end in secrets(whole[first : at + len(part) + reach]):
@@ -312,7 +311,7 @@ def _with_masks(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*pieces, text[place:]])
 
 
-# Lines of a private key stay lines.
+# White space isn't masked, so that a private key keeps its lines.
 _MASKED = re.compile(rf"[^\s{MARK}{END_MARK}]")
 
 _PRIVATE_KEY = re.compile(
@@ -334,7 +333,7 @@ _NAMED = re.compile(
     r"[*_]{0,3}[ \t]{0,3}[\"'`*_]{0,4}([^\s\"'`]{6,200})",
     re.IGNORECASE,
 )
-# What is no password but says where it comes from: a variable, a call, an address, a path.
+# Values that aren't passwords but refer to one: a variable, a call, an address, a path.
 _NO_PASSWORD = re.compile(r"[$<{(\[/%]|.*(?:\(|://|\.\.\.)|[\w.-]+@[\w-]+\.\w+$")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _SIGN = re.compile(r"[!#$%&*+?@^~=|\\]")
@@ -345,11 +344,11 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
     for line in text.splitlines(keepends=True):
         place, end = end, end + len(line)
         lower = line.lower()
-        # To look for these first is many times faster.
+        # Looking for these strings first is many times faster.
         if not any(name in lower for name in _IN_NAMES):
             continue
         while match := _NAMED.search(text, place, end):
-            place = match.start() + 1  # the value of one name may be another
+            place = match.start() + 1  # the value may be another name
             value = match[1].rstrip(".,;:!?)]}*_")
             is_word = not (_DIGIT.search(value) or _SIGN.search(value))
             is_text = is_word or not _LETTER.search(value) or _NO_PASSWORD.match(value)
@@ -357,11 +356,11 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
                 yield match.start(1), match.start(1) + len(value)
 
 
-_TOKEN = re.compile(rf"[!-;=?-_a-z{{-~]{{{SHORTEST_TOKEN},}}")  # without blanks, <, > and `
+_TOKEN = re.compile(rf"[!-;=?-_a-z{{-~]{{{SHORTEST_TOKEN},}}")  # no spaces, <, > or `
 _KNOWN = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(KNOWN_BEGINNINGS)})")
 _RANDOM = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{RANDOM_FROM},}}(?![A-Za-z0-9])")
-# Characters before and behind a token that the detectors need to see: "aws_secret_access_key = …"
-_BEFORE, _BEHIND = 60, 5
+# Characters before and after a token that the detectors need to see: "aws_secret_access_key = …"
+_BEFORE, _AFTER = 60, 5
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int]]:
@@ -373,7 +372,7 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
         if not (_DIGIT.search(text, start, end) or text.find("@", start, end) >= 0):
             continue
         line_start = text.rfind("\n", max(0, start - _BEFORE), start) + 1
-        window = max(line_start, start - _BEFORE), min(len(text), end + _BEHIND)
+        window = max(line_start, start - _BEFORE), min(len(text), end + _AFTER)
         for detector in _detectors():
             for match in detector.finditer(text, *window):
                 yield _secret_of(match)
@@ -385,20 +384,20 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _detectors() -> tuple[re.Pattern[str], ...]:
-    # Half a second to import, which only those pay who have secrets masked.
+    # Importing it takes half a second, which is needed only to mask secrets.
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.plugins.base import RegexBasedDetector
 
     regexes: dict[re.Pattern[str], None] = {}
     for kind, detector in get_mapping_from_secret_type_to_class().items():
-        # The address of a machine on the internet is no secret.
+        # A public IP address isn't a secret.
         if issubclass(detector, RegexBasedDetector) and "IP" not in kind.upper().split():
             regexes |= dict.fromkeys(detector.denylist)  # type: ignore[call-overload]
     return tuple(regexes)
 
 
 def _secret_of(match: re.Match[str]) -> tuple[int, int]:
-    # Its longest group, unless that is only how the secret begins.
+    # The longest group is the secret, unless it is so short that it can only be the prefix.
     groups = [match.span(number) for number in range(1, len(match.groups()) + 1)]
     start, end = max(groups, key=lambda span: span[1] - span[0], default=(0, 0))
     return (start, end) if end - start >= 8 else match.span()
@@ -415,7 +414,7 @@ def _looks_random(token: str) -> bool:
 
 _SPACE = "[ \u00a0\u2009\u202f-]"
 _CARD = re.compile(
-    # That nothing stands before it is asked behind the first digit: so only digits are looked at.
+    # The lookbehind follows the first digit, so that it is evaluated only at digits.
     rf"\d(?<![\w.,:/-]\d)"
     rf"(?:\d{{12,18}}|\d{{3}}({_SPACE})\d{{4}}\1\d{{4}}\1\d{{4}}(?:\1\d{{3}})?"
     rf"|\d{{3}}({_SPACE})\d{{6}}\2\d{{4,5}})"
