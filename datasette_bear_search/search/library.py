@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Imported here is only what takes no time: a program pays for the rest when it searches.
+# Only fast imports are here. Others are inside functions, so that "import" takes no time.
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from .notes import NoteDetail, SimilarNotes
     from .results import ListedNote
 
-    # What names a note: its id, "source:key", the path of its file, or itself.
+    # A note's id, "source:key", the path of its file, or the note itself.
     NoteName: TypeAlias = int | str | Path | ListedNote | NoteDetail
     Value: TypeAlias = str | float | Sequence[str] | None
     Place: TypeAlias = str | os.PathLike[str] | SourceConfig
 
-# Parameters of the search page beside the filters.
+# Parameters of the search page other than filters.
 RANKING_PARAMETERS = (
     "mode", "sort", "balance", "fusion", "recency", "found", "min_similarity", "rerank",
 )  # fmt: skip
@@ -43,8 +43,8 @@ class NoteNotFound(ForeseenError, LookupError):
 class Library:
     """The notes in one index file.
 
-    Each call opens the file, so that a library may be used by several threads; in a ``with`` block,
-    the calls of its thread share a connection. All errors that a person can do something about are
+    Each call opens the file, so several threads may use a library. In a ``with`` block, calls of
+    its thread share a connection. All errors that a person can do something about are instances of
     :class:`ForeseenError`.
     """
 
@@ -57,11 +57,11 @@ class Library:
         time_limit_ms: float | None = None,
     ) -> None:
         """
-        :param path: of the index file; None is where ``bear-index`` puts it
-        :param hidden_tags: notes with one of them or a tag nested below it don't exist here, nor do
-            other sources' copies of them
+        :param path: the index file; by default, where ``bear-index`` puts it
+        :param hidden_tags: hide notes that have one of these tags or a tag nested in it, and other
+            sources' copies of these notes
         :param redact: mask passwords, API keys and card numbers
-        :param time_limit_ms: of a search's statement
+        :param time_limit_ms: the time limit of a search's statement
         """
         from ..index import database
 
@@ -86,8 +86,8 @@ class Library:
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the index file read-only, with our SQL functions.
 
-        :raises SidecarError: if it can't be read, now or inside
-        :raises RedactionMissing: if secrets are to be masked, and what finds them isn't installed
+        :raises SidecarError: if it can't be read, now or inside the block
+        :raises RedactionMissing: if secrets are to be masked and the packages aren't installed
         """
         from ..index.database import SidecarError, explained
         from ..sqlite import sqlite3
@@ -99,7 +99,7 @@ class Library:
             require()
         with ExitStack() as cleanup:
             try:
-                # Which notes are hidden is read when the file is opened.
+                # The list of hidden notes is made on opening, so don't share these connections.
                 is_kept = not self.hidden_tags and self._thread == threading.get_ident()
                 if self._kept and is_kept:
                     if self._connection is None:
@@ -127,18 +127,18 @@ class Library:
         on_loading: Callable[[], None] = lambda: None,
         **parameters: Value,
     ) -> SearchResponse:
-        """Return the notes that match best; without a query, those of the filters, newest first.
+        """Return the best matches; without a query, all notes that pass the filters, newest first.
 
-        :param query: what the search page takes: words, questions, ``tag:work``, ``created:2024``
-        :param tags: notes need all of them
-        :param sources: names of sources, of which notes need one
+        :param query: like on the search page: words, questions, ``tag:work``, ``created:2024``
+        :param tags: find notes that have all of these tags
+        :param sources: find notes from any of the sources with these names
         :param correct: whether words that no note has may be corrected
-        :param wait: seconds to wait for a model that isn't loaded; None for as long as it takes
+        :param wait: seconds to wait for a model that isn't loaded; None: as long as it takes
         :param on_loading: called before a model is loaded
-        :param parameters: others of the search page: ``created_after="2024"``, ``pinned=True``,
-            ``has=["image"]``, ``mode="keyword"``, ``found=True``, ``balance=0.5``
-        :raises InvalidParameter: for a parameter that isn't there or a value that makes no sense
-        :raises TimeLimitExceeded: if the library has a time limit, and it is over
+        :param parameters: other parameters of the search page: ``created_after="2024"``,
+            ``pinned=True``, ``has=["image"]``, ``mode="keyword"``, ``found=True``, ``balance=0.5``
+        :raises InvalidParameter: for an unknown parameter or an invalid value
+        :raises TimeLimitExceeded: if the library has a time limit and the search exceeds it
         """
         from ..query.filters import InvalidParameter
         from . import engine
@@ -167,9 +167,9 @@ class Library:
         key: str = "",
         path: str | os.PathLike[str] | None = None,
     ) -> NoteDetail:
-        """Return a whole note, by its id, by its source and key, which stay, or by its file.
+        """Return a whole note by its id, its source and key (which never change) or its file.
 
-        :raises NoteNotFound: if there is none
+        :raises NoteNotFound: if there is no such note
         """
         from . import notes, redaction
 
@@ -182,9 +182,9 @@ class Library:
         return redaction.masked_record(found) if self.redact else found
 
     def similar(self, note: NoteName, *, limit: int = 10, unlinked: bool = False) -> SimilarNotes:
-        """Return the notes most like one, each with its reasons.
+        """Return the notes most similar to a note, each with its reasons.
 
-        :param unlinked: leave out notes that it links to, or that link to it
+        :param unlinked: leave out notes that it links to or that link to it
         :raises NoteNotFound: if there is no such note
         """
         from . import notes, redaction
@@ -195,7 +195,7 @@ class Library:
             assert found is not None
             return redaction.masked_similar(connection, found) if self.redact else found
 
-    # --- what may be seen
+    # --- visibility
 
     def changed_notice(self) -> str | None:
         from ..index import watch
@@ -203,7 +203,7 @@ class Library:
 
         changed = watch.changes_since_indexing(self.path)
         if changed and self.hidden_tags:
-            # The number would count hidden notes, too.
+            # Don't give the number, which includes hidden notes.
             return "Notes changed since the index was made. To update it, run: datasette bear-index"
         return engine.changed_notice(changed)
 
@@ -231,14 +231,14 @@ class Library:
         rebuild: bool = False,
         hooks: Hooks | None = None,
     ) -> Report:
-        """Bring the index up to date with these sources, or with all that it and its owner name.
+        """Bring the index up to date with these sources; by default, all configured or indexed.
 
         :param sources: places with notes, which are added to the index
-        :param remove: names of sources that leave the index
-        :param model: of embeddings; None is the index's, or the default
-        :param semantic: whether vectors are made; None leaves that as it was chosen
-        :param hooks: hear of the progress; who has them finds failures in the report alone
-        :raises SourceError: if no source can be read; of one among several, the report says so
+        :param remove: names of sources to remove from the index
+        :param model: the embedding model; by default, the index's or the default one
+        :param semantic: whether to make vectors; None keeps the earlier choice
+        :param hooks: called with the progress; if given, failures are only in the report
+        :raises SourceError: if no source can be read; if only some can't, the report says so
         :raises ModelUnavailable: if the named model can't be loaded
         :raises IndexBusy: if another run is at work
         """
@@ -259,8 +259,8 @@ class Library:
         )
         has_all_vectors = report.notes and report.pending <= report.refused
         if embedder is not None and has_all_vectors and not report.model_failure:
-            with suppress(ModelUnavailable):  # nobody asked for it now
-                if embedder.needs_onnx_export():  # from then on it starts within a second
+            with suppress(ModelUnavailable):  # the export is optional
+                if embedder.needs_onnx_export():  # with it, the model starts within a second
                     (hooks or indexer.SILENT).on_export(embedder.name)
                     embedder.export_onnx()
         if hooks is None and report.failures and len(report.failures) == len(selection.read):
@@ -277,12 +277,12 @@ class Library:
         poll: bool = False,
         until: threading.Event | None = None,
     ) -> None:
-        """Bring the index up to date, and keep it so while notes change, until Ctrl-C.
+        """Bring the index up to date and keep it so while notes change, until Ctrl-C.
 
-        :param say: called with each line about what changed and what is wrong
-        :param quiet: say only what is wrong
-        :param poll: look at the files every few seconds, as on network drives
-        :param until: ends it, too, once it is set
+        :param say: called with each line about a change or an error
+        :param quiet: report only errors
+        :param poll: check the files every few seconds, for example on network drives
+        :param until: setting this event ends it, too
         """
         from ..index.watch import Watcher
 
@@ -295,7 +295,7 @@ class Library:
         watcher.run(update_first=True)
 
     def sources(self) -> dict[str, StoredSource]:
-        """Return the sources in the index, by their names; none if there is no index yet."""
+        """Return the sources in the index by name; none if there is no index yet."""
         from ..index import database, rows
 
         if not database.is_made(self.path):
@@ -306,9 +306,9 @@ class Library:
     def known_sources(
         self, config_path: Path | None = None
     ) -> tuple[list[SourceConfig], Configuration | None]:
-        """Return the sources in the index, and the configuration file's settings if there is one.
+        """Return the sources in the index, and the settings of the configuration file, if any.
 
-        :raises ConfigurationError: if the file makes no sense
+        :raises ConfigurationError: if the file isn't valid
         """
         from ..index import config
 
@@ -319,7 +319,7 @@ class Library:
     def embedder(
         self, model: str | None = None, *, semantic: bool | None = None
     ) -> Embedder | None:
-        """Return what would make the vectors of a run; None if it makes none."""
+        """Return the model that a run would use; None if it would make no vectors."""
         from ..embeddings import registry
         from ..index import database
 
@@ -330,7 +330,7 @@ class Library:
         default = registry.default_model()
         name = model or database.stored(self.path) or default
         embedder = registry.get_embedder(name)
-        # One that only the index names is never downloaded.
+        # A model that only the index names is never downloaded.
         embedder.may_download |= model is not None or name == default
         return embedder
 
