@@ -1,4 +1,4 @@
-"""SQL functions of the statement that ranks: what it needs to know of ``:q``, and its scores."""
+"""SQL functions of the ranking statement: facts about the text in ``:q``, and scores."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 RRF_K = 60
 
 # Pseudo-relevance feedback (Rocchio, in "The SMART Retrieval System", 1971): the best passages of
-# the first results move the query vector by this weight. Gains .008 nDCG@10 on average, and more
-# notes or weight gain no more.
+# the first results are added to the query vector with this weight. This gains .008 nDCG@10 on
+# average; more notes or a higher weight gain no more.
 FEEDBACK_NOTES = 3
 FEEDBACK_WEIGHT = 0.5
 
-# Score regularization (Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005): notes that are
-# alike are worth about the same. Each score of the first results moves by this share toward those
-# of the five others most like it. Gains .004 nDCG@10 on average, and loses on no test collection;
-# 20 to 100 results, 3 to 10 others and .2 to .4 differ by .002.
+# Score regularization (Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005): similar notes
+# should have similar scores. The score of each of the first results moves by this share toward the
+# mean of its five nearest neighbors. This gains .004 nDCG@10 on average and loses on no collection;
+# 20 to 100 results, 3 to 10 neighbors and .2 to .4 differ by .002.
 REGULARIZED_NOTES = 30
 NEIGHBORS = 5
 REGULARIZATION = 0.3
 
-# What the notes with the words inside of others differ by, from the newest to the oldest.
+# Matches of parts of words are ranked by age: the newest and the oldest differ by this much.
 RECENCY_WEIGHT = 0.001
 
-# Of a note without the last word, but with words that it may be the beginning of: this share of
-# their BM25, so that it stands below those that have the word itself.
+# A note that lacks the query's last word but has words that begin with it gets this share of their
+# BM25, so that it ranks below notes with the word itself.
 BEGINNING_WEIGHT = 0.25
 
-# FTS5's expression that no note matches; NULL is an error.
+# An FTS5 expression that matches no note. NULL would be an error.
 NO_WORDS = '""'
 
-# Not instr(lower(…)), which copies the texts: 15 MB take 94 ms so, and 13 ms with LIKE.
-# Of a huge note, only what is embedded of it is searched.
+# LIKE takes 13 ms for 15 MB. instr(lower(…)) copies the texts and takes 94 ms.
+# For a huge note, only its embedded passages are searched.
 _LIKE = "like '%' || value || '%' escape '^'"
 HAS = f"""
   title {_LIKE} or tags {_LIKE} or attachments {_LIKE} or case when {{id}} in (
@@ -63,25 +63,25 @@ HAS = f"""
   ) else body {_LIKE} end
 """
 
-# The plan that each connection used last, by text, reading, and state of the index file.
+# Each connection's last plan, with its key: text, reading and data_version of the index file.
 _plans: dict[int, tuple[tuple[str, str, int | None], Plan]] = {}
 
 
-# --- what is to be known of the text
+# --- facts about the text
 #
-# Each function takes the text, and may take how it is to be read: ``'like'`` as it is written, or
-# ``'uncorrected'``. A text is planned once a statement.
+# Each function takes the text and, optionally, how to read it: ``'like'`` (as it is written) or
+# ``'uncorrected'``. A text is planned once per statement.
 
 
 def remember(connection: sqlite3.Connection, planned: Plan) -> None:
-    """Let the functions use a plan instead of making it again."""
-    # Within a transaction the file stays as it is, which they then needn't ask.
+    """Give the functions a plan, so that they needn't make it again."""
+    # Within a transaction the file can't change, so its version needn't be checked.
     version = None if connection.in_transaction else _version(connection)
     _plans[id(connection)] = (planned.query.typed, planned.reading, version), planned
 
 
 def planned_for(connection: sqlite3.Connection, text: str, reading: str = "") -> Plan:
-    """Return the plan for a text, on a connection that :func:`register` was called for."""
+    """Return the plan for a text. Call :func:`register` for the connection first."""
     key, planned = _plans.get(id(connection), (None, None))
     if planned and connection.in_transaction and key == (text, reading, None):
         return planned
@@ -97,8 +97,8 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give a connection to an index file the functions that read ``:q``, and ``refine()``."""
-    # Another connection may have had the same id.
+    """Add the functions that read ``:q``, and ``refine()``, to a connection to an index file."""
+    # A closed connection may have had the same id.
     _plans.pop(id(connection), None)
     for name, function in {
         "fts_query": lambda _, planned: planned.match or NO_WORDS,
@@ -114,7 +114,7 @@ def register(connection: sqlite3.Connection) -> None:
         "exact_matches": exact_matches,
         "substring_matches": substring_matches,
     }.items():
-        # Deterministic, or SQLite would call them once a row.
+        # Deterministic, or SQLite would call them once per row.
         connection.create_function(name, -1, _of_text(connection, function), deterministic=True)
     languages.register(connection)
     connection.create_aggregate("refine", 7, Refine)
@@ -127,7 +127,7 @@ def _of_text(connection: sqlite3.Connection, function: Callable[..., Any]) -> Ca
             return function(connection, planned, *more)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
-                # The time limit is the whole statement's.
+                # The time limit applies to the whole statement.
                 connection.interrupt()
             raise
 
@@ -135,16 +135,16 @@ def _of_text(connection: sqlite3.Connection, function: Callable[..., Any]) -> Ca
 
 
 def nearest_candidates(connection: sqlite3.Connection, planned: Plan) -> int:
-    """Return how many passages are looked for by their signs."""
-    # Operators that are typed into :q on Datasette's SQL page are looked at behind them.
+    """Return how many candidates to find by binary quantization."""
+    # Operators typed into :q on Datasette's SQL page filter the candidates only afterward.
     has_filters = bool(planned.query.typed_filters)
     return MAX_CANDIDATES if has_filters else candidates(connection)
 
 
 def allowed_notes(connection: sqlite3.Connection, planned: Plan, *tags: str) -> bytes | None:
-    """Return the notes that the text's operators allow, as a set; None if it has none.
+    """Return the set of notes that the text's operators allow; None if it has no operators.
 
-    :param tags: that are demanded beside the text, within which a note may be pinned
+    :param tags: tags required by the other filters; a note may be pinned within one of them
     """
     conditions, values = (planned.query.typed_filters & Filters({"tag": tags})).conditions()
     if not conditions:
@@ -155,20 +155,20 @@ def allowed_notes(connection: sqlite3.Connection, planned: Plan, *tags: str) -> 
 
 
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
-    """Return a JSON object of notes: 2 if the title is the text, 1 for phrases and identifiers.
+    """Return a JSON object of levels by note id: 2 for notes whose title is the text.
 
-    And .5 if the title goes on where the text breaks off in a word.
+    1 for phrases and identifiers; .5 if the title begins with the text and completes its last word.
     """
     query = planned.query
     title = _title(query)
     found: dict[int, float] = {}
     if query.beginning and planned.reading != "like":
-        # Of a whole word such titles are not better: they lose .001 nDCG@10.
+        # Not if the last word is complete: preferring such titles then loses .001 nDCG@10.
         sql = "select id, title from notes where title collate nocase between ? and ?"
         rows = connection.execute(sql, [title, title + "\U0010ffff"])
         found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
     if query.exact and planned.reading != "like":
-        # The word index takes C++ for c.
+        # To the word index "C++" is "c", so check the text itself, too.
         sql = f"""
         select rowid
         from notes_fts
@@ -185,16 +185,16 @@ def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
 
 
 def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
-    """Return a JSON object of notes and scores: those that the word index can't find by words.
+    """Return a JSON object of scores by note id, of notes that lack the words themselves.
 
-    The last word may be the beginning of another; where no note has the words, they may be parts of
-    longer ones.
+    They have words that begin with the last word or, if no note has the words, contain the words as
+    parts of longer ones.
     """
     found: dict[int, float] = {}
     query = planned.query
     if planned.reading != "like":
         if planned.beginnings:
-            found = _begun(connection, planned)
+            found = _prefix_matches(connection, planned)
         if found or planned.has_matches:
             return json.dumps(found)
     sql = f"""
@@ -211,7 +211,7 @@ def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     )
 
 
-def _begun(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:
+def _prefix_matches(connection: sqlite3.Connection, planned: Plan) -> dict[int, float]:
     sql = f"""
     select rowid, {BEGINNING_WEIGHT} * -bm25(notes_fts, {COLUMN_WEIGHTS})
     from notes_fts
@@ -227,7 +227,7 @@ def _literals(texts: Iterable[str]) -> str:
 
 
 def _title(query: Query) -> str:
-    # What a title must be to be what was asked for.
+    # The title that a note must have to count as an exact match.
     return query.meaning if query.understood else query.text
 
 
@@ -235,7 +235,7 @@ def _ids(connection: sqlite3.Connection, sql: str, *values: str) -> list[int]:
     return [note_id for (note_id,) in connection.execute(sql, values)]
 
 
-# --- scores: ranks fused, age, feedback and regularization
+# --- scores: fusion of ranks, decay by age, feedback and regularization
 
 
 def rrf(*ranks: Any) -> float | None:
@@ -244,9 +244,9 @@ def rrf(*ranks: Any) -> float | None:
 
 
 def rrf_weighted(k: Any = RRF_K, *weights_and_ranks: Any) -> float | None:
-    """Return the sum of weight/(k + rank) over pairs of weight and rank; NULL pairs don't count.
+    """Return the sum of weight/(k + rank) over pairs of weight and rank; skip NULLs.
 
-    What isn't a number, and a rank below 1, counts as NULL: a function must not end the query.
+    A value that isn't a number, or a rank below 1, counts as NULL instead of ending the query.
     """
     constant = _number(k)
     if constant is None:
@@ -260,9 +260,9 @@ def rrf_weighted(k: Any = RRF_K, *weights_and_ranks: Any) -> float | None:
 
 
 def decay(timestamp: Any, half_life_days: Any) -> float | None:
-    """Return 0.5 ^ (age / half-life), 1 for now or later; NULL for NULL and what is no time.
+    """Return 0.5 ^ (age / half-life), 1 for the future, NULL for NULL or an invalid timestamp.
 
-    :param timestamp: ISO 8601, a year or a month, too; without a time zone it is UTC
+    :param timestamp: ISO 8601, which may be only a year or month; UTC if it has no time zone
     """
     if timestamp is None or half_life_days is None:
         return None
@@ -286,16 +286,16 @@ _YEAR_OR_MONTH = re.compile(r"[0-9]{4}(-[0-9]{2})?", re.ASCII)
 
 
 class Refine:
-    """Aggregate: the refined blend of each row, as a JSON object by its id; NULL of no rows.
+    """Aggregate: the refined blend of each row, as a JSON object by id; NULL if there are no rows.
 
     ``refine(query_vector, vector, id, level, blend, dense_score, balance)``: vectors are float32
-    BLOBs of one length. A row without one keeps its blend; one without a blend isn't in the object.
+    BLOBs of one length. A row without a vector keeps its blend; a row without a blend is left out.
 
-    1. The mean of the query's vector and those of the first rows, by ``level`` and ``blend``, takes
-       the place of the query's: ``blend`` changes by ``balance`` times the change of
-       ``dense_score``, which is a cosine + 1 as a share of the best.
-    2. Each of the first rows then moves toward the mean ``blend`` of the rows most like it, which
-       count by their squared cosine.
+    1. Feedback: the weighted mean vector of the first rows, by ``level`` and ``blend``, is added to
+       the query's vector. ``blend`` changes by ``balance`` times the change of ``dense_score``,
+       which is (cosine + 1) relative to the best.
+    2. Regularization: the ``blend`` of each of the first rows then moves toward the mean of its
+       nearest neighbors, weighted by their squared cosine.
     """
 
     def __init__(self) -> None:
@@ -316,16 +316,16 @@ class Refine:
         refined = {row_id: blend for _, row_id, _, blend, _ in rows}
         size = len(query) if isinstance(query, bytes) and len(query) % 4 == 0 else 0
         comparable = [row for row in rows if isinstance(row[0], bytes) and len(row[0]) == size]
-        with suppress(TypeError, ValueError):  # what is no number must not end the query
+        with suppress(TypeError, ValueError):  # a value that isn't a number mustn't end the query
             refined |= _refined(query, comparable, float(self._balance)) if comparable else {}
         return json.dumps(refined)
 
 
 def _refined(query: bytes, rows: Sequence[tuple[Any, ...]], balance: float) -> dict[Any, float]:
-    """Return the refined blend by id, of rows of vector, id, level, blend and dense score."""
+    """Return refined blends by id, from rows of (vector, id, level, blend, dense score)."""
     import numpy
 
-    # Not by @, whose threads take longer to wake up than this takes.
+    # The operator @ would start threads, which takes longer than einsum does.
     ids = [row[1] for row in rows]
     level, blend, dense = numpy.array([row[2:] for row in rows], "f8").T
     vectors = numpy.frombuffer(b"".join(row[0] for row in rows), "<f4").reshape(len(rows), -1)
@@ -343,7 +343,7 @@ def _refined(query: bytes, rows: Sequence[tuple[Any, ...]], balance: float) -> d
 
 
 def _neighborhood(vectors: NDArray[Any], scores: NDArray[Any]) -> NDArray[Any]:
-    """Return the mean score of the others most like each row; of one without any, its own."""
+    """Return the weighted mean score of each row's nearest neighbors; its own if it has none."""
     import numpy
 
     cosines = numpy.clip(numpy.einsum("in,jn->ij", vectors, vectors), 0, None)
