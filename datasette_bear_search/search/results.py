@@ -1,4 +1,4 @@
-"""``Plan`` → ``Results`` and ``Facets``: the records of a search, and running its statements."""
+"""``Plan`` → ``Results`` and ``Facets``: run the statements of a search and make its records."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ from .sql import (
 NOTHING_CLOSE = "No note closely matches this."
 PAGE_SIZE = 20
 
-# What answers may stand beside the closest passage: those within so many characters of it are read,
-# too, at most so many on each side. Of 632 questions of XQuAD in German, Spanish and English .995,
-# .987 and .998 have their answer there (with only the next passages: .965, .941, .981).
+# The answer may be beside the closest passage. So read those within NEAR characters of it (for the
+# first hits, NEAR_FIRST), at most MAX_NEAR on each side. Of 632 XQuAD questions in German, Spanish
+# and English, .995, .987 and .998 have the answer there; in adjacent passages, .965, .941 and .981.
 FIRST_HITS, NEAR_FIRST, NEAR, MAX_NEAR = 5, 1200, 300, 3
 
 
 @dataclass(frozen=True)
 class MatchedPassage:
-    """A passage of a note that answers; its places count characters of the note's body."""
+    """A passage of a note that answers the query. Offsets count characters of the note's body."""
 
     text: str
     heading: str | None
     start: int
     end: int
     id: int | None = None  # in the table passages
-    line: int | None = None  # of the note, from 1, on which it begins
-    # Its sentence that is closest in meaning, where one was looked for.
+    line: int | None = None  # its first line in the note, from 1
+    # The sentence closest in meaning, if one was looked for.
     sentence_start: int | None = None
     sentence_end: int | None = None
 
@@ -69,8 +69,8 @@ class ListedNote:
     source: str
     key: str
     title: str
-    url: str | None  # opens the note, at the passage's heading where it has one
-    app: str  # what that opens; "" if it has no name
+    url: str | None  # opens the note, at the passage's heading if it has one
+    app: str  # the app that the url opens; "" if unnamed
     tags: tuple[str, ...]
     created: str | None
     modified: str | None
@@ -81,29 +81,29 @@ class ListedNote:
 
 @dataclass(frozen=True)
 class Hit(ListedNote):
-    snippet: str  # plain text around what answers, marked (see snippets)
+    snippet: str  # plain text around the answer, marked (see snippets)
     passage: MatchedPassage | None
     keyword_rank: int | None
     semantic_rank: int | None
     similarity: float | None  # cosine of the query and the passage, -1 to 1
-    score: float | None  # what the order follows: blend or rrf, times the weight of recency
-    blend: float | None  # of words and meaning, before feedback and regularization
+    score: float | None  # determines the order: blend or rrf, times the weight of recency
+    blend: float | None  # lexical and dense score, before feedback and regularization
     rrf: float | None
     is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
-    # It has the words or is close in meaning; else it is one of the nearest, however far.
+    # Whether it has the words or is close in meaning. If not, it is merely one of the nearest.
     is_found: bool = True
-    rerank_score: float | None = None  # the reranker's, on its own scale
+    rerank_score: float | None = None  # on the reranker's own scale
     language: str | None = None
     also_in: tuple[str, ...] = ()  # other sources that have the same note
-    # Around the words, if only an image or file of the note has them; and its name if it is known.
+    # Text around the words if only an image or file of the note has them, and its name if known.
     file_text: str = ""
     file_name: str = ""
-    # The passage with those near it; where that begins in the note.
+    # The passage with those near it, and its offset in the note.
     around: str = ""
     around_start: int = 0
-    goes_on: bool = False  # whether the note has more behind it
-    templates: tuple[int, ...] = ()  # where lines that many notes share begin in it
-    # As they are shown, with MARK and END_MARK around the query's words.
+    goes_on: bool = False  # whether the note has more text after it
+    templates: tuple[int, ...] = ()  # offsets in it of lines that many notes share
+    # As displayed, with MARK and END_MARK around the query's words.
     marked_title: str = ""
     marked_tags: tuple[str, ...] = ()
     why: str = ""  # for people: "words, 3rd · meaning, 1st (0.71) · title"
@@ -114,7 +114,7 @@ class Hit(ListedNote):
 
     @property
     def file(self) -> str:
-        """What the words stand in, if it isn't the note's own text."""
+        """The file or image that has the words; empty if the note's own text has them."""
         return (self.file_name or "an image or file") if self.file_text else ""
 
     def snippet_html(self) -> str:
@@ -123,10 +123,10 @@ class Hit(ListedNote):
 
 
 def marked_html(text: str) -> str:
-    """Return text with MARK and END_MARK as HTML: escaped, with ``<mark>`` in their place.
+    """Return the text as HTML: escaped, with ``<mark>`` in place of MARK and END_MARK.
 
-    Notes may have these characters, too. Unpaired ones are left out, or an open tag would mark the
-    rest of the page.
+    Notes may contain these characters, too. Unpaired ones are left out, because an unclosed tag
+    would mark the rest of the page.
     """
     paired = _PAIR.sub(r"<mark>\1</mark>", escape(text))
     return unmarked(paired)
@@ -137,7 +137,7 @@ def unmarked(text: str) -> str:
 
 
 def page_html(text: str) -> str:
-    """Return text with all marks as HTML, with elements for sentences and code, too."""
+    """Return the text as HTML, with elements for all marks: matches, sentences and code."""
     active: set[str] = set()
     html = []
     for part in _EACH_MARK.split(text):
@@ -146,7 +146,7 @@ def page_html(text: str) -> str:
         elif part in _ENDS:
             active.discard(_ENDS[part])
         elif part:
-            # Each stretch of text has its own elements: marks may overlap, elements may not.
+            # Each stretch of text has its own elements, because marks may overlap but tags may not.
             around = [element for mark, element in _ELEMENTS.items() if mark in active]
             ends = (f"</{element.split()[0]}>" for element in reversed(around))
             html += [*(f"<{element}>" for element in around), escape(part), *ends]
@@ -154,7 +154,7 @@ def page_html(text: str) -> str:
 
 
 def cut(text: str, place: tuple[int, int]) -> tuple[str, str, str]:
-    """Return a marked text before, at and after a place, which doesn't count the marks."""
+    """Split a marked text before and after a place, whose offsets don't count the marks."""
     parts = ["", "", ""]
     at = number = 0
     active: list[str] = []  # marks that the next part has to open again
@@ -190,9 +190,9 @@ _EACH_MARK = re.compile(f"({_ALL_MARKS.pattern})")
 class Results:
     hits: tuple[Hit, ...]
     total: int  # notes that can be paged through
-    found: int  # of these, notes that have the words or are close in meaning; others are nearest
+    found: int  # those with the words or close in meaning; the others are merely the nearest
     plan: Plan
-    retrievers: tuple[str, ...]  # which of "keyword", "semantic", "like" answered
+    retrievers: tuple[str, ...]  # which of "keyword", "semantic", "like" were used
     statement: Statement | None  # None if there was nothing to run
     notices: tuple[str, ...]
     next_offset: int | None
@@ -200,7 +200,7 @@ class Results:
 
     @property
     def nothing_found(self) -> bool:
-        """Whether these are only the nearest, as there is nothing else."""
+        """Whether all hits are merely the nearest notes."""
         return bool(self.hits) and not self.found
 
     @property
@@ -217,10 +217,10 @@ def retrieve(
     size: int = PAGE_SIZE,
     offset: int = 0,
 ) -> Results:
-    """Run a planned query on a connection to a sidecar that has our SQL functions.
+    """Run a planned query on a connection to an index file that has our SQL functions.
 
-    :param semantic: whether ``embed(planned.query.meaning)`` answers at once: the caller has asked
-        the model
+    :param semantic: use the dense retriever; the caller has already embedded the query, so that
+        ``embed(planned.query.meaning)`` is cached
     """
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
     retrievers = _retrievers(query, semantic)
@@ -236,7 +236,7 @@ def retrieve(
         except sqlite3.DatabaseError as error:
             if "keyword" not in retrievers or "interrupted" in str(error):
                 raise
-            # FTS5 could not answer, whatever its reason. Substrings always can.
+            # FTS5 failed, for whatever reason. Searching for substrings always works.
             retrievers = ("like", *retrievers[1:])
             planned = replace(planned, reading="like", has_matches=False, bm25_normalizer=0.0)
             remember(connection, planned)
@@ -251,7 +251,7 @@ def retrieve(
         notices.append(NOTHING_CLOSE + some)
     counts = rows
     if statement and not rows and offset:
-        # Past the end there is no row that says how many there are.
+        # The counts are in each row, but there are no rows past the end.
         counts = fetch_rows(
             connection, search_statement(planned, retrievers, ranking, size=1, offset=0)
         )
@@ -277,7 +277,7 @@ def fetch_rows(connection: sqlite3.Connection, statement: Statement) -> list[dic
 
 
 def note_fields(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
-    """Return the fields of :class:`ListedNote` from a row; its url leads to the heading."""
+    """Return the fields of :class:`ListedNote` from a row; the url opens the heading."""
     columns = ("id", "source", "key", "title", "app", "created", "modified")
     flags = ("pinned", "archived", "encrypted")
     return {
@@ -289,14 +289,14 @@ def note_fields(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
 
 
 def url_at_heading(url: str | None, heading_link: str | None, heading: str | None) -> str | None:
-    """Return the URL that opens a note, at the heading if the note's source has such links."""
+    """Return the URL that opens a note, at the heading if the source has links to headings."""
     if url and heading_link and heading:
         return url + heading_link + quote(heading.split(" › ")[-1], safe="")
     return url
 
 
 def passage_of(row: Mapping[str, Any]) -> MatchedPassage | None:
-    """Return the passage in a row; one without a text of its own is the title."""
+    """Return the passage in a row, if any. If it has no text, its text is the title."""
     if row["start"] is None:
         return None
     start, end = row["start"], row["start"] + row["length"]
@@ -316,15 +316,15 @@ def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
 
 
 def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
-    # Whether the best that meaning found is no better than what is found for nonsense.
+    # Whether the nearest passage is no nearer than those that are found for nonsense.
     if not rows or rows[0]["closest"] is None or planned.threshold is None or rows[0]["level"]:
         return False
-    # Of one or two words, having them is enough: a word alone is close to little.
+    # For one or two words, a note that has them is enough: single words are close to few passages.
     found = planned.shape != "sentence" and any(row["bm25"] for row in rows)
     return rows[0]["closest"] < planned.threshold and not found
 
 
-# --- what the rows of the statement say of their notes
+# --- the details of the notes in the statement's rows
 
 # Shared with the statement for similar notes.
 PASSAGE_TEXT = """ifnull(
@@ -367,7 +367,7 @@ select
     )),
     iif(passages.text is null, around_start + 1, 1), around_end - around_start
   ) as around,
-  -- the other sources that have the same note
+  -- other sources that have the same note
   (
     select json_group_array(distinct source)
     from notes as copies
@@ -387,7 +387,7 @@ def _hits(
 ) -> tuple[Hit, ...]:
     if not rows:
         return ()
-    # The passage that is closest in meaning if it is close, else the one with the words.
+    # Show the passage closest in meaning if it is close enough, otherwise the one with the words.
     by_words = [
         row["id"] for row in rows if row["bm25"] and (row["similarity"] or -1.0) < planned.closeness
     ]
@@ -434,13 +434,13 @@ def _hit(row: dict[str, Any]) -> Hit:
     )
 
 
-# --- facets: what a search can be narrowed by, each value with its number of notes
+# --- facets: values by which a search can be narrowed, each with its number of notes
 #
-# Counted are notes that have the words or the title, or are close in meaning: a value's count is
-# what the search narrowed by it has found. Where all of the nearest passages, which alone are
-# compared by meaning, are close, every count is a lower bound, and says so.
+# The counts include notes that have the words or the title, or are close in meaning. So a value's
+# count is what the search finds when narrowed by it. Only the nearest passages are compared by
+# meaning. If all of them are close, there may be more, so every count is a lower bound (at_least).
 
-# States worth a line: a parameter of the page, its value, and its condition.
+# Boolean facets: a parameter of the page, its value, and its condition.
 KINDS = (
     ("pinned", "1", "pinned"),
     ("archived", "1", "archived"),
@@ -449,16 +449,16 @@ KINDS = (
     ("untagged", "1", FILTERS["untagged"].condition),
 )
 
-# Up to so many notes, each is looked up; for more, the index notes_counts is read from end to end.
+# Up to this many notes are looked up one by one. For more, the index notes_counts is scanned.
 MAX_LOOKUPS = 2000
 
-# Counts of notes that no text narrows, which are kept until the file changes.
+# Cached counts of searches without text. They are valid until the file changes.
 CACHED_COUNTS = 20
 
 
 @dataclass(frozen=True)
 class TagCount:
-    path: str  # as the library writes it: Work/Projects
+    path: str  # as written in the notes: Work/Projects
     folded: str
     notes: int
     nested: tuple[TagCount, ...] = ()
@@ -467,9 +467,9 @@ class TagCount:
 @dataclass(frozen=True)
 class Facets:
     total: int
-    at_least: bool = False  # there may be more of everything
+    at_least: bool = False  # whether all counts are lower bounds
     tags: tuple[TagCount, ...] = ()
-    months: dict[str, int] = field(default_factory=dict)  # of modification, local: 2024-05
+    months: dict[str, int] = field(default_factory=dict)  # of modification, local time: 2024-05
     sources: dict[str, int] = field(default_factory=dict)
     kinds: dict[tuple[str, str], int] = field(default_factory=dict)  # (parameter, value)
 
@@ -487,15 +487,15 @@ def count_facets(
     retrievers: Sequence[str],
     ranking: Ranking = DEFAULT_RANKING,
 ) -> Facets:
-    """Count what the notes have that a search finds with these retrievers."""
-    # A search for a source shows its copies of other sources' notes, too, so they count there.
+    """Count the facets of all notes that a search finds with these retrievers."""
+    # A search within a source shows its copies of other sources' notes, so they count there.
     names_source = planned.query.filters.names_source()
     has_copies = planned.has_copies and not names_source
     planned = replace(planned, has_copies=False)
     close = _CLOSE.format(is_close(planned, retrievers, ranking))
     select = _SELECT + (close if "semantic" in retrievers else "")
     statement = matches_statement(planned, retrievers, ranking, _counted(has_copies) + select)
-    # What no text narrows depends on the filters alone, and may be all notes: the start page.
+    # Without text, the counts depend only on the filters and may include all notes (start page).
     state = () if retrievers else database.file_state(connection)
     key = state and (*state, statement.sql, *statement.parameters.items())
     if key and (known := _counts_of_all.get(key)):
@@ -528,7 +528,7 @@ _counts_of_all: dict[tuple[object, ...], Facets] = {}
 
 
 def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
-    # What isn't the same when it is folded again can't be in a URL: "a " of the tag "a /b".
+    # A tag that changes when folded again can't be in a URL, such as "a " from the tag "a /b".
     known = {folded: (path, notes) for folded, path, notes in counts if fold_tag(folded) == folded}
     below: dict[str, list[str]] = {}
     for folded in known:
@@ -548,9 +548,9 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
     return tags("")
 
 
-# --- The statement, beside the matches
+# --- The rest of the statement, after the matches
 
-# Nowhere is it another month on these days, and local time takes long.
+# On these days, the month is the same in all time zones. Converting to local time is slow.
 _MONTH = """case
         when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
         else strftime('%Y-%m', modified, 'localtime')
@@ -563,7 +563,7 @@ def _counted(has_copies: bool) -> str:
     columns = f"source, {'copy_of is not null' if has_copies else 0} as is_copy, {_MONTH}{_KINDS}"
     no_copies = " and note_id not in (select id from notes where copy_of is not null)"
     return f"""
--- once more as a set of bytes, 1 for a note that is in it
+-- the same as a set of bytes, 1 for each note in it
 match_set as materialized (
   select note_set(group_concat(note_id)) as ids
   from matches
@@ -589,7 +589,7 @@ counted as materialized (
   )
   group by source, is_copy, month
 ),
--- most notes have one or two of a few tags: notes with the same tags are counted together
+-- most notes have one or two of a few tags, so count notes with the same tags together
 tag_sets as materialized (
   select tag_ids, count(*) as notes
   from (
@@ -600,7 +600,7 @@ tag_sets as materialized (
   )
   group by tag_ids
 ),
--- each tag and those above it, whether or not its source has them as tags: so does the filter
+-- each tag and its parents, even if no note is tagged with them (the filter does the same)
 tag_paths as (
   select id as tag_id, trim(name, '#/') as path, folded
   from tags
