@@ -1,4 +1,4 @@
-"""The notes' own words: how many notes have each, and which one a mistyped word was meant to be."""
+"""The words of the notes: how many notes have each, and the corrections for mistyped words."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ from ..index import database
 from ..index.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY
 from ..sqlite import sqlite3
 
-# From so many letters on, a mistake may have so many edits (a letter more, less, other, or two
-# swapped). Short words have too many neighbors, and four of five misspellings are one edit away
-# (Damerau, CACM 1964).
+# Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
+# Short words have too many neighbors, and four of five misspellings are one edit away (Damerau,
+# CACM 1964).
 MAX_EDITS = ((8, 2), (4, 1))
 
-# Of so many words that are equally near, none is sure; so many are offered.
+# Corrections to offer if several words are equally near, so that none of them is sure.
 MAX_CORRECTIONS = 2
 
-# In a word of so many letters, one slip of the fingers leaves no doubt. Of the 2,000 most common
-# words of Swedish, of which there is no dictionary, none then takes another's place; with 5, three.
+# In words of at least this many letters, a slip of the fingers can be corrected safely. Swedish has
+# no dictionary here, but of its 2,000 most common words none is then replaced; with 5, three are.
 SHORTEST_SURE = 6
-# In one that long any edit is one, but in its ending: decisiones may be Spanish for decisions.
+# In words of LONG letters or more, any edit is a slip unless it is in the ending: "decisiones" may
+# be Spanish for "decisions".
 LONG, ENDING = 9, 3
 
-# With more notes than this, a mistyped word is looked for among words that begin with its first or
-# its second letter, as when the two were swapped or the first is one too many.
+# With more notes than this, only words with the first or the second letter of a mistyped word are
+# compared to it. (The first two letters may be swapped, or the first one superfluous.)
 ALL_WORDS_UP_TO = 20_000
 
-# Words that the beginning of one stands for. Each costs a scan of the notes that have it.
+# Completions of a prefix. Each costs a scan of the notes that have the word.
 MAX_COMPLETIONS = 20
 
-# Lists of words in memory: a megabyte or a few each.
+# Cached word lists of a megabyte or a few each.
 CACHED_LISTS = 8
 
 
 def note_counts(
     connection: sqlite3.Connection, present: Sequence[str], text: str
 ) -> dict[str, int]:
-    """Return how many notes have each word of a text, by the words' stems.
+    """Return how many notes have each word of a text, by the word's stem.
 
-    :param present: the languages of the notes, each of which may have a stem of its own
+    :param present: the languages of the notes; a word may have another stem in each
     """
     sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
     counts = {}
@@ -57,35 +58,35 @@ def note_counts(
     return counts
 
 
-@lru_cache(1000)  # of a word several times a search
+@lru_cache(1000)  # a search needs the stems of a word several times
 def stems(text: str) -> Sequence[str]:
-    """Return the tokens of a text as the word index has them."""
+    """Return the tokens of a text as in the word index: stemmed."""
     return _tokens("stemmed", text)
 
 
 def words(text: str) -> list[str]:
-    """Return the tokens of a text without stemming, as corrections and completions have them."""
+    """Return the tokens of a text without stemming, as in corrections and completions."""
     return _tokens("unstemmed", text)
 
 
 class Correction(NamedTuple):
-    """Words of the notes that another one may be meant to be, the likeliest first."""
+    """Words of the notes that may have been meant by a mistyped one, likeliest first."""
 
     words: tuple[str, ...]
-    is_sure: bool  # the first may take the other's place unasked
+    is_sure: bool  # whether to search for the first without asking
 
 
 def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
-    """Return the words of the notes that a word was probably meant to be; None if it is near none.
+    """Return the words of the notes that a word was probably meant to be; None if none is near.
 
-    They are those with the fewest edits (Damerau-Levenshtein distance). One is sure if it is the
-    only one and a slip away, and the word is none of any language: neither a whole token of the
-    model, nor in a dictionary, nor a name, nor with accents, which nobody types by chance.
+    These are the words with the fewest edits (Damerau-Levenshtein distance). One is sure if it is
+    the only one, a slip away from the typed word, and that is no word in any language: no token of
+    the model, not in a dictionary, no capitalized name, no accents (nobody types them by accident).
     """
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
         return None
-    # Takes some milliseconds to import, and only a word that no note has needs it.
+    # Importing it takes milliseconds, and only words that no note has need it.
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -105,10 +106,10 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     fewest = min(distance for distance, _ in near.values())
     model = database.get_meta(connection, "model")
     if fewest > 1 and registry.is_token(model, word):
-        return None  # password is no passport
+        return None  # a real word two edits away, such as "password" from "passport"
     found = sorted(
         (term for term, (distance, _) in near.items() if distance == fewest),
-        # Letters swapped are no chance, and people get the first letter right.
+        # Prefer swapped letters, then the same first letter, which people usually get right.
         key=lambda term: (
             sorted(term) != sorted(folded),
             term[0] != folded[0],
@@ -128,7 +129,7 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
 
 
 def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
-    """Return the notes' words that begin so, most frequent first, at most MAX_COMPLETIONS."""
+    """Return at most MAX_COMPLETIONS words of the notes with a prefix, most frequent first."""
     if not (folded := _folded(prefix)):
         return []
     rows = connection.execute(
@@ -140,10 +141,10 @@ def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
 
 
 def _is_slip(typed: str, meant: str) -> bool:
-    """Return whether, at one edit, letters are swapped, or one is doubled or missing inside.
+    """Return whether an edit is a slip: two letters swapped, or one inside doubled or missing.
 
-    What differs by another letter or by its end is as often a word of its own: mouse and house,
-    problem and problema.
+    Words with another letter or ending are as often different words: mouse and house, problem and
+    problema.
     """
     if len(typed) < SHORTEST_SURE or typed[0] != meant[0]:
         return False
@@ -161,7 +162,7 @@ def _is_slip(typed: str, meant: str) -> bool:
 def _is_in_dictionary(word: str) -> bool:
     """Return whether a dictionary of any language has the word.
 
-    They are searched as they are packed: .2 s, which is seldom needed, instead of 150 MB in memory.
+    Unpack the files each time: this takes .2 s but is seldom needed, and they would fill 150 MB.
     """
     entry = f'"{word}":'.encode()
     dictionaries = files("spellchecker").joinpath("resources").iterdir()
@@ -171,10 +172,10 @@ def _is_in_dictionary(word: str) -> bool:
 def _words_beginning_with(
     connection: sqlite3.Connection, initial: str
 ) -> dict[int, dict[str, int]]:
-    """Return words by their length, and how many notes have each; kept while the file is the same.
+    """Return words by length, with their numbers of notes. Cache them until the file changes.
 
-    SQLite counts the notes of each word: of all words in 10,000 notes that takes .07 s, three
-    quarters of a search, and a person who types on after a mistake searches with each key.
+    Counting the notes of all words in 10,000 notes takes SQLite .07 s, three quarters of a search,
+    and a person who goes on typing after a mistake starts a search with each key.
     """
     state = database.file_state(connection)
     key = state and (*state, initial)
@@ -195,7 +196,7 @@ _word_lists: dict[tuple[object, ...], dict[int, dict[str, int]]] = {}
 
 
 def _folded(word: str) -> str:
-    # As the vocabulary has it: lower case, without diacritics, but not stemmed.
+    # As in the vocabulary: lower case, without diacritics, but not stemmed.
     return "".join(_tokens("unstemmed", word))
 
 
@@ -204,7 +205,7 @@ def _tokens(tokenizer: str, text: str) -> list[str]:
         _tokenizers.execute(f"delete from {tokenizer}")
         _tokenizers.execute(f"insert into {tokenizer} values (?)", [text])
         rows = _tokenizers.execute(f"select term from {tokenizer}_tokens order by offset")
-        return [term for (term,) in rows if term]  # an accent alone has none
+        return [term for (term,) in rows if term]  # an accent alone gives an empty one
 
 
 def _new_tokenizers() -> sqlite3.Connection:
