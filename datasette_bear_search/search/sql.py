@@ -1,7 +1,7 @@
 """``Plan`` → the one SQL statement that finds and ranks notes, and the one that counts them.
 
-Everything is derived from ``:q`` by SQL functions (``query_functions``), so that on Datasette's SQL
-page another text can be put in its place. Common table expressions stand here in their order.
+Everything is derived from ``:q`` by SQL functions (``query_functions``), so that people can change
+the text on Datasette's SQL page. Common table expressions are in this module in their order.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from .planner import Plan
 # nDCG@10 on no test collection and loses .01 on two; text recognized in images is noisy.
 COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 
-# Notes of the lexical retriever that are scored by both. The others follow in its order.
+# Notes of the lexical retriever that get both scores. The others follow in its order.
 CANDIDATES = 100
 
-# Passages of the dense retriever; several of a note count once.
+# Passages of the dense retriever. Only the best one of each note counts.
 NEAREST_PASSAGES = 300
 
-# The share of its similarity that a passage counts whose text many notes have.
+# The similarity of a passage whose text many notes share is multiplied by this.
 TEMPLATE_WEIGHT = 0.75
 
-# Around words that match in a text, the sentence that is closest in meaning, and code: characters
-# that hardly any note has; markup replaces them.
+# Characters that mark matching words, the sentence closest in meaning, and code, until markup
+# replaces them. Hardly any note contains them.
 MARK, END_MARK = "⦗", "⦘"
 SENTENCE, END_SENTENCE = "⟪", "⟫"
 CODE, END_CODE = "⟬", "⟭"
 ELLIPSIS = "…"
-# What makes the score.
+# Methods of fusion, which makes the score.
 FUSIONS = ("blend", "rrf")
 
 SORTS = ("relevance", "newest", "oldest", "title")
 
-# Notes that are only nearest, listed behind what is found.
+# Notes that are merely nearest, listed after the notes that are found.
 WEAKER_MATCHES = 10
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """How results are ordered, where the caller decides."""
+    """How to order the results, as far as the caller decides."""
 
-    balance: float | None = None  # 0 words alone … 1 meaning alone; None: by the shape of the query
+    balance: float | None = None  # 0: words only … 1: meaning only; None: by the query's shape
     fusion: str = "blend"  # one of FUSIONS
     sort: str = "relevance"  # one of SORTS
     recency: float | None = None  # half-life in days; None: age doesn't matter
     rerank: str | None = None  # name of the reranker of the first results
-    min_similarity: float | None = None  # that counts as close; None: by the library's threshold
-    found_only: bool = False  # whether notes that are only nearest are left out
+    min_similarity: float | None = None  # threshold of closeness; None: the library's threshold
+    found_only: bool = False  # whether to leave out notes that are merely nearest
 
 
 DEFAULT_RANKING = Ranking()
@@ -66,7 +66,7 @@ class Statement:
     parameters: dict[str, str | int | float]
 
 
-# Hybrid search as textbooks have it, which the statement below refines.
+# Textbook hybrid search, which the statement below refines.
 TEXTBOOK = """\
 with words as (
   select rowid as note_id, rank() over (order by bm25(notes_fts)) as rank
@@ -95,11 +95,11 @@ def search_statement(
     size: int = 20,
     offset: int = 0,
 ) -> Statement:
-    """Return the statement that ranks.
+    """Return the ranking statement.
 
-    :param retrievers: ``keyword`` is FTS5's BM25 (and substrings where it finds nothing), ``like``
-        substrings alone, ``semantic`` the nearest passages. With none of them the statement lists
-        what the filters allow, newest first.
+    :param retrievers: ``keyword`` (FTS5's BM25, or substrings if it finds nothing), ``like`` (only
+        substrings), ``semantic`` (the nearest passages). Without any, the statement lists the notes
+        that pass the filters, newest first.
     """
     parts, parameters = _retrieved(planned, retrievers, _dense)
     sort = ranking.sort
@@ -108,7 +108,7 @@ def search_statement(
         parts.append(_listed(sort, size, offset))
     else:
         parts += [CANDIDATES_SQL, _scored(planned, retrievers, ranking)]
-        # Such a page shows candidates only.
+        # Such a page shows only candidates.
         is_shallow = sort == "relevance" and offset + size <= CANDIDATES
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
         weaker = f"weaker_matches({_q(planned)})" if len(retrievers) > 1 else f"{WEAKER_MATCHES}"
@@ -122,14 +122,14 @@ def search_statement(
 def matches_statement(
     planned: Plan, retrievers: Sequence[str], ranking: Ranking, rest: str
 ) -> Statement:
-    """Return a statement about all notes that a search finds, in its table ``matches``.
+    """Return a statement about all notes that a search finds, which are in its table ``matches``.
 
     A note is found if it has enough of the words, if its title is the query, or if it is close in
-    meaning. That depends on the note alone: filters take notes away, they add none. These are the
-    very notes that the statement that ranks calls ``is_found``; it lists the nearest in meaning,
-    too, however far they are.
+    meaning. That depends only on the note: filters remove notes but never add any. The ranking
+    statement has the same notes as ``is_found``, and also lists the nearest in meaning, however
+    distant.
 
-    :param rest: parts that may read ``matches`` (some notes are in it more than once), and a select
+    :param rest: parts that may read ``matches`` (which may repeat notes), and a select
     """
     parts, parameters = _retrieved(planned, retrievers, _passages)
     if retrievers:
@@ -139,7 +139,7 @@ def matches_statement(
     else:
         matches = f"select id as note_id from notes {_join_filtered('id')}"
     parts.append(f"""
--- some of them more than once: to remove these would take longer than all that is counted
+-- may repeat notes, because removing duplicates would take longer than all counts
 matches as materialized (
   {matches}
 )""")
@@ -151,7 +151,7 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
 
 
 def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
-    """Return the condition that a passage is closer in meaning than what is found for nonsense."""
+    """Return the condition that a passage is closer in meaning than those found for nonsense."""
     least = ranking.min_similarity
     if least is None:
         if len(retrievers) > 1:
@@ -161,7 +161,7 @@ def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
 
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
-    # By words alone, any of them is enough.
+    # With the lexical retriever alone, any of the words is enough.
     return f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
 
 
@@ -170,7 +170,7 @@ def template_weight(similarity: str) -> str:
 
 
 def _q(planned: Plan) -> str:
-    # The text, and how it is to be read where that isn't the usual way.
+    # The arguments of the SQL functions: the text and, if it isn't the usual one, its reading.
     return f":q, '{planned.reading}'" if planned.reading else ":q"
 
 
@@ -182,23 +182,23 @@ def _empty(name: str, *columns: str) -> str:
 )"""
 
 
-# --- What the filters allow
+# --- Filters
 
 
 def _retrieved(
     planned: Plan, retrievers: Sequence[str], of_passages: Callable[[str], str]
 ) -> tuple[list[str], dict[str, str | int | float]]:
-    """Return the parts that filter and retrieve, and the parameters of the whole statement."""
+    """Return the parts with filters and retrievers, and the parameters of the whole statement."""
     q, typed, beside = _q(planned), planned.query.typed_filters, planned.query.filters_beside
     if "pinned" in beside.values:
-        # Within a tag that is typed, too.
+        # Notes are pinned within a tag, so the tags that are typed matter, too.
         beside &= Filters({"tag": typed.values.get("tag", ())})
     conditions, values = beside.conditions()
     if planned.has_copies and not beside.names_source():
         conditions.append(f"(copy_of is null or names_source({q}))")
     allowed = q
     if tags := "pinned" in typed.values and beside.values.get("tag"):
-        # Their parameters are the first.
+        # The parameters of the tags come first.
         names = ", ".join(f":{name}" for name in list(values)[: len(tags)])
         allowed = f":q, '{planned.reading}', {names}"
     parts = [_filtered(conditions, f"allowed_notes({allowed})")]
@@ -225,11 +225,11 @@ def _join_filtered(note_id: str) -> str:
 def _filtered(conditions: Sequence[str], allowed: str) -> str:
     if not conditions:
         return f"""
--- the ids that operators in :q allow, as a set; null: all
+-- the set of ids that operators in :q allow; null: all
 filtered as (select {allowed} as ids)"""
     where = "\n    and ".join(conditions)
     return f"""
--- a set of the ids that the filters and operators in :q allow
+-- the set of ids that the filters and operators in :q allow
 filtered as (
   select note_set(group_concat(id)) as ids
   from notes
@@ -243,7 +243,7 @@ filtered as (
 
 def _lexical(q: str) -> str:
     return f"""
--- words: BM25 of every note that has one; else parts of words
+-- words: BM25 of every note with any of them; else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
   from notes_fts {_join_filtered("rowid")}
@@ -257,7 +257,7 @@ lexical as (
 
 def _substrings(q: str) -> str:
     return f"""
--- notes that have every part of the text as it is written
+-- notes that contain every part of the text as written
 lexical as (
   select key + 0 as note_id, value as bm25
   from json_each(substring_matches({q})) {_join_filtered("key")}
@@ -269,7 +269,7 @@ NO_LEXICAL = _empty("lexical", "note_id", "bm25")
 
 def _dense(nearest: str) -> str:
     return f"""
--- meaning: the nearest passages; the best one stands for its note
+-- meaning: the nearest passages, the best one of each note
 dense as (
   select note_id, passage_id, max(similarity) as similarity,
     rank() over (order by max(similarity) desc) as dense_rank from (
@@ -280,7 +280,7 @@ dense as (
 
 def _passages(nearest: str) -> str:
     return f"""
--- read twice where facets are counted
+-- read twice if facets are counted
 nearest as materialized (
 {nearest}
 )"""
@@ -303,7 +303,7 @@ def _nearest(q: str, is_filtered: bool) -> str:
 
 
 def _nearest_in_memory(q: str) -> str:
-    # For a library too large for sqlite-vec's scan.
+    # For libraries too large for sqlite-vec's scan.
     return f"""\
     select note_id, passages.id as passage_id, {template_weight("value")} as similarity
     from json_each(
@@ -321,7 +321,7 @@ NO_DENSE = _empty("dense", "note_id", "passage_id", "similarity", "dense_rank")
 
 def _exact(q: str) -> str:
     return f"""
--- titles that are the text (2), phrases and identifiers (1)
+-- titles equal to the text (2), phrases and identifiers (1)
 exact as (
   select key + 0 as note_id, value as level
   from json_each(exact_matches({q})) {_join_filtered("key")}
@@ -370,7 +370,7 @@ scored as materialized (
       group by note_id
     ) using (note_id)"""
     return f"""
--- both as shares of the best, and their blend
+-- both scores relative to the best, and their blend
 scored as materialized (
   select *, {balance} * dense_score + (1 - {balance}) * lexical_score as blend
   from (
@@ -403,11 +403,11 @@ refined as materialized (
 ),"""
         scored = "scored left join refined using (note_id)"
     if ranking.recency:
-        # A note as old as the half-life keeps three quarters of its score, an ancient one half.
+        # A note as old as the half-life keeps three quarters of its score, a very old one half.
         score += f" * (0.5 + 0.5 * decay(modified, {ranking.recency:g}))"
         scored += "\n  join (select id as note_id, modified from notes) using (note_id)"
     if not is_shallow:
-        # Only for a page beyond the candidates, or another order: there may be very many.
+        # Only if the page goes beyond the candidates or has another order: there may be very many.
         further = f"""
   union all
   -- further notes that have the words
@@ -423,14 +423,14 @@ fused as materialized (
 
 
 def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str:
-    # On a shallow page, the other notes that have the words are only counted.
+    # For a shallow page, the other notes that have the words are merely counted.
     more = ""
     if has_words:
         more = f"""(select count(*) from lexical where {has_words} and note_id not in candidates)
       + """
     notes = "" if sort == "relevance" else " join notes on id = note_id"
     return f"""
--- what is found, and a few notes that are only nearest
+-- notes that are found, and a few that are only nearest
 counts as materialized (
   select found, found + min(others, {weaker}) as total, closest from (
     select {more}count(*) filter (where is_found) as found,
