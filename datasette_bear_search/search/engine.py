@@ -1,6 +1,6 @@
 """``SearchRequest`` → plan → embed → statement → rerank → snippets → redact → ``SearchResponse``.
 
-The one pipeline of the page, JSON API, SQL functions, terminal, agents and bear-eval.
+The page, JSON API, SQL functions, terminal, agents and bear-eval all use this pipeline.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .sql import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 # Results in one response of the JSON API, and rows of bear_search().
 MAX_SIZE = 100
 
-# The names in the address of the search page, with the values of each.
+# The parameters in the search page's URL: name → values.
 Parameters = Mapping[str, Sequence[str]]
 
-# Their values, the default first; and the range of numbers.
+# Parameters with fixed values, the default first; and the ranges of numeric parameters.
 CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
 NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
 
-# Seconds that a program, or a person who chose a mode, waits for models, unless it says otherwise.
+# Default seconds that a program, or a person who chose a mode, waits for models.
 WAIT = 30
 WORDS_ONLY = "Notes are found by their words only."
 # The page's script looks for "model is still loading".
@@ -54,7 +54,7 @@ class SearchRequest:
     correct: bool = True  # whether words that no note has may be corrected
 
     def hiding(self, tags: Sequence[str]) -> SearchRequest:
-        """Return the request for notes without these tags, of which nobody is to learn."""
+        """Return the request, but with notes that have any of these tags hidden."""
         beside = self.query.filters_beside & without_tags(tags)
         return replace(self, query=replace(self.query, filters_beside=beside))
 
@@ -78,12 +78,12 @@ class SearchResponse:
 
     @property
     def corrections(self) -> tuple[tuple[str, str], ...]:
-        """Words as they were typed, and as they were searched for."""
+        """Pairs of a typed word and the word that was searched for."""
         return self.results.plan.corrections
 
 
 class TimeLimitExceeded(sqlite3.OperationalError):
-    """The statement ran into its time limit."""
+    """The statement exceeded its time limit."""
 
 
 def search(
@@ -97,12 +97,12 @@ def search(
 ) -> SearchResponse:
     """Run the whole pipeline on one thread.
 
-    :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
-    :param wait: seconds to wait for models that aren't loaded, which load for later searches
-        meanwhile; None for as long as it takes
+    :param connection: from :func:`~datasette_bear_search.search.functions.open_sidecar`
+    :param wait: seconds to wait for models that aren't loaded (None: as long as it takes); after
+        that, they go on loading for later searches
     :param on_loading: called before a model is loaded, which takes seconds
     :raises sqlite3.DatabaseError: if the index file is damaged
-    :raises TimeLimitExceeded: if the time is up
+    :raises TimeLimitExceeded: if the statement takes longer than ``time_limit_ms``
     """
     pipeline = Pipeline(request, time_limit_ms=time_limit_ms, redact=redact, wait=wait)
     pipeline.plan(connection)
@@ -114,9 +114,9 @@ def search(
 
 
 class Pipeline:
-    """One search; its steps are called in their order here, each on any thread.
+    """One search. Call its steps in the order of :func:`search`; any thread may run a step.
 
-    Steps that take a connection read the index file; the others run models, which may take long.
+    Steps with a connection read the index file. The others run models, which may take long.
     """
 
     planned: Plan
@@ -131,7 +131,7 @@ class Pipeline:
         redact: bool = False,
         wait: float | None = None,
     ) -> None:
-        self.seconds: dict[str, float] = {}  # that each step took
+        self.seconds: dict[str, float] = {}  # duration of each step
         self._started = self._step_started = time.perf_counter()
         self._request = request
         self._cross_encoder = cross_encoder
@@ -139,12 +139,12 @@ class Pipeline:
         self._redact = redact
         self._wait = wait
         self._state: State
-        self.embedder: Embedder | None = None  # has the query's vector
-        self.obstacle: str | None = None  # why there is none, if one was wanted
+        self.embedder: Embedder | None = None  # set if it has made the query's vector
+        self.obstacle: str | None = None  # otherwise, the reason for people, if one was wanted
         self._reranker: Reranker | None = None
 
     def plan(self, connection: sqlite3.Connection) -> None:
-        # Outside of a transaction, each of some thirty statements locks the file: a third more.
+        # In one transaction: otherwise each of some thirty statements locks the file, a third slower.
         with snapshot(connection):
             self._state = database.read_state(connection)
             self._has_vector_extension = database.has_vector_extension(connection)
@@ -159,32 +159,32 @@ class Pipeline:
         )
 
     def _forget_words(self, connection: sqlite3.Connection) -> None:
-        # What a word is corrected to and a prefix stands for is told on pages and in JSON: nobody
-        # learns from it what stands in secrets and in hidden notes alone.
-        def untold(words: Sequence[str]) -> set[str]:
+        # Pages and JSON show corrections and completions. They mustn't reveal words that occur only
+        # in secrets or in hidden notes.
+        def secret_words(words: Sequence[str]) -> set[str]:
             found = redaction.words_of_secrets(connection, words) if self._redact else set()
             return {*found, *planner.hidden_words(connection, self._request.query, words)}
 
-        if untold(self.planned.foreign_words):
+        if secret_words(self.planned.foreign_words):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query
-        if query.completions and (secret := untold(query.completions)):
+        if query.completions and (secret := secret_words(query.completions)):
             kept = (word for word in query.completions if word not in secret)
             self.planned = replace(self.planned, query=completed(query, kept))
 
     def embed(
         self, *, wait: float | None = None, on_loading: Callable[[], None] = lambda: None
     ) -> None:
-        """Make the query's vector; without one, the search goes by words and the response says so.
+        """Make the query's vector. Without one, the search uses words, and the response says so.
 
-        :param wait: seconds, if not as long as for other models
+        :param wait: seconds to wait for the model, if not the same as for other models
         """
         state, query = self._state, self.planned.query
         ranking = self._request.ranking
         self._reranker = reranker_for(ranking, state.model, self._cross_encoder)
         obstacle = semantic_obstacle(state, self._has_vector_extension)
         wait = self._seconds_left() if wait is None else wait
-        # Who doesn't wait has the model loaded for later searches, even by a search by words.
+        # Without waiting, start to load the model for later searches, even if this one uses words.
         is_needed = is_semantic(query) or wait == 0
         if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
@@ -216,14 +216,14 @@ class Pipeline:
                     offset=offset,
                 )
         except sqlite3.DatabaseError as error:
-            # SQLite words an interruption in many ways; the clock says what it was.
+            # SQLite reports an interruption with various messages, so check the time instead.
             if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:
                 raise TimeLimitExceeded("interrupted") from error
             raise
         self._end_step("sql")
 
     def refine(self, *, on_loading: Callable[[], None] = lambda: None) -> None:
-        """Rerank the first results, and find the sentences that answer."""
+        """Rerank the first results, and choose the text that each shows."""
         if self._reranker:
             wait = self._seconds_left()
             if wait != 0 and not self._reranker.ready:
@@ -259,7 +259,7 @@ class Pipeline:
 
 
 def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
-    # Make the query's vector, for embed() to find it; return why there is none.
+    # Cache the query's vector for embed(), or return a message that says why there is none.
     try:
         embedder.load()
         if embedder.fingerprint != state.fingerprint:
@@ -273,7 +273,7 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
     return None
 
 
-# --- parameters of an address → SearchRequest
+# --- parameters of a URL → SearchRequest
 
 
 def read_request(
@@ -290,12 +290,12 @@ def read_query(parameters: Parameters) -> Query:
 
 
 def read_note_id(text: str) -> int:
-    """Return the id of a note; 0, which none has, for no number and one too large for SQLite."""
+    """Return a note's id, or 0 (no note's id) if the text is no number or too large for SQLite."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
 
 
 def read_ranking(parameters: Parameters) -> Ranking:
-    """Read how results are ordered, or raise InvalidParameter."""
+    """Read how to order the results, or raise InvalidParameter."""
     if chosen := config.read_chosen_ranking():
         parameters = {**chosen, **parameters}
     reranker = _first(parameters, "rerank") or None
@@ -352,7 +352,7 @@ def _read_fraction(parameters: Parameters, name: str) -> float | None:
     return number
 
 
-# --- degradation: what keeps a search from being whole, and the line that says so
+# --- degradation: obstacles to a complete search, and the notices that report them
 
 
 def is_semantic(query: Query) -> bool:
@@ -360,7 +360,7 @@ def is_semantic(query: Query) -> bool:
 
 
 def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
-    """Return why the index can't be searched by meaning; None if it can, or is empty."""
+    """Return why the index can't be searched by meaning; None if it can or is empty."""
     if not state.has_notes:
         return None
     if not state.has_vectors:
@@ -393,18 +393,18 @@ def changed_notice(changed: int) -> str | None:
     return f"{changes} To update it, run: datasette bear-index"
 
 
-# --- reranking: the first results in a better order, in little time, and the rest as it is
+# --- reranking: improve the order of the first results within a time limit
 #
-# The nearer to the top the first stage has a note, the more its score counts beside the reranker's:
-# a reranker that errs can't push a plain answer off the page.
+# The higher the first stage ranks a note, the more its score counts relative to the reranker's, so
+# that a wrong reranker score can't push an obvious answer off the page.
 
-# Results that are reranked: a page.
+# Results to rerank: one page.
 RERANK_TOP = 20
 
-# Seconds that reranking may take; what has no score by then follows in its own order.
+# Time limit in seconds. Results without a score by then follow in their first-stage order.
 RERANK_SECONDS = 1.0
 
-# Passages scored between two looks at the clock; fewer at first, while the pace isn't known.
+# Passages to score between two checks of the time; fewer at first, while the pace is unknown.
 RERANK_BATCH = 8
 FIRST_RERANK_BATCH = 2
 
@@ -412,7 +412,7 @@ FIRST_RERANK_BATCH = 2
 # From QMD (github.com/tobi/qmd).
 FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (RERANK_TOP, 0.40))
 
-# Searches whose scores are cached, 1 MB in all: further pages must continue the first one's order,
+# Searches whose scores are cached, 1 MB in all: further pages must continue the order of the first,
 # and scoring again takes up to RERANK_SECONDS.
 CACHED_RERANKS = 64
 
@@ -426,10 +426,10 @@ class Reranked(NamedTuple):
 
 
 def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
-    """Return the reranker that takes part, if one is asked for and the order is by relevance.
+    """Return the reranker to use, if one is requested and the order is by relevance.
 
     :param model: the index's embedding model
-    :param cross_encoder: the model that ``cross-encoder`` stands for, if it isn't the default
+    :param cross_encoder: the model to use for ``cross-encoder``, if not the default one
     """
     if ranking.rerank is None or ranking.sort != "relevance":
         return None
@@ -440,9 +440,9 @@ def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None)
 
 
 def first_stage(size: int, offset: int) -> tuple[int, int]:
-    """Return size and offset of the hits that such a page is made of.
+    """Return the size and offset of the hits to retrieve for a reranked page.
 
-    The first RERANK_TOP hits are reranked as a whole, so pages neither repeat nor miss a note.
+    The first RERANK_TOP hits are reranked together, so that pages neither repeat nor miss a note.
     """
     return (max(RERANK_TOP, offset + size), 0) if offset < RERANK_TOP else (size, offset)
 
@@ -455,9 +455,9 @@ def _reranked(
     *,
     wait: float | None = RERANK_SECONDS,
 ) -> Results:
-    """Return the page of that size at that offset, made of what :func:`first_stage` asked for.
+    """Return the page of this size at this offset, from the results that :func:`first_stage` wants.
 
-    :param wait: seconds to wait for the model if it isn't loaded; None for as long as it takes
+    :param wait: seconds to wait for the model if it isn't loaded (None: as long as it takes)
     """
     if offset >= RERANK_TOP or not results.retrievers:
         return results
@@ -481,7 +481,7 @@ def rerank(
     seconds: float = RERANK_SECONDS,
     resume: bool = True,
 ) -> Reranked:
-    """Rerank the first RERANK_TOP of the first stage's hits; exact ones stay where they are.
+    """Rerank the first RERANK_TOP hits of the first stage, except for exact ones.
 
     :param resume: whether to score further hits if the same search ran out of time before
     """
@@ -508,9 +508,9 @@ _rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
 
 
 def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
-    """Return the hits with the reranker's scores, in the order of both stages' scores.
+    """Return the hits with the reranker's scores, ordered by a blend of both stages' scores.
 
-    :param scores: of the first hits that aren't exact, which come before all others
+    :param scores: scores of the first hits after the exact ones, which come first
     """
     exact = sum(hit.is_exact for hit in hits[:RERANK_TOP])
     end = exact + len(scores)
@@ -539,7 +539,7 @@ def _scores(
     wait: float | None,
     seconds: float,
 ) -> tuple[tuple[float, ...], str | None]:
-    """Return the scores of as many passages as there is time for, or why there are no more."""
+    """Return the scores of as many passages as time allows, and a message after a failure."""
     if not reranker.wait_until_loaded(wait):
         return tuple(
             known
@@ -551,7 +551,7 @@ def _scores(
             scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
             now = time.monotonic()
             pace = (now - started) / (len(scores) - len(known))
-            # None is begun that would not be done in time.
+            # Don't begin a batch that wouldn't be finished in time.
             size = max(0, min(RERANK_BATCH, int((end - now) / max(pace, 1e-6))))
     except ModelUnavailable as error:
         return tuple(known), f"{NOT_RERANKED} {error}"
