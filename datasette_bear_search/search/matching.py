@@ -1,7 +1,7 @@
-"""The query's words in the notes of a page: which passage has them, and marks around them.
+"""Find the query's words in the notes of a page: the passages that have them, and their marks.
 
-FTS5 finds them in a database in memory, so that they match as they do in the index: by their stems,
-which depend on the note's language.
+An FTS5 table in memory finds them, so that they match as in the index: by their stems, which depend
+on the note's language.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..sqlite import like_literal, sqlite3
 from .planner import Plan
 from .sql import END_MARK, MARK
 
-# Passages of a long note that are read for each word; and of these, those that are searched for
+# Passages of a long note to read for each word, and how many of its first passages to search for
 # parts of words.
 MAX_PLACES, MAX_PASSAGES = 8, 1000
-# Characters of the text of an image or file around the words.
+# Characters to show around the words in an image's or file's text.
 FILE_TEXT = 450
 
 
 class Place(NamedTuple):
-    """A passage, or a part of the text of an image or file."""
+    """A passage, or a part of the text of an image or file, that may have the words."""
 
     note_id: int
     passage_id: int | None
-    file_name: str  # "" if it isn't known
+    file_name: str  # "" if unknown
     text: str
     language: str | None
 
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 def expressions(planned: Plan) -> list[str]:
-    """Return FTS5's expressions for the words, phrases and beginnings that a query asks for."""
+    """Return FTS5 expressions for the words, phrases and prefixes of a query."""
     query = planned.query
     parts = [part for word in query.words for part in _parts(word)]
     words = (*query.phrases, *query.identifiers, *parts, *query.completions, *planned.beginnings)
@@ -54,12 +54,12 @@ def expressions(planned: Plan) -> list[str]:
 
 
 def _parts(word: str) -> Sequence[str]:
-    # What looks like a word may be a sentence in scripts without spaces.
+    # In scripts without spaces, a "word" may be a whole sentence.
     return fts5.tokens(word) if languages.is_unspaced(word) else [word]
 
 
 def beginnings(query: Query) -> list[str]:
-    """Return what the query's words begin with, in lower case: near enough to their stems."""
+    """Return the beginnings of the query's words, in lower case: an approximation of stems."""
     phrases = (token for phrase in query.phrases for token in fts5.tokens(phrase))
     words = (*query.identifiers, *query.words, *query.prefixes, *phrases)
     lower = (part.lower() for word in words for part in _parts(word))
@@ -67,7 +67,7 @@ def beginnings(query: Query) -> list[str]:
 
 
 def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
-    """Return the texts (each with its language) marked around what the query asks for."""
+    """Return the texts, each given with its language, with marks around the query's words."""
     query = planned.query
     if _is_inside_words(planned):
         return [_with_substrings(query, text) for text, _ in texts]
@@ -87,7 +87,7 @@ def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
 
 
 def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
-    """Return a text with the marks that its words have as FTS5 saw them."""
+    """Return a text with the marks that FTS5 put around its indexed words."""
     spans: list[tuple[int, int]] = []
     is_open = False
     for word, seen in zip(languages.words(text, language), highlighted.split(" ")):
@@ -105,7 +105,7 @@ def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
 
 
 def _with_substrings(query: Query, text: str) -> str:
-    # Words inside of longer ones, and in scripts that put no spaces between words.
+    # Marks words inside of longer ones, and words in scripts without spaces.
     parts = sorted(map(re.escape, query.substrings), key=len, reverse=True)
     if not parts:
         return text
@@ -115,7 +115,7 @@ def _with_substrings(query: Query, text: str) -> str:
 def best_places(
     connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
 ) -> Mapping[int, Place]:
-    """Return where each of the notes says most of what the query asks for, by id."""
+    """Return the place in each note that matches the query's words best, by note id."""
     query = planned.query
     wanted = [] if _is_inside_words(planned) else expressions(planned)
     match = fts5.any_of(wanted)
@@ -134,7 +134,7 @@ def best_places(
             index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
             sql = "select rowid, rank from texts where texts match ?"
             scores = dict(index.execute(sql, [match]).fetchall())
-    # The note's own text before that of its files.
+    # The note's own text comes before its files.
     best = sorted(
         (each.passage_id is None, scores[n], n) for n, each in enumerate(candidates) if n in scores
     )
@@ -145,7 +145,7 @@ def best_places(
 
 
 def _is_inside_words(planned: Plan) -> bool:
-    # Whether notes were found by parts of words.
+    # Whether the notes were found by parts of words.
     return planned.reading == "like" or not planned.has_matches
 
 
@@ -155,7 +155,7 @@ def _candidates(
     terms: Sequence[str],
     wanted: Sequence[str],
 ) -> Iterator[Place]:
-    """Yield what may have the terms, passages in their order."""
+    """Yield places that may have the terms: each note's passages in order, then its files."""
     notes = """
     select notes.id, coalesce(attachments, ''), attachment_names, language,
       case when first.text is null then coalesce(body, '') end
@@ -183,7 +183,7 @@ def _candidates(
 def _of_long_note(
     connection: sqlite3.Connection, note_id: int, terms: Sequence[str], wanted: Sequence[str]
 ) -> list[tuple[int, str]]:
-    """Return some passages with each of the words: a common one would hide the others."""
+    """Return some passages for each word, so that common words don't crowd out the others."""
     found: set[int] = set()
     for match in wanted:
         sql = f"select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PLACES}"
@@ -206,7 +206,7 @@ def _of_long_note(
 
 @contextmanager
 def _word_index() -> Iterator[sqlite3.Connection]:
-    # One a thread, as making the table takes as long as a page's texts. It is left empty.
+    # One per thread, because creating the table takes as long as a page's texts. It is left empty.
     index: sqlite3.Connection | None = getattr(_of_thread, "index", None)
     if index is None:
         index = sqlite3.connect(":memory:", isolation_level=None)
