@@ -1,6 +1,6 @@
-"""``Query`` → ``Plan``: what a query means among these notes.
+"""``Query`` → ``Plan``: how to search these notes for a query.
 
-Which words matter, which are mistyped, how words and meaning are balanced, which notes are ranked.
+Which words matter, which are mistyped, how to balance words and meaning, which notes are close.
 """
 
 from __future__ import annotations
@@ -32,51 +32,50 @@ from ..query.query import (
 from ..sqlite import sqlite3
 from . import spelling
 
-# Languages of fewer notes are no main ones of a library. What is rare weighs much in BM25: with the
-# French stem of "cancer" searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
+# The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
+# stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
 MAIN_SHARE = 0.05
 
-# A word in more than this share of the notes is left out, too: in other languages it does what stop
-# words do in English, and it is what makes a search slow. Among few notes the share means little.
+# A word in more than this share of the notes is treated as a stop word. Such words say little in
+# any language and make searches slow. Among few notes the share isn't meaningful.
 COMMON_SHARE = 0.5
 COMMON_FROM_NOTES = 200
 
-# FTS5 reads every note that has one of the words, about five hundred a millisecond. The rarest
-# words are searched for until so many notes have them; what is left out says least. On test
-# collections six tenths of the notes cost at most .008 nDCG@10, three tenths up to .027.
+# FTS5 reads every note that has any of the words, about five hundred per millisecond. Words are
+# added, rarest first, until this many notes have them; the others say least. On test collections, a
+# limit of .6 of the notes costs at most .008 nDCG@10, a limit of .3 up to .027.
 MAX_HITS = 60_000
 
-# The share of meaning in the blend, by the shape of the query; the rest is words. On five test
-# collections .7 is best on average for sentences and for one or two words, with little between .65
-# and .8 (benchmarks/quality/fusion.py). A word's share runs from 0 to 1, a cosine's from about .6
-# to 1: at .5 words decide nearly alone.
+# The weight of meaning in the blend, by the shape of the query; the rest is for words. On five test
+# collections, .7 is best on average for sentences and for one or two words, with little difference
+# from .65 to .8 (benchmarks/quality/fusion.py). Lexical scores range from 0 to 1, dense ones from
+# about .6 to 1, so at .5 words decide almost alone.
 BALANCES = {
-    "literal": 0.5,  # quotation marks, boolean syntax, identifiers: somebody knows what is written
+    "literal": 0.5,  # quotation marks, boolean syntax, identifiers: the person knows the wording
     "keywords": 0.7,  # one or two words
     "sentence": 0.7,
 }
-# In a language that the model wasn't made for, meaning has at most this times its self-test (index/
-# indexer.py). nDCG@10 of XQuAD with .7, with this, and by words alone: German .946, .960, .951;
-# Spanish .963, .974, .974; Chinese .875, .970, .968.
+# In a language that the model wasn't made for, the weight of meaning is at most this times the
+# model's self-test (language_fits in index/indexer.py). nDCG@10 on XQuAD with .7, with this, and
+# with words alone: German .946, .960, .951; Spanish .963, .974, .974; Chinese .875, .970, .968.
 FOREIGN_BALANCE = 0.4
-# A sentence in which an identifier or a phrase stands is a sentence all the same (+.001 on Chroma).
+# A query of more words is a sentence, even with an identifier or a phrase (+.001 on Chroma).
 MAX_KEYWORDS = 2
 
-# The best of poor matches isn't a good one: BM25 is divided by at least this share of what all the
-# words could have. Without it, a note that has one word of a question comes first.
+# The best of poor matches isn't a good match, so BM25 is divided by at least this share of the
+# maximum for all words. Otherwise, a note with one word of a question could rank first.
 BM25_NORMALIZER = 0.7
 
-# Of a question, a note that isn't close in meaning is found by words that give it at least this
-# share of the normalizer. Of the relevant notes among the first ten that takes one of 353 on Chroma
-# and none on four collections; of ten results for a question from another field, 2 to 6 are found
-# then, and 8 to 10 without it (benchmarks/quality/threshold.py).
+# For a question, a note that isn't close in meaning is found only if its BM25 is at least this
+# share of the normalizer. Of the relevant notes in the first ten results, this loses one of 353 on
+# Chroma and none on four collections. Of ten results for a question from another field, 2 to 6 are
+# then found, and 8 to 10 without it (benchmarks/quality/threshold.py).
 ENOUGH_BM25 = 0.15
 
-# The most that FTS5's BM25 (k1 = 1.2) gives for a word, as a multiple of its inverse document
-# frequency.
+# The maximum of FTS5's BM25 (k1 = 1.2) for a word, as a multiple of its inverse document frequency.
 BM25_K1_PLUS_1 = 2.2
 
-# With more unknown words than this, and more than known ones, a text isn't mistyped, but in another
+# A text with more unknown words than this, and more than known words, isn't mistyped but in another
 # language.
 MAX_DOUBTFUL = 2
 
@@ -85,31 +84,31 @@ MAX_DOUBTFUL = 2
 class Plan:
     query: Query
     shape: str  # one of BALANCES
-    balance: float  # 0 is words alone, 1 is meaning alone
-    # BM25 is divided by the best one, but by at least this; 0 where that isn't known.
+    balance: float  # 0: words only, 1: meaning only
+    # BM25 is divided by the best one, but by at least this; 0 if unknown.
     bm25_normalizer: float = 0.0
-    has_matches: bool = True  # whether the word index has a note with one of the words
-    beginnings: tuple[str, ...] = ()  # words of the notes that the last one may go on to be
-    languages: tuple[str, ...] = ()  # of the notes
+    has_matches: bool = True  # whether the word index has a note with any of the words
+    beginnings: tuple[str, ...] = ()  # words of the notes that begin with the last word
+    languages: tuple[str, ...] = ()  # languages whose word forms are searched for
     stop_words: frozenset[str] = frozenset()
-    threshold: float | None = None  # cosine below which nothing is really close in meaning
-    reading: str = ""  # how the text was read: "like" as it is written, "uncorrected", or as usual
+    threshold: float | None = None  # cosine similarity from which a passage is close in meaning
+    reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
     has_copies: bool = False  # whether some notes are copies of others
-    has_vec0: bool = True  # whether sqlite-vec looks for the nearest passages
-    corrections: tuple[tuple[str, str], ...] = ()  # what was typed, what was searched for
-    doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # what was typed, what may be meant
-    others: tuple[str, ...] = ()  # texts that may be meant, for other reasons
+    has_vec0: bool = True  # whether sqlite-vec finds the nearest passages
+    corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
+    doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # typed word, words that may be meant
+    others: tuple[str, ...] = ()  # other texts that may be meant
     notices: tuple[str, ...] = ()
 
     @property
     def match(self) -> str | None:
-        """The FTS5 expression for words as the notes' languages have them."""
+        """The FTS5 expression for the words, in their forms in these languages."""
         match = self.query.match
         return match and languages.in_languages(match, self.languages)
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Other texts that may be meant: with the likeliest word for each doubtful one, …"""
+        """Other texts that may be meant: with the likeliest corrections, then the next ones."""
         texts = [*self.others]
         for place in range(max((len(words) for _, words in self.doubtful), default=0)):
             meant = {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
@@ -118,7 +117,7 @@ class Plan:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return what to say where there are neither links nor chips."""
+        """Lines for people where the results have no links to offers and no chips of filters."""
         offers = " or ".join(f"“{text}”" for text in self.offers)
         times = (
             f"Only notes created or modified at that time: {clause.value}. "
@@ -130,7 +129,7 @@ class Plan:
 
     @property
     def foreign_words(self) -> tuple[str, ...]:
-        """Return the words of the notes that a response tells though nobody typed them."""
+        """Words of the notes that a response shows although the person didn't type them."""
         return (
             *(word for _, word in self.corrections),
             *(word for _, words in self.doubtful for word in words),
@@ -138,20 +137,20 @@ class Plan:
 
     @property
     def is_exact(self) -> bool:
-        """Whether only notes that have the words are wanted, not those that mean the same."""
+        """Whether only notes with the words are wanted, not those merely close in meaning."""
         query = self.query
         names = query.identifiers and not query.words and not query.prefixes
         return self.has_matches and bool(query.is_boolean or query.phrases or names)
 
     @property
     def least_bm25(self) -> float:
-        """The BM25 from which on a note is found by its words."""
+        """The BM25 from which a note is found by its words."""
         is_question = self.shape == "sentence" and not self.is_exact
         return ENOUGH_BM25 * self.bm25_normalizer if is_question else 0.0
 
     @property
     def closeness(self) -> float:
-        """The similarity from which on a passage is found by its meaning; above 1 for none."""
+        """The similarity from which a passage is found by its meaning; above 1: none is."""
         return 2.0 if self.is_exact else self.threshold or 0.0
 
 
@@ -162,19 +161,19 @@ def plan(
     balance: float | None = None,
     correct: bool = True,
 ) -> Plan:
-    """Fit a query to the notes.
+    """Plan a search of these notes for a query.
 
-    :param balance: the share of meaning; None decides by the query
-    :param correct: whether words that no note has may be taken for mistyped ones
+    :param balance: the weight of meaning; None: by the shape of the query
+    :param correct: whether to correct words that no note has
     """
     if any(
         clause.kind == "time" and _is_in_title(connection, clause.value)
         for clause in query.understood
     ):
         query = without_times(query)
-    query = _with_begun_tag(connection, query)
+    query = _with_tag_prefix(connection, query)
     if _is_title(connection, query):
-        # A title is searched for as it stands, whatever looks like syntax in it.
+        # Search for a title literally, even if it contains something like syntax.
         query = literal(query)
     shape = _shape(query)
     searched, stop_words, language = _languages(connection, query)
@@ -184,7 +183,7 @@ def plan(
     doubtful: dict[str, tuple[str, ...]] = {}
     notices: list[str] = []
     if not query.is_boolean and query.mode != "like":
-        # If the word index is broken, the statement will find out, and knows what to do.
+        # If the word index is broken, the statement itself fails, and retrieve() handles that.
         with suppress(sqlite3.DatabaseError):
             found, doubtful = _replacements(connection, query, correct, counts, notes, stop_words)
             query, replacements = rewritten(query, found), found
@@ -211,8 +210,8 @@ def plan(
     others: list[str] = []
     if query.mode != "like":
         with suppress(sqlite3.DatabaseError):
-            others, told = _second_thoughts(connection, query)
-            notices += told
+            others, found_notices = _alternatives(connection, query)
+            notices += found_notices
     threshold = database.get_meta(connection, "floor")
     return Plan(
         query,
@@ -236,12 +235,12 @@ def plan(
     )
 
 
-# How many notes have each stem of a word.
+# A word → how many notes have each of its stems.
 _Counts = Callable[[str], dict[str, int]]
 
 
-def _with_begun_tag(connection: sqlite3.Connection, query: Query) -> Query:
-    """Let a tag that no note has, and that may go on, stand for those that begin so."""
+def _with_tag_prefix(connection: sqlite3.Connection, query: Query) -> Query:
+    """Make an unknown tag at the end of the text, which may be incomplete, a prefix of tags."""
     *others, last = query.understood or (None,)
     if not last or last.kind != "tag" or query.ends_in_space:
         return query
@@ -267,7 +266,8 @@ def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
 
 
 def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
-    # Without the preposition: a note may be called "Last summer". But many have a year or a month.
+    # Compare it without the preposition, because a note may be called "Last summer". But keep it if
+    # a single word follows, because many titles have a year or a month.
     preposition = r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?"
     named = re.sub(preposition, "", words)
     match = f"title : {fts5.quoted(named if ' ' in named else words)}"
@@ -297,7 +297,7 @@ def _exists(connection: sqlite3.Connection, match: str | None, *, if_broken: boo
     try:
         return bool(connection.execute(sql, [match]).fetchone()[0])
     except sqlite3.DatabaseError:
-        return if_broken  # the statement itself will find out, and knows what to do
+        return if_broken  # the statement itself fails, and retrieve() handles that
 
 
 # --- Words
@@ -306,10 +306,10 @@ def _exists(connection: sqlite3.Connection, match: str | None, *, if_broken: boo
 def _languages(
     connection: sqlite3.Connection, query: Query
 ) -> tuple[tuple[str, ...], frozenset[str], str]:
-    """Return the languages whose words are searched for, the stop words, and the likeliest one.
+    """Return the languages to search in, the stop words, and the query's likeliest language.
 
-    Those are the one that the query is in, if that is clear, else the library's main ones; and the
-    others that have a form of a word that no note has as it is typed.
+    The languages are the query's, if that is clear, or else the library's main ones. If no note has
+    a word as it is typed, other languages are added in which notes have a form of it.
     """
     present = languages.present(connection)
     shares = database.by_language(connection, database.LANGUAGES)
@@ -318,7 +318,7 @@ def _languages(
     stop_words = languages.STOP_WORDS[likely or main]
     chosen = [likely] if likely else [it for it in present if shares.get(it, 1) >= MAIN_SHARE]
     others = [language for language in present if language not in chosen and language != "en"]
-    with suppress(sqlite3.DatabaseError):  # the statement will find out
+    with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in query.words if others else ():
             if not any(spelling.note_counts(connection, (), word).values()):
                 chosen += [
@@ -342,9 +342,9 @@ def _replacements(
     all_notes: int,
     stop_words: Set[str],
 ) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:
-    """Return what replaces some words, and what others may be meant to be.
+    """Return replacements of words, and for doubtful words, what may be meant.
 
-    A word may be replaced by ``x*`` for a beginning, and by None for nothing.
+    A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
     """
     replacements: dict[str, str | None] = {}
     is_sentence = any(word.lower() in stop_words for word in query.words)
@@ -354,10 +354,10 @@ def _replacements(
     unknown: list[str] = []
     for word in query.words:
         if word.lower() in stop_words:
-            common.append(word)  # to count its notes takes long
+            common.append(word)  # counting its notes would take long
             continue
         notes = max(counts(word).values(), default=0)
-        # Of waste-to-energy, only a part may be common.
+        # In a compound such as waste-to-energy, a single part may be common.
         is_one = len(counts(word)) == 1
         if notes and is_one:
             is_common = all_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * all_notes
@@ -368,8 +368,8 @@ def _replacements(
             unknown.append(word)
     doubtful: dict[str, tuple[str, ...]] = {}
     for word in unknown:
-        # Numbers and the words of a sentence, which has stop words, are complete but at the end of
-        # the text. As beginnings they cost German questions .004 nDCG@10, NFCorpus .001.
+        # Numbers, and words of a sentence (a text with stop words), count as complete, except for
+        # the last word. As prefixes they cost German questions .004 nDCG@10, NFCorpus .001.
         is_whole = is_sentence or word.isdecimal()
         may_go_on = word == query.beginning or not is_whole
         if may_go_on and spelling.completions(connection, word):
@@ -382,7 +382,7 @@ def _replacements(
             else:
                 doubtful[word] = found.words
     if not known and not has_rare and not unknown:
-        # Common words are all there is to go by in "to be or not to be".
+        # Texts such as "to be or not to be" have only common words, so search for these.
         known, common = common, []
     hits = 0
     for notes, word in sorted((max(counts(word).values(), default=0), word) for word in known):
@@ -396,9 +396,9 @@ def _replacements(
 def _beginnings(
     connection: sqlite3.Connection, query: Query, stop_words: Set[str]
 ) -> tuple[str, ...]:
-    """Return the words that the last one may go on to be, but for its own other forms.
+    """Return the notes' words that begin with the query's only word, except for its own forms.
 
-    Among other words that the notes have, it needs no more to be found.
+    If the query has other words, the notes can be found by those.
     """
     word = query.beginning
     if query.substrings != (word,) or word.lower() in stop_words or languages.is_unspaced(word):
@@ -408,11 +408,11 @@ def _beginnings(
     return tuple(word for word in words if spelling.stems(word) != own)
 
 
-# --- What may be meant instead
+# --- Alternatives
 
 
-def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list[str], list[str]]:
-    """Return other texts that may be meant, and what to say of values that no note has."""
+def _alternatives(connection: sqlite3.Connection, query: Query) -> tuple[list[str], list[str]]:
+    """Return other texts that may be meant, and notices about values that no note has."""
     offers, notices = [], []
     if (text := repaired(query)) != query.text:
         offers.append(text)
@@ -423,7 +423,7 @@ def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list
         if identifier in text and not _has_any(connection, query, has_it):
             notices.append(f"No note has “{identifier}” as it stands.")
         if date := re.fullmatch(r"(\d{4})[-/.](\d\d)[-/.](\d\d)", identifier):
-            day = "-".join(date.groups())  # perhaps of a change
+            day = "-".join(date.groups())  # perhaps a date of modification
             with suppress(ValueError):
                 if _has_any(connection, query, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
@@ -437,7 +437,7 @@ def _second_thoughts(connection: sqlite3.Connection, query: Query) -> tuple[list
             if near and (text := with_value(query.text, name, value, near)) != query.text:
                 offers.append(text)
                 near = None
-            # Where notes are hidden, nothing is said of their tags, not even what was asked for.
+            # If notes are hidden, don't reveal anything about tags, and don't repeat the value.
             named = f"this {name}" if query.filters_beside.hidden else f"the {name} “{value}”"
             asked = f" Did you mean “{near}”?" if near else ""
             notices.append(f"No note has {named}.{asked}")
@@ -448,7 +448,7 @@ _VALUES = {"tag": "select distinct folded from tags", "source": "select name fro
 
 
 def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
-    # Nobody learns of notes that are hidden from them.
+    # Don't reveal hidden notes.
     filters = filters & Filters(hidden=query.filters_beside.hidden)
     conditions, values = filters.conditions()
     sql = f"select exists (select 1 from notes where {' and '.join(conditions)})"
@@ -458,7 +458,7 @@ def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> 
 def hidden_words(
     connection: sqlite3.Connection, query: Query, words: Iterable[str]
 ) -> frozenset[str]:
-    """Return which of these words of the notes stand in hidden notes only."""
+    """Return the words that occur only in hidden notes."""
     hidden = words if query.filters_beside.hidden else ()
     wanted = {word: Filters(required=fts5.quoted(word)) for word in hidden}
     return frozenset(word for word in wanted if not _has_any(connection, query, wanted[word]))
@@ -479,7 +479,7 @@ def _visible(query: Query, name: str, rows: Iterable[tuple[str]]) -> list[str]:
 
 
 def _near_value(value: str, known: Sequence[str]) -> str | None:
-    """Return the known value that is nearest, also by its last part: projects, work/projects."""
+    """Return the nearest known value, also by its last part: projects for work/projects."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -499,12 +499,12 @@ def _near_value(value: str, known: Sequence[str]) -> str | None:
 
 
 def _max_bm25(query: Query, counts: _Counts, notes: int) -> float:
-    """Return the BM25 of a note that has every word so often that once more makes no difference."""
+    """Return the limit of the BM25 of a note that has every word more and more often."""
     highest = 0.0
     for word in query.words:
         parts = sorted(counts(word).values())
-        # Of a compound, which is searched for as a phrase, the rarest part comes nearest. While
-        # notes are indexed, more may have it by now than there were when they were counted.
+        # A compound is searched for as a phrase, so its rarest part is the best estimate. During
+        # indexing, more notes may have it than existed when the notes were counted.
         for having in parts if languages.is_unspaced(word) else parts[:1] or [0]:
             idf = math.log((max(notes - having, 0) + 0.5) / (having + 0.5))
             highest += BM25_K1_PLUS_1 * max(idf, 1e-6)
