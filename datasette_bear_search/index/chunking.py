@@ -1,11 +1,11 @@
-"""A note → passages: the stretches of about a hundred words that are embedded and shown.
+"""A note → passages: stretches of about a hundred words that are embedded and shown.
 
 Every word of the body is in exactly one passage.
 """
 
-# No Markdown library: markdown-it-py alone takes two and a half times as long as all of this, and
-# knows no offsets within a line. Markup is *blanked*, character by character, which keeps offsets.
-# No regular expression here matches the same characters in two ways, so that none takes long.
+# No Markdown library is used: markdown-it-py alone takes 2.5 times as long as all of this and has
+# no offsets within a line. Markup is *blanked*, character by character, which keeps offsets. The
+# regular expressions here are unambiguous, so that none backtracks for long.
 
 from __future__ import annotations
 
@@ -23,54 +23,54 @@ from .. import markdown
 # Passages of 100 words find more than longer ones: on long conversations nDCG@10 is .374 with whole
 # notes, .570 with 200 words, .635 with 100 (.655 with 50, for twice the vectors).
 TARGET_WORDS = 100
-# A paragraph up to this size stays whole; a longer one is cut at list items, then sentences.
+# Paragraphs up to this size stay whole. Longer ones are cut at list items, then sentences.
 MAX_WORDS = 150
-# What is left at the end of a section joins the passage before it if it is shorter than this.
+# The remainder at the end of a section joins the previous passage if it is shorter than this.
 TAIL_WORDS = 25
-# Where there are few spaces (Chinese, code), this many tokens count as a word.
+# In text with few spaces (Chinese, code), this many tokens count as a word.
 TOKENS_PER_WORD = 3
-# What all-MiniLM-L6-v2 reads of a text; it ignores the rest without saying so.
+# The limit of all-MiniLM-L6-v2, which silently ignores the rest of a text.
 MAX_TOKENS = 256
-# The two that the model itself adds to each text.
+# Tokens that the model itself adds to each text.
 SPECIAL_TOKENS = 2
-# The part of the tokens that title and headings may take before they are shortened.
+# The maximum share of tokens for title and headings; longer ones are shortened.
 PREFIX_SHARE = 1 / 3
-# Characters of a title or heading, which each passage below it repeats.
+# Maximum characters of a title or heading, because each passage below it repeats it.
 LONGEST_HEADING = 1000
-# Shorter paragraphs, sentences and lines (in characters) aren't worth a place to cut of their own.
+# Paragraphs, sentences and lines shorter than this many characters aren't cut apart.
 MIN_CHARACTERS = 80
-# A shorter line, such as "Ingredients", is no part of a template. Bytes: a Chinese character says
-# much.
+# Shorter lines, such as "Ingredients", aren't parts of templates. The second limit is in bytes,
+# because a Chinese character says much.
 SHORTEST_LINE_WORDS, SHORTEST_LINE_BYTES = 3, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a note's body, and what is embedded for it."""
+    """A stretch of a note's body, and the text that is embedded for it."""
 
     position: int  # 0 for the note's first passage
-    headings: tuple[str, ...]  # those above it, outermost first, without the note's title
+    headings: tuple[str, ...]  # above it, outermost first, without the note's title
     start: int  # offsets in the note's body, in characters, ``end`` exclusive
     end: int
-    titles: str  # of the note and the headings, as one line
-    lines: tuple[str, ...] = ()  # of the text below; a block of code is one
-    shared_by: int | None = None  # notes with this text, if many; 0 if it says too little
+    titles: str  # the note's title and the headings, as one line
+    lines: tuple[str, ...] = ()  # of the text below them; a code block counts as one line
+    shared_by: int | None = None  # number of notes with this text, if many; 0: too short to compare
 
     @property
     def text(self) -> str:
-        """What is embedded."""
+        """The text to embed."""
         return "\n".join([self.titles, *self.lines] if self.titles else self.lines)
 
     @property
     def content_hash(self) -> str:
-        """A hash of ``text``: while it stays the same, so does the vector."""
+        """A hash of ``text``. As long as it stays the same, so does the vector."""
         return hashlib.blake2b(self.text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Passage]:
-    """Return a note's passages in order; if the body has no words, one with the title alone.
+    """Return a note's passages in order. If the body has no words, one has only the title.
 
-    :param max_tokens: what the embedding model reads of a text, 32 or more
+    :param max_tokens: the number of tokens that the embedding model reads of a text, at least 32
     """
     title = " ".join(title.split())[:LONGEST_HEADING]
     found: list[Passage] = []
@@ -80,7 +80,7 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
         pieces = chain.from_iterable(_cut(block, room, _PLACES[block.kind]) for block in blocks)
         for group in _grouped(pieces, room):
             end = group[-1].end
-            # Nothing is left of blanks alone, such as the control characters of a broken export.
+            # A group may be all blanks, such as the control characters of a broken export.
             stripped = body[start:end].lstrip()
             first = end - len(stripped) if stripped else start
             lines = tuple(chain.from_iterable(piece.lines() for piece in group if piece.text))
@@ -135,7 +135,8 @@ def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: boo
 
 
 def _title_hash(title: str) -> int | None:
-    # Not so of lines: Chroma, whose notes have many figures, would lose .001 nDCG@10.
+    # Numbers are ignored only in titles. Ignoring them in lines costs Chroma, whose notes have many
+    # figures, .001 nDCG@10.
     return line_hash(f"the title {_NUMBER.sub('0', title)}") if _NUMBER.search(title) else None
 
 
@@ -146,13 +147,14 @@ _line_hash = lru_cache(1000)(line_hash)
 
 
 def estimated_tokens(text: str) -> int:
-    """Estimate how many WordPiece tokens a text has, rather too many than too few.
+    """Estimate how many WordPiece tokens a text has, erring on the high side.
 
-    A run of letters counts one, and one more for each four and each seven letters; a digit, mark or
-    character beyond ASCII one; a Korean syllable three, one a letter. That fits languages such as
-    Polish; English has little more than half, only random letters and abbreviations have more.
+    A run of letters counts as one, plus one for every four and every seven letters. A digit, a
+    punctuation mark or a character beyond ASCII counts as one, but a Korean syllable as three, one
+    per letter. This fits languages such as Polish. English has little more than half as many; only
+    random letters and abbreviations have more.
     """
-    plain = text.encode("ascii", "replace")  # what isn't ASCII becomes a mark
+    plain = text.encode("ascii", "replace")  # characters beyond ASCII become "?"
     letters = plain.translate(_LETTERS_AS_A)
     tokens = len(letters.split()) + letters.count(b"a" * 4) + letters.count(b"a" * 7)
     tokens += len(plain.translate(None, delete=_LETTERS_AND_BLANKS))
@@ -173,7 +175,7 @@ _Kind = Literal["heading", "text", "code"]
 class _Block(NamedTuple):
     start: int  # in the body
     raw: str
-    blanked: str  # as long as ``raw``, with "\0" for what isn't embedded
+    blanked: str  # as long as ``raw``, with "\0" for characters that aren't embedded
     kind: _Kind
 
 
@@ -188,18 +190,18 @@ class _Heading:
 
 class _Section(NamedTuple):
     headings: tuple[str, ...]
-    start: int  # its first heading that no other section has, or its first block
+    start: int  # of its first heading that belongs to no other section, or of its first block
     blocks: list[_Block]
 
 
 def _sections(title: str, body: str) -> list[_Section]:
-    """Return the body's sections. A heading with nothing below it is text of the one above."""
+    """Return the body's sections. A heading with no text below it is text of its parent."""
     sections: list[_Section] = []
     path: list[_Heading] = []
 
     def add(start: int, text: str, kind: _Kind) -> None:
         blanked = markdown.blanked_fence(text) if kind == "code" else markdown.blanked(text)
-        if not blanked.strip(markdown.EMPTY + "-*+"):  # such as a list with nothing in it
+        if not blanked.strip(markdown.EMPTY + "-*+"):  # for example, an empty list
             return
         headings = tuple(heading.text for heading in path if heading.text)
         new = [heading for heading in path if not heading.has_text]
@@ -226,7 +228,7 @@ def _sections(title: str, body: str) -> list[_Section]:
             words = markdown.words_of(markdown.blanked_inside(words))[:LONGEST_HEADING]
             close(level)
             if words == title and not sections and not path:
-                words = ""  # the title once more
+                words = ""  # it repeats the title
             path.append(_Heading(start, text, level, words))
         elif text.strip():
             add(start, text, kind)
@@ -238,7 +240,7 @@ def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
     """Yield headings, code fences and runs of paragraphs, with their offsets in the body."""
     front_matter = _FRONT_MATTER.match(body)
     start = position = front_matter.end() if front_matter else 0
-    fence = ""  # the marks that end the code we are in
+    fence = ""  # inside a code block, the marks that end it
     for line in body[position:].split("\n"):
         end = position + len(line)
         if fence:
@@ -261,7 +263,7 @@ def _spans(body: str) -> Iterator[tuple[_Kind, int, int]]:
     yield "code" if fence else "text", start, len(body)
 
 
-# YAML at the top. It must begin with a key: a text between two rules is none.
+# YAML at the top. It must begin with a key, because a text between two rules isn't front matter.
 _FRONT_MATTER = re.compile(
     r"\s*---[ \t\r]*\n[\w-]+[ \t]*:\s.*?\n(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", re.DOTALL
 )
@@ -282,13 +284,13 @@ def _truncated(text: str, max_tokens: int) -> str:
     tokens = estimated_tokens(text)
     if tokens <= max_tokens:
         return text
-    while text and tokens >= max_tokens:  # one is for the ellipsis
+    while text and tokens >= max_tokens:  # leave one for the ellipsis
         text = text[: len(text) * max(0, max_tokens - 1) // tokens]
         tokens = estimated_tokens(text)
     return text.rstrip() + "…"
 
 
-# --- pieces: blocks, cut where it hurts least until each has room in a passage
+# --- pieces: blocks, cut at the best places until each fits into a passage
 
 
 class _Piece(NamedTuple):
@@ -299,8 +301,9 @@ class _Piece(NamedTuple):
     kind: _Kind
 
     def lines(self) -> list[str]:
-        # Many notes share runs-on: ubuntu-latest, which tells what they are about. Without such
-        # lines TIL lost .001 nDCG@10.
+        # A code block is one line, so that lines such as "runs-on: ubuntu-latest", which many notes
+        # share but which say what they are about, are embedded. Without them, TIL lost .001
+        # nDCG@10.
         return [self.text] if self.kind == "code" else self.text.split("\n")
 
 
@@ -318,7 +321,7 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> list[_P
         blanks = len(text.split()) - 1
     else:
         text = markdown.words_of(blanked)
-        # Each stands between two words, and counting them takes a fifth of the time of splitting.
+        # Each blank is between two words. Counting blanks takes a fifth of the time of splitting.
         blanks = text.count(" ") + text.count("\n") if text else -1
     tokens = estimated_tokens(text)
     words = max(blanks + 1, tokens / TOKENS_PER_WORD)
@@ -330,7 +333,7 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> list[_P
         for match in place.finditer(raw):
             if match.end() - cuts[-1] >= MIN_CHARACTERS and match.end() < len(raw):
                 cuts.append(match.end())
-    if len(cuts) == 1:  # anywhere: no character has more than three tokens
+    if len(cuts) == 1:  # cut anywhere; a character has at most three tokens
         cuts = list(range(0, len(raw), max(1, room // 3)))
     pieces: list[_Piece] = []
     for a, b in zip(cuts, [*cuts[1:], len(raw)]):
@@ -339,7 +342,7 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> list[_P
 
 
 def _grouped(pieces: Iterable[_Piece], room: int) -> list[list[_Piece]]:
-    """Join neighboring pieces to groups, as near to TARGET_WORDS as they come."""
+    """Join neighboring pieces into groups, as close to TARGET_WORDS as possible."""
     groups: list[list[_Piece]] = []
     words = tokens = 0.0
     for piece in pieces:
