@@ -1,4 +1,4 @@
-"""What a result shows: the text around what answers, marked, and why the note was found."""
+"""What a result shows: the text around the answer, with marks, and why the note was found."""
 
 from __future__ import annotations
 
@@ -24,67 +24,68 @@ from .planner import Plan
 from .results import PASSAGE_TEXT, Hit, MatchedPassage, Results, unmarked
 from .sql import CODE, ELLIPSIS, END_CODE, END_SENTENCE, SENTENCE
 
-# Characters of the text that a result shows. Of 632 questions of XQuAD about English, German and
-# Spanish notes, .98, .96 and .96 have their answer in it or in the title (with 560: .97, .95, .95;
-# German says the same in an eighth more). What nobody searched for shows its beginning.
+# Characters of a result's text. Of 632 XQuAD questions about English, German and Spanish notes,
+# .98, .96 and .96 have their answer in it or in the title (with 560: .97, .95, .95; German texts
+# are an eighth longer). Without a query, results show their beginning.
 SHOWN, BEGINNING = 620, 200
-# A sentence is marked if the query has so many words, as a word alone is close to little, and it is
-# so many times as close as the mean of the others: of these questions .78 mark one, of which .83
-# has the answer (with 1.25 .88 and .82, with 2.2 .42 and .90).
+# A sentence is marked if the query has at least this many words (single words are close to little)
+# and it is this many times as close as the mean of the others. A sentence is marked for .78 of
+# these questions, and .83 of those have the answer (with 1.25: .88 and .82; with 2.2: .42 and .90).
 WORDS_OF_A_QUESTION = 3
 STANDS_OUT = 1.5
-# One without any of the query's words only in a passage whose similarity is so many times the
-# threshold. That loses no mark in a relevant note of five collections, and most of those that
-# answer nothing: of loons where mice were asked for.
+# A sentence without any of the query's words is marked only if its passage's similarity is this
+# many times the threshold. On five collections, this loses no mark in relevant notes but most of
+# the wrong ones, such as a sentence about loons for a question about mice.
 SURE = 1.3
-# What a sentence's share of the query's words counts beside its meaning, and that it stands in the
-# very passage that was found.
+# Weights relative to a sentence's meaning: of its share of the query's words, and of being in the
+# passage that was found.
 WORDS, IN_PASSAGE = 1.5, 0.1
 
-# What a sentence counts in a line that many notes share.
+# The weight of sentences in lines that many notes share.
 TEMPLATE = 0.3
 
-# Shorter sentences answer nothing: "See below." In bytes, as one Chinese character says much.
+# Shorter sentences, such as "See below.", answer nothing. Bytes, as a Chinese character says much.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
 
-# Passages whose word pieces are cached, some megabytes: while somebody types, the same ones come
-# again, and splitting those of a page takes 5 of a search's 20 ms.
+# Passages whose word pieces are cached, which takes some megabytes. While somebody types, the same
+# passages occur again and again, and splitting a page's passages takes 5 of a search's 20 ms.
 CACHED_PASSAGES = 2000
 
-# Further passages of a note that are shown.
+# The maximum number of further passages to show of a note.
 MAX_MORE_PASSAGES = 4
 
-# A sentence ends at a mark with a space behind it, a Chinese or Japanese mark, or its line's end;
-# not after an initial or a day ("J. Smith", "am 6. Oktober"), nor before a small letter or "(". To
-# look for the mark first and behind it then takes .3 of the time.
+# A sentence ends at punctuation with a space after it, at Chinese or Japanese punctuation, or at
+# the end of a line. It doesn't end after an initial or a day ("J. Smith", "am 6. Oktober"), or
+# before a lower-case letter or "(". With the lookbehinds after the mark, matching takes .3 of the
+# time.
 _ENDS = re.compile(
     r"[.!?…](?<![ \t.(][^\W\d_].)(?<![ \t]\d.)(?<![ \t]\d\d.)[\"'”’)\]*_]*[ \t]+(?![a-zß-ÿ(])"
     r"|[。！？][”’」』）]*|\n+"
 )
 _HEADING = re.compile(r"\s*#{1,6}\s")
-# Before the words of a line: a mark around these would keep them from being taken for markup.
+# Markup before the words of a line. If a mark enclosed it, it wouldn't be recognized as markup.
 _LINE_MARKS = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _HALF_LINK = re.compile(r"\s*!?\[{1,2}[^\[\]\n]*(?:\]\([^)\s]*)?$")
-# Such as the mark of an item whose words were cut off. To look for a space first takes .4 of the
-# time.
+# Remains at the end of a cut text, such as the bullet of an item whose words were cut off. The
+# lookahead for a space reduces the time to .4.
 _LEFT_OVER = re.compile(r"(?=\s)(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[ xX]\])*\s*$")
-# A label may have the end of a sentence in it: [Why? (2022)](https://…).
+# A label may contain the end of a sentence: [Why? (2022)](https://…).
 _LINK = re.compile(r"\[[^\[\]\n]*\]\(")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
-# --- the one rule of what text a result shows
+# --- the text that a result shows
 
 
 def show(results: Results, embedder: Embedder | None) -> Results:
-    """Return the results with the text that each shows, and the query's words marked.
+    """Return the results with the text that each shows, and with the query's words marked.
 
-    Shown are the sentences that say most in the passage that is closest in meaning, if it is close,
-    else in the one with the words, or beside it.
+    The text is the best sentences in or near a passage: the one closest in meaning if it is close
+    enough, otherwise the one with the words.
     """
     plan = results.plan
     by_meaning = "semantic" in results.retrievers
-    # A short text is shown whole: with those, too, this takes 1.6 times as long.
+    # Short texts are shown whole, so skip them: scoring them, too, would take 1.6 times as long.
     scored = _scored_sentences(
         plan,
         [hit for hit in results.hits if len(hit.around) > SHOWN or _may_mark(hit, plan)],
@@ -116,8 +117,8 @@ def show(results: Results, embedder: Embedder | None) -> Results:
 def readable(markdown: str) -> str:
     """Return Markdown as text that keeps its structure in few lines.
 
-    Items of a list stand side by side with a dot between them, cells of a table with a bar; code is
-    between CODE and END_CODE.
+    Items of a list are joined by dots, and cells of a table by bars. Code is between CODE and
+    END_CODE.
     """
     lines: list[str] = []
     items: list[str] = []
@@ -162,7 +163,7 @@ def _readable_line(line: str) -> str:
         return " | ".join(cell for cell in cells if cell.strip("-: "))
     if "`" not in line:
         return plain_text(line)
-    # Not as in code: * and _ mean emphasis.
+    # Take out code first, because * and _ mean emphasis only outside of it.
     code = [match[1] for match in _INLINE_CODE.finditer(line)]
     parts = plain_text(_INLINE_CODE.sub("\ue000", line)).split("\ue000")
     wrapped = [*(f"{CODE}{each}{END_CODE}" for each in code), ""]
@@ -170,7 +171,7 @@ def _readable_line(line: str) -> str:
 
 
 def passage_text(passage: MatchedPassage, title: str, *, as_markdown: bool = False) -> str:
-    """Return what a passage says below its heading, which is shown beside it."""
+    """Return a passage's text without its heading, which is shown separately."""
     first, _, rest = passage.text.strip().partition("\n")
     heading = passage.heading.split(" › ")[-1] if passage.heading else title
     is_heading = plain_text(first).strip() == plain_text(heading).strip()
@@ -179,19 +180,19 @@ def passage_text(passage: MatchedPassage, title: str, *, as_markdown: bool = Fal
 
 
 def shortened(text: str, characters: int) -> str:
-    """Return the beginning of a text, at most so many characters, up to the end of a word."""
+    """Return the beginning of a text, cut after a word, of at most this many characters."""
     if len(text) <= characters:
         return text
     return balanced(_without_half(text[:characters].rsplit(" ", 1)[0])) + ELLIPSIS
 
 
 def with_words_marked(text: str) -> str:
-    """Return the text with MARK and END_MARK as its only marks."""
+    """Return the text without marks other than MARK and END_MARK."""
     return _OTHER_MARKS.sub("", text)
 
 
 def balanced(text: str) -> str:
-    """Return a part of a marked text, with each mark that was cut apart closed or opened."""
+    """Return a part of a marked text, with marks added where a pair was cut apart."""
     for opening, closing in (SENTENCE, END_SENTENCE), (CODE, END_CODE):
         if text.rfind(opening) > text.rfind(closing):
             text += closing
@@ -204,7 +205,7 @@ def balanced(text: str) -> str:
 _OTHER_MARKS = re.compile(f"[{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
 
 Span = tuple[int, int]
-# Where each sentence begins and ends; how close it is, in meaning and in words.
+# For each sentence, where it begins and ends, its closeness in meaning, and its score by words.
 Sentences = list[tuple[Span, float, float]]
 
 
@@ -232,25 +233,25 @@ def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | No
 
 
 def _without_half(text: str) -> str:
-    """Return a text that was cut off without half of a link, and marks that nothing follows."""
-    if "[" in text:  # to look for a plain character takes no time
+    """Return a cut text without half a link or markup at its end."""
+    if "[" in text:  # checking for a plain character first is fast
         text = _HALF_LINK.sub("", text)
     return _LEFT_OVER.sub("", text)
 
 
 def _with_fence(text: str, passage: str, start: int) -> str:
-    # What begins inside of a code fence is code. To look for plain characters takes no time.
+    # Text that begins inside a code fence is code. Checking for plain strings first is fast.
     has_fence = "```" in passage or "~~~" in passage
     return f"```\n{text}" if has_fence and len(FENCE.findall(passage[:start])) % 2 else text
 
 
 def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) -> Span:
-    """Return where to cut the text: around the marked sentence, and those that say most."""
+    """Return the part of the text to show: the best sentences, including the marked one."""
     if len(text) <= limit:
         return 0, len(text)
     if not sentences:
         return 0, limit * 2
-    # Squared, or many sentences that say little would count as much as one that says all.
+    # Squared, so that many poor sentences don't count as much as a very good one.
     weights = [(meaning + words) ** 2 for _, meaning, words in sentences]
     spans = [span for span, *_ in sentences]
     ends = [end for _, end in spans]
@@ -260,15 +261,15 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
     first, last = max(runs, key=lambda run: sum(weights[run[0] : run[1] + 1]))
     start, end = spans[first][0], ends[last]
     if first == 0 and end <= limit:
-        start = 0  # with what is too short for a sentence
+        start = 0  # include text that is too short for a sentence
     line = text.rfind("\n", 0, start) + 1
     if _LINE_MARKS.fullmatch(text[line:start]):
         start = line
-    # The rest with parts of sentences, first of the one that says more.
+    # Fill the remaining space with parts of the adjacent sentences, first of the better one.
     before, after = [0.0, *weights][first], [*weights, 0.0][last + 1]
     for is_before in (before > after, before <= after):
         if is_before:
-            # Neither another line nor half a link.
+            # Don't include another line or half a link.
             room = max(0, end - limit, *(text.rfind(mark, 0, start) + 1 for mark in "\n]`*|"))
             if room and not text[room - 1].isspace():
                 room = text.find(" ", room, start) + 1 or room
@@ -279,19 +280,19 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
     return start, end
 
 
-# --- the sentence of a passage that is closest to the query, so that the eye finds it
+# --- the sentence of a passage that is closest to the query, to be marked
 #
-# Every word piece of the query counts by its most similar piece in the sentence, by the model's
-# input layer, which costs a table look-up. Share of passages in which the right sentence is chosen,
-# of 535 questions of XQuAD (5 sentences a passage) / 52 paraphrases of the sample notes (9), and
-# time a passage: this .82 / .50, 3 ms; idf-weighted overlap of stems .80 / .21; embeddings of the
-# sentences .76 / .50, 130 ms; the first sentence .30 / .44.
+# Each word piece of the query adds the similarity of its most similar piece in the sentence, by the
+# model's input embeddings, which are just looked up. The share of passages in which the right
+# sentence is chosen, for 535 XQuAD questions (5 sentences a passage) / 52 paraphrases of the sample
+# notes (9), and the time per passage: this .82 / .50, 3 ms; idf-weighted overlap of stems .80 /
+# .21; sentence embeddings .76 / .50, 130 ms; the first sentence .30 / .44.
 
 
 def _scored_sentences(
     planned: Plan, hits: Sequence[Hit], embedder: Embedder | None
 ) -> dict[int, Sentences]:
-    """Return the sentences around passages, by note, with how close each is: 1 for the best, or 0.
+    """Return the sentences around passages with their closeness (1 for the best), by note id.
 
     A model without embeddings of word pieces scores none by meaning.
     """
@@ -303,7 +304,7 @@ def _scored_sentences(
             texts = [hit.around for hit in hits]
             found = sentence_scores(planned.query.meaning, texts, embedder, planned.stop_words)
     terms = matching.beginnings(planned.query)
-    # Inside of words, too: German has compounds. Shorter ones are in too many.
+    # Long terms match inside of words, too, for German compounds. Short ones would match too many.
     starts = (r"\b" * (len(term) < 4 and not is_unspaced(term)) + re.escape(term) for term in terms)
     pattern = re.compile("|".join(starts))
     scored = {}
@@ -327,10 +328,10 @@ def _scored_sentences(
 
 
 def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str) -> list[float]:
-    """Return the share of the query's words that each sentence has; rare ones weigh more."""
+    """Return each sentence's share of the query's words; rare words weigh more."""
     starts = [start for start, _ in spans]
     having: dict[str, set[int]] = {}
-    # Faster than with IGNORECASE, and as long: only İ becomes two characters.
+    # Faster than IGNORECASE. Offsets stay the same: lower() changes only the length of İ.
     for match in pattern.finditer(text.replace("İ", "I").lower()):
         place = bisect(starts, match.start()) - 1
         if place >= 0 and match.end() <= spans[place][1]:
@@ -345,7 +346,7 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
 
 
 def _may_mark(hit: Hit, planned: Plan) -> bool:
-    """Return whether a sentence is marked if one stands out."""
+    """Return whether to mark a sentence of the hit if one stands out."""
     meaning = planned.query.meaning
     # In Chinese, a word has about two characters.
     words = len(meaning) // 2 if is_unspaced(meaning) else len(meaning.split())
@@ -376,7 +377,7 @@ def _with_sentence(hit: Hit, sentence: Span | None) -> MatchedPassage | None:
 def sentence_scores(
     query: str, passages: Sequence[str], embedder: Embedder, stop_words: Set[str] = STOP_WORDS["en"]
 ) -> list[dict[Span, float]]:
-    """Return how close each sentence of each passage is, by where it begins and ends.
+    """Return for each passage how close its sentences are to the query, by span.
 
     :raises ModelUnavailable: if the model has no embeddings of word pieces
     """
@@ -385,7 +386,7 @@ def sentence_scores(
     words = [word for word in _WORD.findall(query) if word.lower() not in stop_words]
     [query_pieces] = embedder.pieces([" ".join(words) or query])
     split = [_split(passage, embedder) for passage in passages]
-    # All sentences one after the other; a sentence without pieces would take its neighbor's.
+    # All sentences in a row. Those without pieces are left out: reduceat() needs nonempty slices.
     said = [(n, span, pieces) for n, each in enumerate(split) for span, pieces in each if pieces]
     if not query_pieces or not said:
         return [{} for _ in passages]
@@ -403,7 +404,7 @@ def sentence_scores(
 
 @lru_cache(CACHED_PASSAGES)
 def _split(passage: str, embedder: Embedder) -> list[tuple[tuple[int, int], list[int]]]:
-    # Where its sentences begin and end, and their word pieces.
+    # Returns the spans of the passage's sentences, and their word pieces.
     spans = list(_sentences(passage))
     texts = [plain_text(passage[start:end]) for start, end in spans]
     return list(zip(spans, embedder.pieces(texts))) if texts else []
@@ -419,7 +420,7 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
         text = passage[start:end]
         says_much = (
             len(text.strip().encode(errors="replace")) >= SHORTEST_SENTENCE_BYTES
-            or len(_WORD.findall(text)) >= SHORTEST_SENTENCE_WORDS  # takes much longer
+            or len(_WORD.findall(text)) >= SHORTEST_SENTENCE_WORDS  # much slower, so second
         )
         if says_much and not _HEADING.match(text):
             at_line_start = start == 0 or passage[start - 1] == "\n"
@@ -463,9 +464,9 @@ order by ranked.note_id, rank
 def more_passages(
     connection: sqlite3.Connection, planned: Plan, hits: Sequence[Hit]
 ) -> dict[int, list[MatchedPassage]]:
-    """Return for each note, by id, its other passages above the threshold, closest first.
+    """Return the other passages of each note above the threshold, closest first, by note id.
 
-    ``embed()`` must answer at once.
+    The query's embedding must be cached already, for ``embed()``.
     """
     if planned.threshold is None or not hits:
         return {}
@@ -482,12 +483,12 @@ def more_passages(
     return found
 
 
-# --- what every response says of its results: rows for programs, reasons for people
+# --- the results in responses: rows for programs, reasons for people
 
 
 def json_row(hit: Hit) -> dict[str, Any]:
-    """Return a hit for programs; its snippet is HTML with ``<mark>`` around matches."""
-    # dataclasses.asdict() copies the values, which takes longer than all that is done with them.
+    """Return a hit as JSON. Its snippet is HTML with ``<mark>`` around matches."""
+    # dataclasses.asdict() isn't used, because it copies all values, which is slow.
     passage = hit.passage and dict(vars(hit.passage))
     shown = {
         "snippet": hit.snippet_html(),
@@ -555,7 +556,7 @@ def _why(hit: Hit, planned: Plan) -> str:
     query, reasons = planned.query, []
     if hit.keyword_rank:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
-    # Of what has the words, meaning is a reason only where it is close.
+    # If a note has the words, meaning is a reason only if it is close.
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
         meaning = "meaning" if hit.is_found else "loosely related"
         reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
@@ -566,12 +567,12 @@ def _why(hit: Hit, planned: Plan) -> str:
 
 
 def is_close(hit: Hit, planned: Plan) -> bool:
-    """Return whether a hit's passage is closer in meaning than what is found for nonsense."""
+    """Return whether a hit's passage is closer in meaning than those found for nonsense."""
     return hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
 
 
 def innermost(tags: Sequence[str]) -> list[str]:
-    """Return the tags without those above them: ``home/garden`` says ``home``, too."""
+    """Return the tags without the parents of others: ``home/garden`` implies ``home``."""
     folded = [fold_tag(tag) for tag in tags]
     return [
         tag
