@@ -1,8 +1,8 @@
-"""Sources → the index file: what changed, what is gone, and the vectors that are missing.
+"""Sources → the index file: write changed notes, remove deleted ones, make missing vectors.
 
 Text comes first and can be searched once committed; vectors follow, batch by batch. A run that is
-killed leaves an index that works, and the next does the rest. What the index has of a source that
-can't be read stays, and the other sources are indexed all the same.
+killed leaves a working index, and the next run completes it. If a source can't be read, its notes
+stay in the index, and the other sources are indexed all the same.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from .rows import StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 
-# Notes in a transaction, and characters in them: few enough that no search waits long for the lock
-# and memory suffices, enough that commits cost little.
+# Maximum notes in a transaction, and characters in them: few enough that no search waits long for
+# the lock and memory suffices, but enough that commits cost little.
 NOTES_PER_COMMIT = 1000
 CHARACTERS_PER_COMMIT = 4_000_000
-# Passages in a transaction: some seconds of work on a slow machine, all that a kill can lose.
+# Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
 PASSAGES_PER_COMMIT = 128
-# Passages that are kept in memory until the lines that many notes share are known: 80 MB.
+# Passages to keep in memory until the lines that many notes share are known: 80 MB.
 MOST_CUT = 100_000
-# Passages sorted by length before they are cut into batches: equal lengths need no padding.
+# Passages to sort by length before they are split into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
-# Passages whose vectors are kept for a text that leaves a note and comes back in another: 30 MB.
+# Vectors of removed passages to keep in memory, in case another note has the same text: 30 MB.
 MOST_KEPT = 20_000
-# Queries about nothing, so that no library is about them: what is nearest to them is so by chance.
+# Nonsense queries, which no library is about. Passages are near to them only by chance.
 UNRELATED = (
     "purple anvil homework", "tax giraffe clarinet", "velvet tractor vowel",
     "marble insurance penguin", "yogurt satellite glove", "violin gravel election",
@@ -56,22 +56,23 @@ UNRELATED = (
     "walrus zipper opera", "kettle comet lawyer", "broom plasma verse", "igloo mustard census",
 )  # fmt: skip
 
-# Standard deviations above the mean nearest similarity of unrelated queries: .26 to .39 on five
-# collections; 95 of 100 of their own queries are closer than .43 (single words than .27), of
-# nonsense at most one in ten is closer than the threshold.
+# The threshold is this many standard deviations above the mean nearest similarity of unrelated
+# queries: .26 to .39 on five collections. 95 of 100 of their own queries are closer than .43
+# (single words: .27), and at most one in ten nonsense queries is closer than the threshold.
 DEVIATIONS = 1.5
-# In a large library, the candidates among which the passage nearest to such a query is found.
+# Passages to retrieve for each unrelated query: more candidates, so that the nearest is found.
 UNRELATED_CANDIDATES = 50
-# The self-test of each language that this share of the notes is in: passages, the fewest that say
-# something, letters and words of a sentence.
+# The self-test of languages with at least this share of the notes: maximum passages, and minimum
+# for a reliable result; maximum letters and words of a sentence, and minimum words.
 TESTED_SHARE = 0.05
 TESTED_PASSAGES, FEWEST_TESTED = 24, 12
 SENTENCE_LETTERS, SENTENCE_WORDS, FEWEST_WORDS = 200, 24, 8
-# A model that finds fewer wasn't made for a language. One that cuts its words into more pieces
-# neither, unless it finds more: words of five English collections have 1.1 to 1.5 pieces, of
-# Spanish, Italian, German, Swedish 1.8 to 2.5 (all-MiniLM-L6-v2).
+# A model with a result below POOR_FIT wasn't made for the language. Nor was one that splits words
+# into more than MOST_PIECES, unless the result is at least MADE_FOR_IT: words of five English
+# collections have 1.1 to 1.5 pieces, Spanish, Italian, German and Swedish ones 1.8 to 2.5
+# (all-MiniLM-L6-v2).
 POOR_FIT, MADE_FOR_IT, MOST_PIECES = 0.75, 0.97, 1.65
-# The share of new passages at which the threshold is measured again: two dozen searches long.
+# The threshold is measured again, with two dozen searches, if this share of the passages is new.
 RECALIBRATE_SHARE = 0.05
 
 
@@ -88,7 +89,7 @@ class Failure(NamedTuple):
 
 @dataclass
 class Report:
-    """What a run did."""
+    """The result of a run."""
 
     notes: int = 0  # in the index afterwards
     added: int = 0
@@ -98,7 +99,7 @@ class Report:
     embedded: int = 0
     refused: int = 0  # passages for which the model gave no usable vector
     pending: int = 0  # passages that still have no vector
-    pace: float | None = None  # passages a second of late
+    pace: float | None = None  # recent speed, in passages per second
     read_seconds: float = 0.0
     text_seconds: float = 0.0
     embed_seconds: float = 0.0
@@ -112,28 +113,28 @@ class Report:
         return bool(self.added or self.changed or self.moved or self.removed)
 
     def changes_text(self) -> str:
-        """Return what follows on how many notes were added, for people."""
+        """Return the part of a message that follows the number of added notes."""
         moved = f"{self.moved:,} moved, " if self.moved else ""
         return f"{self.changed:,} changed, {moved}{self.removed:,} removed"
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """Callbacks on the progress of a run, in the run's own thread, and its pace."""
+    """Callbacks on the progress of a run, called in its own thread, and the size of its steps."""
 
     on_read: Callable[[SourceConfig, Snapshot | None], None] = lambda config, snapshot: None
-    """After each source; None instead of a snapshot if nothing in it can have changed."""
+    """After each source; the snapshot is None if nothing in the source can have changed."""
     on_failure: Callable[[Failure], None] = lambda failure: None
     notes_per_commit: int | None = None
-    """None for as many as cost least."""
+    """None: as many as are fastest."""
     on_commit: Callable[[], None] = lambda: None
     """After each transaction that writes notes, when nothing is locked."""
     on_text: Callable[[Report], None] = lambda report: None
     """When all text is searchable."""
     on_embedded: Callable[[int, int], None] = lambda done, total: None
-    """With how many of how many vectors are made: once before the first, then after each batch."""
+    """With the number of vectors done and in total, before the first and after each batch."""
     on_export: Callable[[str], None] = lambda model: None
-    """Before a model is prepared to start faster, which takes a minute, once."""
+    """Before a model is exported to start faster, which takes a minute and happens once."""
 
 
 SILENT = Hooks()
@@ -150,14 +151,14 @@ def update(
     tidy: bool = True,
     hooks: Hooks = SILENT,
 ) -> Report:
-    """Bring the index file at ``path`` up to date with these sources; others in it stay.
+    """Bring the index file at ``path`` up to date with these sources; leave others unchanged.
 
-    :param embedder: makes the vectors; None leaves passages without one
-    :param remove: names of sources whose notes leave the index
-    :param rebuild: empty the index first; nothing happens if one of the sources can't be read
+    :param embedder: makes the vectors; None leaves new passages without one
+    :param remove: names of sources to remove from the index, with their notes
+    :param rebuild: empty the index first, unless one of the sources can't be read
     :param verify_model: load the model even if no passage is pending, to compare its fingerprint
-    :param tidy: leave no trace of a note's old words in the file; else a later run does that
-    :raises IndexBusy: if another run is at work
+    :param tidy: remove all traces of old words from the file; otherwise a later run does it
+    :raises IndexBusy: if another run is writing it
     :raises SidecarError: if the index can't be written
     """
     report = Report()
@@ -171,7 +172,7 @@ def update(
             is_older = not schema.is_current(connection)
             stored = rows.read_sources(connection)
         if is_older:
-            # It is made anew, also of the sources that weren't asked for.
+            # Rebuild it, including the sources that weren't requested.
             known = [source.config for source in stored.values()]
             wanted = {config.name: config for config in [*known, *configs]}
             configs = [config for name, config in wanted.items() if name not in remove]
@@ -188,7 +189,7 @@ def update(
             )
         if connection is None:
             if not snapshots and report.failures:
-                return report  # and leave no empty file behind
+                return report  # without leaving an empty file behind
             connection = cleanup.enter_context(database.open_for_writing(path))
         if rebuild and report.failures:
             report.notices.append(
@@ -211,7 +212,7 @@ def update(
 def index(
     path: Path, snapshots: Sequence[Snapshot], embedder: Embedder | None, hooks: Hooks = SILENT
 ) -> Report:
-    """Write whole snapshots into the index file at ``path``; else the same as :func:`update`."""
+    """Write snapshots into the index file at ``path``; otherwise the same as :func:`update`."""
     report = Report()
     with _only_run(path), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
@@ -228,12 +229,12 @@ def is_busy(path: Path) -> bool:
         with _only_run(path):
             return False
     except (IndexBusy, database.SidecarError) as error:
-        return isinstance(error, IndexBusy)  # who may not write there can't know
+        return isinstance(error, IndexBusy)  # without permission to write, assume it isn't
 
 
 @contextmanager
 def _only_run(path: Path) -> Iterator[None]:
-    # Costs 40 ms to import, and only a run that writes needs it.
+    # Importing it takes 40 ms, and only runs that write need it.
     import filelock
 
     try:
@@ -259,14 +260,14 @@ def _read_all(
     *,
     twice: bool,
 ) -> list[Snapshot]:
-    """Return what differs in each source; ``twice`` reads one in parts to its end before."""
+    """Return the changes in each source. ``twice``: first check that all parts can be read."""
     snapshots = []
     for config in configs:
         started = time.perf_counter()
         try:
             snapshot = read_if_changed(connection, config, stored.get(config.name))
             if snapshot is not None and not snapshot.is_last and twice:
-                deque(snapshot.rest, maxlen=0)  # or what fails there would cost the index
+                deque(snapshot.rest, maxlen=0)  # later, after the index is emptied, is too late
                 snapshot = read_if_changed(connection, config, stored.get(config.name))
         except SourceError as error:
             report.failures.append(Failure(config.name, str(error)))
@@ -293,9 +294,9 @@ class _Run:
     report: Report
     hooks: Hooks
     known_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by source and key
-    # Of text that leaves a note in this run and may come back in another one: hash → vector.
+    # Vectors of passages removed in this run, whose text may be in another note: hash → vector.
     _kept: dict[str, bytes] = field(default_factory=dict)
-    _cut: dict[int, Sequence[Passage]] = field(default_factory=dict)  # of notes that are new
+    _cut: dict[int, Sequence[Passage]] = field(default_factory=dict)  # passages of new notes
 
     def write(
         self,
@@ -335,7 +336,7 @@ class _Run:
         report.size = path.stat().st_size
 
     def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str]) -> bool:
-        """Write what differs; return whether text was withdrawn."""
+        """Write the changes; return whether any text was withdrawn."""
         connection, report = self.connection, self.report
         diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
         has_withdrawn = self._withdraw(diffs, remove)
@@ -352,10 +353,10 @@ class _Run:
         return has_withdrawn
 
     def _write_rest(self, first: Snapshot) -> bool:
-        """Write the other parts of a source; return whether text was withdrawn."""
+        """Write the other parts of a source; return whether any text was withdrawn."""
         has_withdrawn = False
         if not first.is_last:
-            first.notes.clear()  # or two parts would be in memory
+            first.notes.clear()  # so that only one part is in memory
         try:
             for snapshot in first.rest:
                 self.hooks.on_read(first.config, snapshot)
@@ -367,7 +368,7 @@ class _Run:
         return has_withdrawn
 
     def _complete_text(self, *, optimize: bool) -> None:
-        """Compare the notes with each other, and forget their old words."""
+        """Relate the notes to each other, and remove old words from the word index."""
         connection, report = self.connection, self.report
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
@@ -387,7 +388,7 @@ class _Run:
         report.pending, report.pace = state.pending, state.passages_per_second
 
     def _withdraw(self, diffs: Sequence[tuple[Snapshot, Diff]], remove: Sequence[str]) -> bool:
-        """Take out text that was deleted or encrypted, first of all; return whether any was."""
+        """First of all, remove text that was deleted or encrypted; return whether any was."""
         connection = self.connection
         with transaction(connection):
             rows.update_words(connection)
@@ -405,9 +406,9 @@ class _Run:
                 locked = [each for each in (*change.changed, *change.moved) if each[1].encrypted]
                 rows.update(connection, snapshot.config.name, locked)
                 encrypted += len(locked)
-                # Without its state: a run that dies before the notes are written reads it again.
+                # Without its state, so that the next run reads it again if this one dies too early.
                 self._write_source(snapshot, state="")
-            # Kept in the file, because the run after one that dies may find nothing else to do.
+            # Stored in the file, because after a run that dies, the next may find no changes.
             if gone or any(change.changed or change.moved for _, change in diffs):
                 set_meta(connection, old_text_in_fts="yes")
             if gone or remove or any(change.count for _, change in diffs):
@@ -422,7 +423,7 @@ class _Run:
     def _write_notes(self, source_name: str, change: Diff) -> None:
         connection = self.connection
         added = ((None, note) for note in change.added)
-        # Encrypted ones are written already.
+        # Encrypted notes have already been written.
         changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
         for batch in _commits(
             chain(added, changed), self.hooks.notes_per_commit or NOTES_PER_COMMIT
@@ -437,12 +438,12 @@ class _Run:
                 self._cut |= cut
 
     def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
-        """Make the vectors that are missing, or all if the stored ones are another model's."""
+        """Make missing vectors, or all of them if the stored ones are from another model."""
         connection, report = self.connection, self.report
         has_extension = database.has_vector_extension(connection)
         state = database.read_state(connection)
         if not state.pending and state.model == embedder.name and not verify_model:
-            # Nothing to do, which one knows without the model. But the vec0 table may be stale.
+            # No vectors are missing, so the model isn't needed. But the vec0 table may be stale.
             if has_extension:
                 with transaction(connection):
                     vectors.prepare(connection)
@@ -456,7 +457,7 @@ class _Run:
             return
         embedder.load()
         if embedder.dimension % 8:
-            # Of the signs of vectors, the index keeps eight in a byte.
+            # Binary quantization packs eight dimensions into a byte.
             raise ModelUnavailable(
                 f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
                 f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
@@ -467,7 +468,7 @@ class _Run:
                 set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
                 set_meta(connection, dimension=embedder.dimension)
             rows.update_passages(connection, embedder.max_tokens)
-            # After it, when it is known how many passages there are.
+            # This depends on the number of passages, so it comes last.
             vectors.prepare(connection)
         pending = self._pending_ids()
         done, total = 0, len(pending)
@@ -498,7 +499,7 @@ class _Run:
             )
 
     def _pending_ids(self) -> list[int]:
-        # Of those with the same text one. What most searches are for comes first.
+        # One passage of each text. Pinned and recent notes first: most searches are for them.
         sql = """
         select passages.content_hash, passages.id
         from passages
@@ -514,7 +515,7 @@ class _Run:
     def _batches(
         self, embedder: Embedder, pending: Sequence[int]
     ) -> Iterator[Sequence[tuple[int, str]]]:
-        """Yield batches of (passage id, text to embed), within a window by length."""
+        """Yield batches of (passage id, text to embed), sorted by length within a window."""
         connection = self.connection
         max_tokens, shared = rows.max_tokens(connection), rows.shared_lines(connection)
         for first in range(0, len(pending), PASSAGES_PER_WINDOW):
@@ -532,7 +533,7 @@ class _Run:
                 for passage in without_shared(passages(*note, max_tokens=max_tokens), shared):
                     if passage_id := wanted.get((note_id, passage.position)):
                         texts.append((passage_id, passage.text))
-            # In tokens: by letters, half as many tokens again would be padding.
+            # Lengths in tokens. By letters, there would be 50 % more tokens, all of them padding.
             lengths = embedder.lengths([text for _, text in texts])
             texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
             for start in range(0, len(texts), PASSAGES_PER_COMMIT):
@@ -554,10 +555,10 @@ class _Run:
 def language_fits(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, float]:
     """Return how well the model fits each main language that it wasn't made for, from 0 to 1.
 
-    That is the mean reciprocal rank of passages asked for by every other word of a sentence of
-    their own, by meaning, among each other. Passages of English collections are as hard to tell
-    apart as German ones (.85 to 1 and .95; Spanish .71, Chinese .64, with all-MiniLM-L6-v2), so
-    that a model was made for a language is told by its pieces, too.
+    This self-test searches sampled passages by meaning, each for every other word of one of its
+    sentences, and returns the mean reciprocal rank. Passages of English collections are as hard to
+    tell apart as German ones (.85 to 1 and .95; Spanish .71, Chinese .64, with all-MiniLM-L6-v2),
+    so the number of word pieces counts, too.
     """
     import numpy
 
@@ -578,14 +579,14 @@ def language_fits(connection: sqlite3.Connection, embedder: Embedder) -> dict[st
         fit = float((1 / ranks).mean()) if len(asked) >= FEWEST_TESTED else MADE_FOR_IT
         words = [word for words, _ in asked for word in words if not is_unspaced(word)]
         pieces = sum(embedder.lengths(words)) / len(words) if words else 0.0
-        # A length counts the marks of beginning and end, too.
+        # Lengths include the special tokens for beginning and end.
         has_pieces = pieces - sum(embedder.lengths([""])) > MOST_PIECES
         if fit < POOR_FIT or (has_pieces and (fit < MADE_FOR_IT or len(asked) < FEWEST_TESTED)):
             fits[language] = round(fit, 3)
     return fits
 
 
-# One passage a note, in an order that has nothing to do with them.
+# One passage per note, in a pseudorandom order.
 _SAMPLE = f"""
 with chosen as (
   select notes.id as note_id, passages.id as passage_id, max(passages.length)
@@ -605,7 +606,7 @@ join {schema.VECTORS} using (passage_id)
 
 
 def _sentence(text: str) -> list[str]:
-    """Return the words of the longest sentence, or its pairs of characters; [] of a short one."""
+    """Return the words of the longest sentence (unspaced: pairs of characters); [] if short."""
     longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:SENTENCE_LETTERS]
     tokens = TOKEN.findall(longest)
     words = [
@@ -632,7 +633,7 @@ def _commits(
 
 def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
     """Return the cosine similarity that few unrelated queries reach; None without vectors."""
-    # On the library itself: the larger and more varied it is, the more is near by chance.
+    # Measured in the library itself: in larger and more varied ones, more is near by chance.
     queries = filter(None, embedder.embed_queries(UNRELATED))
     found = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
     nearest = [similarity for [(_, similarity), *_] in filter(None, found)]
