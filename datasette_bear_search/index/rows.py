@@ -21,13 +21,13 @@ from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from .database import LANGUAGES, get_meta, json_value, set_meta
 from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
-# Goes up when passages are cut or cleaned in another way, so that every note is cut again.
+# Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 4
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
-# Key in meta: when sources with an interval or an error were last asked, and the error.
+# Key in meta: when sources with an interval or an error were last tried, and the error.
 TRIES = "tries"
-# Values in one statement: no SQLite since 3.32 takes fewer.
+# Values in one statement. All SQLite versions since 3.32 allow this many.
 _MAX_VALUES = 32_000
 
 
@@ -41,19 +41,19 @@ class StoredSource:
     read: str | None  # when, ISO 8601 UTC
     notes: int
     version: str | None  # of the package that read it
-    skipped: tuple[str, ...]  # what that reading left out and why, for people
-    tried: int | None = field(default=None, compare=False)  # when, in seconds since 1970
+    skipped: tuple[str, ...]  # what was left out and why, for people
+    tried: int | None = field(default=None, compare=False)  # last try, in seconds since 1970
     error: str = field(default="", compare=False)  # why that failed, for people
 
     @property
     def next_try(self) -> str | None:
-        """When bear-serve and --watch read it again, ISO 8601; None: when its files change."""
+        """When bear-serve and --watch will read it again, ISO 8601; None: when its files change."""
         pause = self.config.pause(has_failed=bool(self.error))
         return timestamp_from_seconds(self.tried + pause) if self.tried and pause else None
 
     @property
     def schedule(self) -> str:
-        """What people want to know of its last and next reading; "" if all is as usual."""
+        """Lines for people on its last error and next reading; "" if there is nothing special."""
         says = self.error
         if self.error and self.tried:
             says += f" (Tried at {timestamp_from_seconds(self.tried)}.)"
@@ -63,7 +63,7 @@ class StoredSource:
 
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
-    """Return the sources that the index was made from by name, oldest first."""
+    """Return the sources in the index by name, in the order in which they were added."""
     sql = """
     select
       state, read, notes, version, skipped,
@@ -83,8 +83,8 @@ def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
 
 
 def write_source(connection: sqlite3.Connection, stored: StoredSource, source: Source) -> None:
-    """Write down a source; one that is known keeps its place in the order."""
-    # The fields of both are columns.
+    """Store a source. A known source keeps its place in the order."""
+    # The fields of the config and of the StoredSource are columns.
     values = {**vars(stored.config), **vars(stored)}
     for other in ("config", "tried", "error"):
         del values[other]
@@ -105,7 +105,7 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
 def write_tries(
     connection: sqlite3.Connection, configs: Iterable[SourceConfig], errors: Mapping[str, str]
 ) -> None:
-    """Write down when a run asked sources that have an interval or couldn't be read, and why."""
+    """Store when a run tried sources that have an interval or an error, and the errors."""
     stored = get_meta(connection, TRIES) or "{}"
     tries = json_value(stored, dict)
     for config in configs:
@@ -126,7 +126,7 @@ def set_config_file(connection: sqlite3.Connection, config: SourceConfig) -> Non
 
 
 def remove_sources(connection: sqlite3.Connection, names: Sequence[str]) -> int:
-    """Remove sources with their notes; return how many notes those were."""
+    """Remove sources with their notes; return the number of these notes."""
     listed = ", ".join("?" * len(names))
     rows = connection.execute(f"select id from notes where source in ({listed})", names).fetchall()
     remove(connection, [note_id for (note_id,) in rows])
@@ -136,7 +136,7 @@ def remove_sources(connection: sqlite3.Connection, names: Sequence[str]) -> int:
 
 # --- notes
 
-# The columns that are a note's own fields, and those that are made of them.
+# Columns that are a note's own fields, and those derived from them.
 _FIELDS = (
     *("title", "created", "modified", "pinned", "archived", "trashed", "encrypted"),
     *("todos_open", "todos_done", "has_image", "has_file", "has_code", "url", "key", "stamp"),
@@ -147,24 +147,24 @@ COLUMNS = (
     "language",
 )
 _field_values = attrgetter(*_FIELDS)
-_json = json.JSONEncoder(ensure_ascii=False).encode  # dumps() would make one for each note
+_json = json.JSONEncoder(ensure_ascii=False).encode  # dumps() would create one for each note
 
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
 # Position, heading, start, length, shared_by, line, text, content hash, embedded.
 PassageRow = tuple[int, str, int, int, int | None, int, str | None, str, int]
-# Characters of a note whose passages are stored with their texts. SQLite reads a whole note to give
-# a part of it: a million characters take half a millisecond each time.
+# Notes with more characters are stored with the texts of their passages, because SQLite reads a
+# whole note to return a part of it: half a millisecond for a million characters, each time.
 LONG_NOTE = 100_000
-# The value of the column ``embedded`` for passages of a huge note behind MAX_EMBEDDED.
+# The value of the column ``embedded`` for passages of a huge note after MAX_EMBEDDED.
 NEVER_EMBEDDED = 2
 
 
 class NoteRows(NamedTuple):
     note: Note
     values: Mapping[str, str | int | None]  # of COLUMNS
-    # What is made of title and body; None if both are as they were stored.
+    # Derived from title and body; None if neither has changed.
     cut: Sequence[Passage] | None = None
     lines: Collection[int] = ()  # hashes
 
@@ -172,7 +172,7 @@ class NoteRows(NamedTuple):
 def note_rows(source_name: str, note: Note, max_tokens: int | None) -> NoteRows:
     """Return a note as rows.
 
-    :param max_tokens: what a passage may have; None if title and body are as they were stored
+    :param max_tokens: tokens that a passage may have; None if neither title nor body has changed
     """
     tags = _json([tag.name for tag in note.tags])
     hashes = note.fingerprint(), text_hash(note.title, note.body)
@@ -194,7 +194,7 @@ class StoredNote(NamedTuple):
 
 
 def row_of(connection: sqlite3.Connection, sql: str, note_id: int) -> tuple[Any, ...]:
-    """Return the row that a query has for a stored note, or raise DatabaseError."""
+    """Return the row of a query for a stored note, or raise DatabaseError."""
     row: tuple[Any, ...] | None = connection.execute(sql, [note_id]).fetchone()
     if row is None:
         raise sqlite3.DatabaseError("an index names a row that is missing")
@@ -209,7 +209,7 @@ def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, 
 def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     """Return the ids of all notes by source and key, as far as the file can be read."""
     found: dict[tuple[str, str], int] = {}
-    with suppress(sqlite3.DatabaseError):  # damaged, or an early version's
+    with suppress(sqlite3.DatabaseError):  # damaged, or from an early version
         sql = "select source, key, id from notes where id between 1 and ?"
         for source, key, note_id in connection.execute(sql, [vectors.MAX_NOTE_ID]):
             found[source, key] = note_id
@@ -219,7 +219,7 @@ def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
 def known_pages(
     connection: sqlite3.Connection, source_name: str, place: str, stamp: str
 ) -> list[tuple[str, str]] | None:
-    """Return name and text of each page of a PDF that was read before; None if it wasn't."""
+    """Return the name and text of each page of a PDF as stored; None if it wasn't read before."""
     sql = f"""
     select attachment_names, attachments
     from {schema.FILES} as files
@@ -240,12 +240,12 @@ def insert(
     notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
 ) -> dict[int, Sequence[Passage]]:
-    """Store notes that aren't in the index file yet; return their ids, and passages to embed.
+    """Store notes that aren't in the index file yet; return their passages to embed, by note id.
 
-    :param known_ids: those that notes have had before, by source and key
+    :param known_ids: earlier ids of notes, by source and key
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
-    # No note gets the id of one that is gone: programs may still have it.
+    # Don't reuse the ids of removed notes: other programs may still refer to them.
     new_ids = count(max(last, int(get_meta(connection, LAST_ID) or 0)) + 1)
     tokens, shared = max_tokens(connection), shared_lines(connection)
     new = [
@@ -271,7 +271,7 @@ def insert(
 def update(
     connection: sqlite3.Connection, source_name: str, notes: Iterable[tuple[int, Note]]
 ) -> None:
-    """Store notes over their old versions. Passages with the same text keep their vectors."""
+    """Replace notes by new versions. Passages with the same text keep their vectors."""
     tokens, shared = max_tokens(connection), shared_lines(connection)
     changed = []
     for note_id, note in notes:
@@ -279,7 +279,7 @@ def update(
         is_same = (note.title, note.body) == (old["title"], old["body"])
         new = note_rows(source_name, note, None if is_same else tokens)
         changed.append((note_id, new))
-        # Only what differs: else FTS5 would index the whole text again.
+        # Set only columns that differ, or FTS5 would index the whole text again.
         values = {name: value for name, value in new.values.items() if value != old[name]}
         if values:
             columns = ", ".join(f"{name} = ?" for name in values)
@@ -297,7 +297,7 @@ def update(
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
-    """Remove notes, with everything that was made from them."""
+    """Remove notes and everything derived from them."""
     note_ids = list(note_ids)
     _remove_relations(connection, note_ids, [*_RELATIONS, LINES])
     gone = "in (select value from json_each(?))"
@@ -321,7 +321,7 @@ def _remove_relations(
 
 
 def relink(connection: sqlite3.Connection, source: Source) -> None:
-    """Let the links of notes that weren't read again lead to the keys that others have now."""
+    """Update links to notes whose keys have changed, in notes that weren't read again."""
     renamed = getattr(source, "renamed", {})
     if not renamed:
         return
@@ -335,15 +335,15 @@ def relink(connection: sqlite3.Connection, source: Source) -> None:
     connection.executemany(
         "update links set target_key = ? where id = ?", (row[:2] for row in found)
     )
-    # Unknown until the note is read again.
+    # The new fingerprint is unknown until the note is read again.
     sql = "update notes set fingerprint = '' where id = ?"
     connection.executemany(sql, {row[2:] for row in found})
 
 
 def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:
-    """Compare the notes, once all are stored: links, languages, copies, and shared lines.
+    """Relate all stored notes to each other: resolve links; find languages, copies, shared lines.
 
-    :param cut: passages by note, of which those need not be made again
+    :param cut: passages by note id, if known, so that they needn't be made again
     """
     connection.execute(
         """
@@ -397,7 +397,7 @@ def _insert_rows(
     rows: Sequence[tuple[str | int | None, ...]],
     verb: str = "insert",
 ) -> None:
-    """Insert many rows in a statement, at the end of which FTS5 writes: half of all time."""
+    """Insert many rows per statement: FTS5 writes after each one, which is half of all time."""
     row = f"({', '.join('?' * len(columns))})"
     size = _MAX_VALUES // len(columns)
     for start in range(0, len(rows), size):
@@ -410,13 +410,13 @@ def _insert_rows(
 
 # --- deduplication
 #
-# Notes of different sources are the same if they say the same or have the same id in their app (as
-# in Bear's database and in a backup). One stands for the others, which point to it in ``copy_of``.
+# Notes of different sources are the same if they have the same text or the same id in their app (as
+# in Bear's database and a backup). One is the original; the others refer to it by ``copy_of``.
 
-# Keys of other forms, such as a file's path, name different notes in different sources.
+# Only such keys are ids in an app. Others, such as file paths, may be equal in unrelated sources.
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
-# Notes that share an id or a text with a note of another source, best first: one that can be
-# opened, the one changed last, and of the same age the one whose source was there first.
+# Notes that share an id or a text with a note of another source. The order prefers notes that can
+# be opened, then the last modified ones, then those of the source that was added first.
 _SHARED = f"""
 select
   notes.id, notes.source, case when notes.key glob '{_UUID}' then notes.key end, notes.text_hash
@@ -441,7 +441,7 @@ def _deduplicate(connection: sqlite3.Connection) -> None:
     stored = dict(connection.execute("select id, copy_of from notes where copy_of is not null"))
     [sources] = connection.execute("select count(*) from sources").fetchone()
     best: dict[str, tuple[int, str]] = {}  # id in the app, or hash of the text → note, source
-    wanted: dict[int, int] = {}  # copy → the note that stands for it, of another source
+    wanted: dict[int, int] = {}  # copy → its original, from another source
     for note_id, source, *ids in connection.execute(_SHARED) if sources > 1 else ():
         identities = list(filter(None, ids))
         known = (best[identity] for identity in identities if identity in best)
@@ -463,15 +463,15 @@ def has_copies(connection: sqlite3.Connection) -> bool:
 
 # --- templates
 
-# Notes that have a line or a heading, from which on it is a template's: it isn't embedded, and is
-# hardly ever the sentence that answers.
+# A line or heading that at least this many notes have is part of a template: it isn't embedded, and
+# is hardly ever the sentence that answers a query.
 SHARED_BY = 5
-# Passages at the beginning of a note whose lines are counted.
+# First passages of a note whose lines are counted.
 MAX_TEMPLATE = 200
 
 
 def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how many notes have each line that many share, by its hash."""
+    """Return how many notes have each shared line, by its hash."""
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
@@ -492,8 +492,8 @@ def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Pass
     fresh = found & cut.keys()
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
     stored = connection.execute(sql, [json.dumps([*(found - fresh)])]).fetchall()
-    _cut_anew(connection, stored, shared)
-    # Of new notes it is known how they were stored, and that no passage has a vector.
+    _cut_again(connection, stored, shared)
+    # New notes needn't be cut again: their passages are known, and none has a vector yet.
     connection.executemany(
         "update passages set shared_by = ?, content_hash = ? where note_id = ? and position = ?",
         (
@@ -512,15 +512,15 @@ _PASSAGE_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
 
 
 def max_tokens(connection: sqlite3.Connection) -> int:
-    """Return the most tokens that a passage may have, as the index's model demands."""
+    """Return the maximum number of tokens in a passage, which depends on the index's model."""
     _, _, tokens = (get_meta(connection, "passage_settings") or "").partition("/")
     return int(tokens or MAX_TOKENS)
 
 
 def update_passages(connection: sqlite3.Connection, model_tokens: int | None = None) -> None:
-    """Cut all notes anew if their passages aren't what this version and the model want.
+    """Cut all notes again if their passages were made by other rules or for another model.
 
-    :param model_tokens: the most tokens that the model takes; None keeps what is stored
+    :param model_tokens: the model's maximum number of tokens; None keeps the stored number
     """
     tokens = max_tokens(connection) if model_tokens is None else min(MAX_TOKENS, model_tokens)
     stored, settings = get_meta(connection, "passage_settings") or "", f"{PASSAGE_VERSION}/{tokens}"
@@ -532,13 +532,13 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     if has_other_lines:
         connection.execute(f"delete from {LINES}")
         set_meta(connection, links_to_resolve="yes")
-    _cut_anew(connection, notes, shared_lines(connection), with_lines=has_other_lines)
+    _cut_again(connection, notes, shared_lines(connection), with_lines=has_other_lines)
 
 
 def update_words(connection: sqlite3.Connection) -> None:
-    """Index all words anew if others may be made of a text now than when it was indexed.
+    """Rebuild the word index if texts may now be split into other words than when indexed.
 
-    Else what takes a note out of the word index would leave its words as they were put in.
+    Otherwise, deleting a note from it would leave words that were inserted at the time.
     """
     version = words_version()
     if get_meta(connection, "words_version") != version:
@@ -546,7 +546,7 @@ def update_words(connection: sqlite3.Connection) -> None:
         set_meta(connection, words_version=version)
 
 
-def _cut_anew(
+def _cut_again(
     connection: sqlite3.Connection,
     notes: Iterable[tuple[int, str, str]],
     shared: Mapping[int, int],
@@ -566,7 +566,7 @@ def _passage_rows(
     whole: Sequence[Passage], shared: Mapping[int, int], body: str
 ) -> list[PassageRow]:
     rows: list[PassageRow] = []
-    # What isn't embedded needs no other text than its own.
+    # Shared lines are removed only from texts to embed.
     cut = [*without_shared(whole[:MAX_EMBEDDED], shared), *whole[MAX_EMBEDDED:]]
     line, before = 1, 0
     is_long = len(body) > LONG_NOTE
