@@ -1,4 +1,4 @@
-"""Where notes are cut, what is embedded of them, and that no body breaks it."""
+"""Where notes are cut, what is embedded, and that no body breaks chunking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def raw(body: str, title: str = "") -> list[str]:
 
 
 def embedded(body: str) -> str:
-    """What is embedded of a body short enough for one passage."""
+    """Return the embedded text of a body that is short enough for one passage."""
     [text] = texts(body)
     return text
 
@@ -412,4 +412,4 @@ def test_it_takes_no_longer_for_strange_notes(pattern):
     started = time.process_time()
     passages("Title", body)
     passages("Title", f"a{body}x")
-    assert time.process_time() - started < 10  # what grows with the square takes minutes
+    assert time.process_time() - started < 10  # quadratic code would take minutes

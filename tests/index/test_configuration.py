@@ -1,4 +1,4 @@
-"""``bear-search.yaml``: sources by file, what is never indexed, errors that name the place."""
+"""``bear-search.yaml``: sources, tags that are never indexed, errors that name the place."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.index.test_sources import rows, titles
 
 @pytest.fixture
 def folders(tmp_path) -> Path:
-    """Two folders of Markdown: work with a private note, and til."""
+    """Make two folders of Markdown: work, with a private note, and til."""
     for name, texts in {
         "work": ["# Plan\n\nA plan.", "---\ntags: [Private/diary]\n---\n# Diary\n\nA secret."],
         "til": ["# Pipes\n\nUnix."],
@@ -27,7 +27,7 @@ def folders(tmp_path) -> Path:
 
 @pytest.fixture
 def configure(tmp_path):
-    """Write the configuration file, as text or as what it says."""
+    """Return a function that writes the configuration file, from text or from data."""
 
     def write(content) -> Path:
         path = tmp_path / "bear-search.yaml"
@@ -96,7 +96,7 @@ def test_a_source_that_left_the_file_leaves_the_index(folders, configure, index,
     configure({"sources": [{"location": "til"}]})
     index("--config", path)
     assert titles(sidecar_path) == ["Extra", "Pipes"]
-    index()  # without the file, what is known
+    index()  # without the file, all known sources
     assert titles(sidecar_path) == ["Extra", "Pipes"]
 
 
@@ -189,7 +189,7 @@ def test_options_are_given_to_the_source_and_secrets_are_not_kept(
         assert b"sesame" not in sidecar_path.read_bytes()
         Journal.read_whole.clear()
         configure({"sources": [{"location": "a.journal"}]})
-        index("--config", path)  # read in another way, so it is read again
+        index("--config", path)  # the options differ, so the source is read again
         assert rows(sidecar_path, "select body from notes") == [("quiet",)]
         assert Journal.read_whole == ["journal"]
     finally:

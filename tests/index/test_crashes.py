@@ -1,4 +1,4 @@
-"""Killed runs, full disks, damaged and foreign files. What takes minutes is in tests/stress."""
+"""Killed runs, full disks, damaged and foreign files. Tests that take minutes: tests/stress."""
 
 from contextlib import closing
 
@@ -35,7 +35,7 @@ def place(tmp_path_factory, commands) -> Place:
 
 
 def kill_in_a_commit(place, scenario) -> None:
-    """Leave an index that the next who opens it has to mend."""
+    """Leave an index with a hot journal, which has to be rolled back on opening."""
     place.set_up(scenario)
     for attempt in range(20):
         place.run(scenario, Moment(0.01 * attempt, in_commit=True))
@@ -65,7 +65,7 @@ async def test_a_run_killed_in_a_commit_keeps_no_server_from_searching(place):
     response = await started_then.client.get("/-/bear-search.json?q=garden")
     assert response.status_code == 200, response.text
     assert response.json()["rows"]
-    # One that had the file open before.
+    # A server that already had the file open.
     place.set_up(INCREMENTAL)
     started_before = Datasette([str(place.sidecar)])
     assert (await started_before.client.get("/-/bear-search")).status_code == 200
@@ -148,7 +148,7 @@ def test_an_index_without_its_last_byte_is_called_damaged_until_it_is_rebuilt(pl
 def test_what_damage_put_into_an_index_stops_no_search_and_is_not_kept_as_a_judgment(place):
     place.set_up(SCENARIOS[1])
     with opened(place.sidecar) as db, db:
-        languages.register(db)  # the trigger of the word index asks for it
+        languages.register(db)  # the triggers of the word index need its function
         db.execute("update notes set body = null")
         db.execute("insert into judgments (query, grade) values ('x', '2024-05-08T09:30:00Z')")
     assert place.command("bear-search", "garden").is_clear
@@ -186,7 +186,7 @@ def test_of_two_runs_at_once_one_does_the_work(place):
 
 
 def test_searching_while_the_index_is_written_meets_no_error_and_no_half_note(place):
-    # `python -m tests.stress.searchers` asks for longer, by more clients.
+    # `python -m tests.stress.searchers` runs longer and with more clients.
     seen, runs = searchers.check(place, seconds=3, clients=3)
     assert runs
     assert seen.milliseconds

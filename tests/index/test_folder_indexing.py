@@ -16,7 +16,7 @@ from tests.support.note_folders import graph, vault, write_files
 
 @pytest.fixture
 def rows(sidecar_path):
-    """What a statement finds in the sidecar."""
+    """Return the rows of a statement on the index file."""
 
     def select(sql: str, *parameters: object) -> list[tuple]:
         with closing(database.connect(sidecar_path)) as connection:

@@ -1,4 +1,4 @@
-"""However the text of a note goes, the next run of bear-index leaves no byte of it in the file."""
+"""However a note's text is removed, the next run of bear-index leaves no byte of it in the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from datasette_bear_search.sqlite import sqlite3
 from tests.index.test_indexing import rows
 from tests.support.bear_libraries import day, edit
 
-# Words that nothing else has.
+# Words that occur nowhere else.
 TITLE, BODY, HEADING, OCR, TAG, LINK, LONG_PART, QUERY = (
     "wuqtitleplum kwzbodycrag jxvheadmoss pfgscanreed vrhtaglimes gnblinkfern hdxdistantoak"
     " mtqqueryash".split()
@@ -39,7 +39,7 @@ HERE = (TITLE, BODY, HEADING, OCR, TAG, LINK, LONG_PART)
 
 @pytest.fixture
 def bear(write, bear_index, sidecar_path):
-    """A library in which the note is, indexed; and a way to write another state of it."""
+    """Index a library with the note; return a function that writes another state of the library."""
 
     def state(*notes: BearNote) -> None:
         write(*notes, *OTHERS)
@@ -52,7 +52,7 @@ def bear(write, bear_index, sidecar_path):
 
 @pytest.fixture
 def configured(tmp_path):
-    """An option as it is; instead of a tag, a configuration file by which it is never indexed."""
+    """Return a function that replaces a tag by a configuration file that never indexes it."""
 
     def option(value: str) -> str:
         if value.startswith("--"):
@@ -74,13 +74,13 @@ def vectors_of(sidecar_path, title: str) -> list[bytes]:
 
 
 def left(sidecar_path, words, vectors=()) -> list[str]:
-    """What is still to be found in the index's file and in any file beside it."""
+    """Return the words and vectors that are still in the index file or any file beside it."""
     found = []
     for path in sidecar_path.parent.iterdir():
         raw = path.read_bytes()
         lower = raw.lower()
         for word in words:
-            # FTS5 has stems, without the letters that a word shares with the one before it.
+            # FTS5 stores stems, without the prefix that a word shares with the previous one.
             forms = word[1:-2].encode(), word.encode("utf-16-le"), word.encode().hex().encode()
             found += [f"{word} in {path.name}" for form in forms if form in lower]
         found += [f"vector {number}" for number, vector in enumerate(vectors) if vector in raw]
@@ -88,11 +88,11 @@ def left(sidecar_path, words, vectors=()) -> list[str]:
 
 
 def no_mention(note: BearNote) -> BearNote:
-    """A note that links to the secret one, without the link, which has its title."""
+    """Return a note without its link to the secret one, because the link has the title."""
     return replace(note, text="# Plain\n\nSee nothing.")
 
 
-# Which of its words go with it.
+# The words that have to disappear.
 EVERYTHING = HERE
 WITHOUT_TITLE = tuple(word for word in HERE if word not in (TITLE, TAG))
 
@@ -116,7 +116,7 @@ def encrypt(bear, library):
 
 
 def lock(bear, library):
-    # What Bear does first: it still has the text that it knew, and says that nobody may read it.
+    # Bear first marks the note as encrypted, while its database still has the text.
     edit(library, f"update ZSFNOTE set ZENCRYPTED = 1 where ZTITLE like '{TITLE}%'")
 
 
@@ -138,7 +138,7 @@ def retitle_and_retag(bear, library):
     bear(replace(SECRET, text=text, tags=("home",)), no_mention(PLAIN))
 
 
-# How it goes, the options of the next run, and what must have gone then.
+# How the text is removed, the options of the next run, and the words that must then be gone.
 WAYS = {
     "trash": (trash, (), EVERYTHING),
     "archive, then trash": (archive_then_trash, (), EVERYTHING),
@@ -152,7 +152,7 @@ WAYS = {
     "a tag that is never indexed, from now on": (
         leave_alone,
         ("--config", TAG),
-        tuple(word for word in HERE if word != TAG),  # which is among the settings
+        tuple(word for word in HERE if word != TAG),  # the settings contain the tag
     ),
     "edit the text": (edit_the_text, (), (BODY, HEADING, OCR, LINK, LONG_PART)),
     "another title, other tags": (retitle_and_retag, (), (TITLE, TAG)),
@@ -168,7 +168,7 @@ def test_no_byte_of_a_note_outlasts_it(way, bear, bear_index, library, sidecar_p
     for _ in steps or ():
         bear_index()
     bear_index(*map(configured, options))
-    # A vector of a passage that is still there may be.
+    # The passages are still there, so their vectors may be, too.
     if way == "another title, other tags":
         vectors = []
     assert left(sidecar_path, words, vectors) == []

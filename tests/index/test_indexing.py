@@ -41,7 +41,7 @@ def rows(path: Path, sql: str, *parameters) -> list[tuple]:
 
 
 def content(path: Path) -> dict[str, list[tuple]]:
-    """All in an index that a search can see, without the ids, which depend on its history."""
+    """Return what a search can see of an index, without ids, which depend on its history."""
     return {
         name: sorted(rows(path, sql), key=repr)
         for name, sql in {
@@ -284,7 +284,7 @@ def test_a_run_that_dies_while_embedding_is_resumed(write, bear_index, sidecar_p
     CliRunner().invoke(
         cli, ["bear-index", "--sidecar", str(sidecar_path), str(write_path(bear_index))]
     )
-    assert len(found(sidecar_path, "text")) == 40  # by words all of them, at once
+    assert len(found(sidecar_path, "text")) == 40  # all can already be found by words
     assert rows(sidecar_path, "select count(*) from _vectors") == [(16,)]
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     assert "24 passages embedded" in bear_index().output
@@ -301,7 +301,7 @@ def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):
     registry.register("other", lambda: TinyEmbedder("other"))
     assert "3 passages embedded" in bear_index("--model", "other", "--yes").output
     assert rows(sidecar_path, "select value from meta where key = 'model'") == [("other",)]
-    assert "embedded" not in bear_index().output  # which now goes on with that model
+    assert "embedded" not in bear_index().output  # later runs keep that model
 
 
 def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, sidecar_path):
@@ -535,7 +535,7 @@ def test_tags_are_json_that_datasette_can_facet_by(write, bear_index, sidecar_pa
 
 
 def test_the_sidecar_keeps_its_file(write, bear_index, sidecar_path):
-    """A server that has it open must see it: SQLite connections follow the file, not the name."""
+    """A server that has it open must see changes, but SQLite keeps reading a replaced file."""
     write(GARDEN)
     bear_index()
     with closing(database.connect(sidecar_path)) as server:

@@ -1,4 +1,4 @@
-"""A note that is renamed or moved stays the note that it was, and no text is embedded twice."""
+"""A renamed or moved note stays the same note, and no text is embedded twice."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def select(sidecar_path):
 
 @pytest.fixture
 def embedded(monkeypatch) -> list[str]:
-    """The texts of documents that are embedded from now on."""
+    """Record the texts of documents that are embedded from now on."""
     texts: list[str] = []
     encode = TinyEmbedder.encode
 
@@ -96,7 +96,7 @@ def test_links_by_name_lead_to_a_moved_note_and_those_by_path_are_looked_up_agai
     assert "Read 2 of 3 notes" in run()
     assert linked() == [("name.md", "c/two.md", 0)]
     (folder / "c").rename(folder / "a")
-    write_files(folder, {"two.md": "Another."})  # the nearer one
+    write_files(folder, {"two.md": "Another."})  # nearer to the linking note
     assert "Read 4 notes" in run()
     assert linked() == [("name.md", "two.md", 0), ("path.md", "a/two.md", 0)]
     (folder / "two.md").unlink()
@@ -159,7 +159,7 @@ def test_a_new_note_is_not_taken_for_one_that_is_gone(notes: Path, run, select) 
     (notes / "other.md").unlink()
     write_files(notes, {"work/n9.md": "# Note 9\n\nAnother text."})
     assert "1 note added, 0 changed, 2 removed" in run()
-    assert ids(select)["Note 9"] == max(before.values()) + 1  # nor does it get its id
+    assert ids(select)["Note 9"] == max(before.values()) + 1  # and ids aren't reused
 
 
 def test_text_that_is_embedded_is_not_embedded_again(
@@ -172,7 +172,7 @@ def test_text_that_is_embedded_is_not_embedded_again(
     assert select("select count(*) from passages where not embedded") == [(0,)]
     assert select("select count(distinct vector), count(*) from _vectors") == [(7, 13)]
 
-    # From one source to the other, with another text beside it.
+    # The note now exists only in the other source, and isn't embedded again.
     (notes / "other.md").unlink()
     write_files(copies, {"other.md": "# Other\n\nStays."})
     run()

@@ -1,4 +1,4 @@
-"""Several sources in one index: added, read again each by itself, folded, and taken out."""
+"""Several sources in one index: added, read again separately, deduplicated, and removed."""
 
 import json
 import os
@@ -47,11 +47,11 @@ GARDEN = BearNote(
 
 
 class Journal:
-    """A journal: a file whose name ends in .journal, with a JSON object a line."""
+    """A journal: a file whose name ends in .journal, with one JSON object per line."""
 
     app = "Journal"
     heading_link = ""
-    read_whole: list[str] = []  # noqa: RUF012 - what the tests look at
+    read_whole: list[str] = []  # noqa: RUF012 - inspected by tests
     read_lines: list[str] = []  # noqa: RUF012
 
     def __init__(self, location: str, name: str = "journal", *, shout: bool = False) -> None:
@@ -93,7 +93,7 @@ class Journal:
 
 
 class JournalPlugin:
-    __name__ = "journals"  # as a module has, which a plugin usually is
+    __name__ = "journals"  # plugins are usually modules, which have a name
 
     @hookimpl
     def register_note_sources(self):
@@ -111,7 +111,7 @@ def journals():
 
 @pytest.fixture
 def index(sidecar_path) -> Callable[..., Result]:
-    """Run ``datasette bear-index … --sidecar SIDECAR``; it must end well unless ``fails``."""
+    """Run ``datasette bear-index … --sidecar SIDECAR``, which must succeed unless ``fails``."""
 
     def run(*arguments: str | Path, fails: bool = False) -> Result:
         command = ["bear-index", *map(str, arguments), "--sidecar", str(sidecar_path)]
@@ -124,7 +124,7 @@ def index(sidecar_path) -> Callable[..., Result]:
 
 @pytest.fixture
 def journal(tmp_path) -> Callable[..., Path]:
-    """Write a journal: ``journal("name", entry, …)``; an entry is a dict or a line as it stands."""
+    """Write a journal: ``journal("name", entry, …)``; an entry is a dict or a literal line."""
 
     def write(name: str, *entries: dict | str) -> Path:
         path = tmp_path / f"{name}.journal"
@@ -253,14 +253,14 @@ def test_a_source_that_did_not_change_is_not_read(index, journal):
     Journal.read_lines.clear()
     output = index().output
     assert "Nothing has changed in" in output
-    assert Journal.read_lines == ["Wednesday"]  # of the other one, only what is new
+    assert Journal.read_lines == ["Wednesday"]  # only the new line of the changed one
     assert "Read 1 of 2 notes" in output
-    assert len(Journal.read_whole) == 2  # the first time
+    assert len(Journal.read_whole) == 2  # in the first run
 
 
 def test_notes_that_were_touched_only_are_not_read_again(index, journal, sidecar_path):
     index(journal("one", note("Monday", tags=[])))
-    journal("one", note("Monday"))  # the same note, from another line
+    journal("one", note("Monday"))  # another line, but the same note
     assert "0 notes added, 0 changed, 0 removed" in index().output
     journal("one", note("Monday"), note("Tuesday"))
     Journal.read_lines.clear()
@@ -338,7 +338,7 @@ async def test_an_interval_and_the_last_error_are_said_wherever_one_looks(
     assert index("--list").output.count("The journal is wet.") == 1
     doctor = CliRunner().invoke(cli, ["bear-doctor", "--sidecar", str(sidecar_path)]).output
     assert doctor.count("The journal is wet.") == 1
-    journal("feed", note("Monday"))  # well again, but nobody has read it since
+    journal("feed", note("Monday"))  # repaired, but not read again yet
     says = r"The journal is wet\. Dry it\. \(Tried at 20.*Z\.\) Read every 1h, next at 20.*Z\."
     assert re.search(f"^journal: {says}$", index("--list").output, re.M)
     doctor = CliRunner().invoke(cli, ["bear-doctor", "--sidecar", str(sidecar_path)]).output
@@ -583,7 +583,7 @@ def test_a_slow_source_keeps_no_page_waiting(index, journal, sidecar_path, monke
     state = Journal.state
     monkeypatch.setattr(Journal, "state", lambda self: may_go_on.wait(30) and state(self))
     started = time.monotonic()
-    assert watch.changes_since_indexing(sidecar_path) == 0  # nothing is known yet
+    assert watch.changes_since_indexing(sidecar_path) == 0  # nothing has been counted yet
     assert time.monotonic() - started < 10
     may_go_on.set()
     monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
@@ -611,4 +611,4 @@ def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_
     monkeypatch.setattr(Journal, "state", state)
     for _ in range(5):
         watch.changes_since_indexing(sidecar_path)
-    assert len(asked) <= 2  # one check asks before it reads, and when it reads
+    assert len(asked) <= 2  # a single check asks for the state before reading and while reading

@@ -1,4 +1,4 @@
-"""Text into the index in batches: nothing is lost between them, whatever happens."""
+"""Text is indexed in batches, and nothing is lost between them, whatever happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datasette_bear_search.index import changes, database, indexer, rows
 from datasette_bear_search.sources import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
 
-NUMBER = 7  # of notes: three batches and a bit
+NUMBER = 7  # of notes: three batches and a half
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def small_batches(monkeypatch):
 
 
 def contents(path):
-    """All that is said of notes, without the numbers by which rows go."""
+    """Return everything in the index about notes, without the ids of rows."""
     queries = {
         "notes": "select title, body, tags, created, key, fingerprint from notes order by title",
         "tags": """
@@ -74,7 +74,7 @@ def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
     one = contents(tmp_path / "one.db")
     assert contents(tmp_path / "many.db") == one
     assert len(one["links"]) == NUMBER
-    assert len(one["tags"]) == 4 * NUMBER  # with those above them
+    assert len(one["tags"]) == 4 * NUMBER  # including parent tags
     assert one["found"] == [(1,)]
 
 

@@ -1,4 +1,4 @@
-"""Nearest passages: by sqlite-vec, or in a large library by the same bits in memory."""
+"""Nearest passages: from sqlite-vec or, in a large library, from the same bits in memory."""
 
 import json
 import threading
@@ -31,14 +31,14 @@ NOTES = [
 
 @pytest.fixture
 def large_from(monkeypatch):
-    """Take libraries of more passages than this for large ones."""
+    """Treat libraries with more passages than this as large ones."""
 
     return lambda passages: monkeypatch.setattr(vectors, "MAX_VEC0_PASSAGES", passages)
 
 
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory) -> dict[int, Path]:
-    """Index the notes as a small library, and as one that is taken for a large one."""
+    """Index the notes as a small library, and as one that is treated as large."""
     folder = tmp_path_factory.mktemp("indexes")
     library = bear_library(folder / "database.sqlite", NOTES)
     paths = {}
@@ -65,7 +65,7 @@ def is_large(path) -> bool:
 
 
 async def rows(path, **parameters) -> list[dict]:
-    # Several of them: what one knows must not be what another one sees.
+    # A new Datasette each time, because one mustn't see another one's cache.
     datasette = Datasette([str(path)])
     response = await datasette.client.get("/-/bear-search.json", params=parameters)
     assert response.status_code == 200, response.text
@@ -165,7 +165,7 @@ async def test_sql_finds_the_nearest_passages_in_a_library_of_any_size(
         assert {"Pixel", "Vortex"} >= set(found[:2])
         for only in ("note_set('3,4')", "'3,4'"):
             assert await nearest(f"embed('pixel vortex'), 4, {only}") == ["Zither", "Zither"]
-        # A value in an address is a text.
+        # Values in URLs are text.
         assert len(await nearest("embed('pixel vortex'), '4', null")) == 4
         assert await nearest("embed('pixel vortex'), 0") == []
         assert await nearest("null, 4") == []
@@ -223,7 +223,7 @@ def in_memory(rows: numpy.ndarray) -> vectors.BinaryVectors:
 @pytest.mark.parametrize("dimension", [72, 384])
 def test_bits_find_what_is_near(dimension):
     random = numpy.random.default_rng(1)
-    # Passages in groups of ten about the same thing, as in a library.
+    # Passages are in groups of ten about the same subject, as in a library.
     subjects = random.standard_normal((600, dimension), "f4").repeat(10, axis=0)
     rows = subjects + 0.5 * random.standard_normal(subjects.shape, "f4")
     rows /= numpy.linalg.norm(rows, axis=1, keepdims=True)
@@ -278,7 +278,7 @@ def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
 
 
 def nearest_notes(connection, count="9", notes="null", vector=None) -> str | None:
-    """Ids of the notes of passages, as Datasette's page of SQL would ask for them."""
+    """Return the ids of the passages' notes, in a statement like on Datasette's SQL page."""
     if vector is None:
         vector = connection.execute("select vector from _vectors").fetchone()[0]
     sql = f"""
@@ -318,7 +318,7 @@ def test_another_models_vector_has_no_neighbors(connection, none):
     assert nearest_notes(connection, **none) is None
 
 
-# While several searches read and the index changes.
+# Several searches while the index changes
 
 DIMENSION = 64
 KEPT, COMING_AND_GOING = 300, 100
@@ -326,7 +326,7 @@ KEPT, COMING_AND_GOING = 300, 100
 
 @pytest.fixture
 def index(sidecar_path, monkeypatch):
-    """Make an index with the bits of passages that stay."""
+    """Make an index with the bits of the passages that stay."""
     monkeypatch.setattr(vectors, "MAX_VEC0_PASSAGES", 10)
     with database.open_for_writing(sidecar_path) as connection, database.transaction(connection):
         connection.execute("insert into sources (name, location) values ('s', 's')")
@@ -377,12 +377,12 @@ def test_what_is_asked_again_is_not_looked_for_again_until_the_vectors_change(in
 
 
 def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
-    # What comes is a little more than what goes, and both at once: any mixture of before and after
-    # would show.
+    # One transaction adds passages with their vectors, and another removes them. A search must see
+    # all of them or none.
     coming = range(KEPT + 1, KEPT + COMING_AND_GOING + 1)
     [(_, asked)] = rows_of([KEPT + 1])
     counts, failures, end = set(), [], threading.Event()
-    # One statement sees one moment: the passages found, those that there are, and those of the
+    # A statement sees a single snapshot: the passages that it finds, all passages, and those of the
     # second note.
     sql = """
         select nearest_passages(:vector, 1000), nearest_passages(:vector, 1000, note_set('2')),

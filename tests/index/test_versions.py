@@ -1,4 +1,4 @@
-"""Indexes of other versions: an older one is made anew, a newer one is left alone."""
+"""Indexes of other versions: an older one is rebuilt, a newer one is left alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(path: Path, sql: str) -> list[tuple]:
 
 
 def contents(path: Path) -> dict[str, list[tuple]]:
-    """What searching looks at, without when and in which order it was written."""
+    """Return what a search reads of an index, without the dates and the order of writing."""
     queries = {
         "schema": "select type, name, sql from sqlite_master order by name",
         "notes": "select title, body, tags, key, fingerprint, text_hash from notes order by key",
@@ -54,7 +54,7 @@ def journal(tmp_path) -> Path:
 
 @pytest.fixture
 def older(write, bear_index, journal, sidecar_path) -> Path:
-    """Make an index of an earlier version, of two sources, with a judgment."""
+    """Make an index of an earlier version, with two sources and a judgment."""
     write(*NOTES)
     bear_index()
     bear_index(path=journal)
@@ -75,7 +75,7 @@ def run(*arguments: object) -> str:
 
 
 def test_an_older_index_becomes_what_a_new_one_is(older, library, journal, tmp_path):
-    # Without a PATH: it still knows what it was made of.
+    # Without a PATH, because the index knows its sources.
     run("bear-index", "--sidecar", older)
     fresh = tmp_path / "fresh.db"
     run("bear-index", library, journal, "--sidecar", fresh)

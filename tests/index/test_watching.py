@@ -1,4 +1,4 @@
-"""``bear-index --watch``, as a process of its own and in this one."""
+"""``bear-index --watch``, in a separate process and in this one."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ from tests.index.test_sources import titles
 from tests.support.bear_libraries import edit, folder_state
 from tests.support.tiny_embedder import TinyEmbedder
 
-PATIENCE = 90.0  # seconds; on a busy machine everything takes long
+PATIENCE = 90.0  # seconds; on a busy machine everything is slow
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def vault(tmp_path) -> Path:
 
 @pytest.fixture
 def watching_of(sidecar_path, monkeypatch):
-    """Watch sources in a thread; gives what it says, and stops it at the end."""
+    """Watch sources in a thread, yield its messages, and stop it at the end."""
     monkeypatch.setattr(watching, "SECONDS_BETWEEN_TRIES", 0.2)
 
     @contextmanager
@@ -142,13 +142,13 @@ def test_a_source_that_breaks_ends_nothing_and_is_tried_again(vault, watching_of
         assert titles(sidecar_path) == ["Roof"]
         shutil.copytree(
             away, vault
-        )  # as a drive that is mounted again: another folder of the same name
+        )  # a new folder of the same name, as if a drive were mounted again
         (vault / "b.md").write_text("# Soup\n\nLentils.")
         wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
         time.sleep(1.5)
         (vault / "c.md").write_text("# Tea\n\nGreen.")
         wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup", "Tea"])
-        assert sum("There is no" in line for line in said) == 1  # not with every try
+        assert sum("There is no" in line for line in said) == 1  # not at every try
 
 
 @pytest.mark.datasette
@@ -196,7 +196,7 @@ def test_a_request_to_end_that_python_ignores_ends_it_all_the_same(
     def wait(self) -> None:
         waits.append(self)
         assert len(waits) == 1
-        with suppress(KeyboardInterrupt):  # as while an object is cleaned up
+        with suppress(KeyboardInterrupt):  # as Python does while it finalizes an object
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Watcher, "_wait", wait)
@@ -274,7 +274,7 @@ def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
     assert (first, rest) == (16, 4)
     assert start - 1000 == pytest.approx(background.REST, abs=0.11)
     assert second == start
-    last_search.value = 10_000.0  # and on and on
+    last_search.value = 10_000.0  # searches never stop
     batches.clear()
     embedder.embed_documents(texts[:1])
     assert batches[0][0] - start == pytest.approx(background.LONGEST_WAIT, abs=0.11)
