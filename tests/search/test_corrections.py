@@ -1,4 +1,4 @@
-"""What mistyped words are corrected to, what is only offered, and the lists of words behind it."""
+"""Corrections of mistyped words, which are made or only offered, and the word lists behind them."""
 
 from contextlib import closing
 
@@ -65,14 +65,14 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
     ("typed", "replaced", "offers"),
     [
         ("compsoting toilet", {"compsoting": "composting"}, ()),  # swapped
-        ("composing toilet", {}, ("composting toilet",)),  # a word by itself
+        ("composing toilet", {}, ("composting toilet",)),  # a different word
         ("momenttum", {"momenttum": "momentum"}, ()),  # doubled
         ("bicyle", {"bicyle": "bicycle"}, ()),  # dropped
         ("bicycke", {}, ("bicycle",)),  # another letter
-        ("bicyclel", {}, ("bicycle",)),  # one more at the end
+        ("bicyclel", {}, ("bicycle",)),  # a letter more at the end
         ("apartwent", {"apartwent": "apartment"}, ()),  # long
         ("Bicyle", {}, ("bicycle",)),  # a name
-        ("bicýle", {}, ("bicycle",)),  # nobody types an accent by chance
+        ("bicýle", {}, ("bicycle",)),  # nobody types an accent by accident
         ("soupp", {}, ("soup",)),  # short
         ("tarin", {}, ("train",)),
         ('tag:work "bicycke" ride', {}, ('tag:work "bicycle" ride',)),

@@ -1,4 +1,4 @@
-"""What a search can be narrowed by, and that the counts are true. Runs on both Datasettes."""
+"""Facets of a search, and that their counts are right. Runs on both Datasettes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from datasette_bear_search.search import results
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import links, search_page
 
-# The engine counts, whose answers are the same on both Datasettes (test_same_answer.py).
+# The engine counts, and its answers are the same on both Datasettes (test_same_answer.py).
 pytestmark = pytest.mark.asyncio
 
 
@@ -188,7 +188,7 @@ async def test_one_source_is_nothing_to_choose_from(datasette):
 
 
 async def test_a_source_counts_the_copies_that_it_has(datasette, sidecar_path):
-    # A second source with a copy of a note, which is shown once, and where its source is asked for.
+    # A second source has a copy of a note, which is shown only in searches for that source.
     with sqlite3.connect(sidecar_path) as db:
         db.execute("insert into sources (name, location) values ('backup', 'backup.bear2bk')")
         db.execute("update notes set source = 'backup' where title in ('Cabin roof', 'Roofing')")
@@ -294,7 +294,7 @@ async def test_the_histogram_is_a_table_as_well(datasette, monkeypatch):
     bars = re.findall(r"<title>([^<]+)</title><rect", html)
     table = re.findall(r'<tr><td><a href="([^"]+)">([^<]+)</a></td><td>([^<]+)</td>', html)
     assert bars == [f"{name}: {notes}" for _, name, notes in table]
-    assert sum(int(notes) for _, _, notes in table) == 5  # that of a roofer, too
+    assert sum(int(notes) for _, _, notes in table) == 5  # including the note about a roofer
     for url, _, notes in table:
         narrowed = await page(datasette, urlsplit(unescape(url)).query)
         assert f'id="bear-count">{notes} result' in narrowed

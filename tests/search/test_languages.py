@@ -1,4 +1,4 @@
-"""Words of many languages: their stems, scripts without spaces, marks, stop words, what is kept."""
+"""Words of many languages: stems, scripts without spaces, marks, stop words, and stored facts."""
 
 import re
 from contextlib import closing
@@ -28,7 +28,7 @@ INFLECTED = [
     ("ru", "# Дача\n\nМы купили старую книгу в маленьком магазине у реки.", "книги"),
 ]
 LIBRARY = [BearNote(text, created=day(n + 1)) for n, (_, text, _) in enumerate(INFLECTED)]
-# A language, a note in it, words inside of what FTS5 takes for one, and words that it hasn't.
+# A language, a note in it, words inside what FTS5 takes for a single word, and words not in it.
 UNSPACED = [
     ("zh", "# 旅行\n\n我们昨天去了北京大学，在那里见到了老朋友。", "北京 大学 友", "上海"),
     ("ja", "# 電車\n\n東京の電車の時間を調べて、駅まで歩きました。", "電車 時間 駅", "新聞"),
@@ -172,7 +172,7 @@ FITS = "insert or replace into meta values ('language_fits', ?)"
 
 
 class Stub:
-    """A model that finds the right passage or always another one, and cuts words into pieces."""
+    """A model that always or never finds the right passage, and splits words into pieces."""
 
     def __init__(self, connection, pieces: int, *, finds: bool) -> None:
         self.vectors = [vector for (vector,) in connection.execute(VECTORS_ASKED)]

@@ -1,4 +1,4 @@
-"""The Python API as a program uses it."""
+"""The Python API, as programs use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One huge note slows no search, and its snippet is as good as a short one's."""
+"""A huge note doesn't slow searches down, and its snippet is as good as a short note's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from datasette_bear_search.search.results import unmarked
 from datasette_bear_search.search.sql import END_MARK, MARK
 from tests.support.bear_libraries import edit
 
-# FTS5's snippet() takes 2 s of the processor for these repetitions, and 100 times as long for ten
+# FTS5's snippet() takes 2 s of processor time for these repetitions, and 100 times as long for ten
 # times as many.
 REPEATED = "# Repeated\n\nBefore it all. " + "The roof leaks. " * 15_000
 FILLER = "Nothing of interest was said on that day, nor on the next one.\n\n" * 4000
@@ -27,7 +27,7 @@ NOTES = [
     BearNote("# Short\n\nThe roof leaks again."),
     BearNote("# Middling\n\n" + "Some words. " * 2000 + "The chimneys were swept, and the flue."),
 ]
-SECONDS = 0.5  # of the processor; the slowest took .08
+SECONDS = 0.5  # of processor time; the slowest took .08
 
 
 def search(path, text, mode="keyword"):

@@ -1,4 +1,4 @@
-"""A note is known by its source and key, and by its file, as well as by its id, on every face."""
+"""Every interface accepts a note's source and key, or its file, as well as its id."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.sqlite import execute, sqlite3
 
 SQL = "select upper(:word), :number"
-# More than any cache of statements holds.
+# More than any statement cache holds.
 OTHERS = [f"select {number}" for number in range(300)]
 
 
@@ -23,7 +23,7 @@ def connection():
 
 
 class Preparing:
-    """Counts SQLite's requests for permission while it prepares statements, hundreds for one."""
+    """Count SQLite's authorizer calls while it prepares statements: hundreds per statement."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.requests = 0
@@ -79,6 +79,6 @@ def test_a_search_prepares_next_to_nothing_the_second_time(write, bear_index, si
             assert search(connection, request).results.hits[0].title == "Cabin roof"
             asked.append(preparing.requests)
     first, *others = asked
-    # The statement that ranks is most of it; the small ones about the index are prepared anew.
+    # The ranking statement causes most calls. The small ones about the index are prepared again.
     assert first > 1000
     assert max(others) < first / 10

@@ -1,4 +1,4 @@
-"""How a query is fitted to the library and what comes first, through the JSON API."""
+"""How a query is planned for the library and which notes rank first, through the JSON API."""
 
 import pytest
 from datasette.app import Datasette
@@ -202,6 +202,6 @@ async def test_one_of_the_words_of_a_question_is_not_enough(datasette):
     assert data["found"] == 2
     weak = {row["title"]: row["keyword_rank"] for row in data["rows"] if not row["is_found"]}
     assert weak["House"]
-    # Of one or two words, either is.
+    # For one or two words, either suffices.
     few = await answer(datasette, q="garden productivity", mode="hybrid", min_similarity="0.99")
     assert {"House", "Productivity"} <= {row["title"] for row in few["rows"] if row["is_found"]}

@@ -50,7 +50,7 @@ NOTES = [
     ),
 ]
 
-# What somebody may look for to see the places where secrets stand.
+# Queries that find the places where secrets are.
 QUERIES = [
     "garden server",
     "tomatoes card mine",
@@ -71,7 +71,7 @@ def opened(index, **settings) -> Datasette:
 
 
 def leaked(text: str, asked: str = "") -> list[str]:
-    """The parts of secrets in an answer, but for those of the query, which pages repeat."""
+    """Return the parts of secrets in an answer, except for the query's, which pages repeat."""
     said = unescape(unquote(text)).replace("<mark>", "").replace("</mark>", "")
     said = said.replace("\\n", "\n").replace("**", "")
     secrets = [secret for secret in ALL if secret != asked]
@@ -80,7 +80,7 @@ def leaked(text: str, asked: str = "") -> list[str]:
 
 
 async def answers(datasette: Datasette, index):
-    """Every page and its JSON."""
+    """Yield every page and its JSON."""
     for query in QUERIES:
         for path in ("/-/bear-search.json?q=", "/-/bear-search?mode=keyword&q="):
             yield query, await datasette.client.get(path + quote(query))
@@ -111,7 +111,7 @@ async def test_no_page_and_no_json_has_a_secret(index):
         assert leaked(response.text, asked) == [], response.url
         if asked and "json" in response.headers["content-type"]:
             assert leaked(json.dumps(response.json()["rows"], ensure_ascii=False)) == []
-    assert said.count(200) >= len(said) - 1  # one of the two addresses of SQL isn't this version's
+    assert said.count(200) >= len(said) - 1  # one of the SQL URLs is for the other Datasette
 
 
 async def test_without_the_setting_pages_show_what_the_notes_say(index):
@@ -159,7 +159,7 @@ CALLS = [
 
 
 async def told(client: Client) -> str:
-    """All that an agent is told, without what it asked itself."""
+    """Return everything that an agent gets to read, without its own query."""
     said = []
     for name, arguments in CALLS:
         result = await client.call_tool(name, arguments)
@@ -217,11 +217,11 @@ async def test_the_terminal_shows_no_secrets_if_asked_to(index, arguments):
     assert leaked(in_terminal(index, *arguments, DATASETTE_BEAR_SEARCH_REDACT="1")) == []
 
 
-# What the program says by itself: matches, corrections, words that prefixes stand for, suggestions
+# What the program itself adds: matches, corrections, completions, suggestions
 
 
 def searches() -> dict[str, str]:
-    """Texts that a search would complete or correct to a word of a secret → that word."""
+    """Return texts that a search would complete or correct to a word of a secret → that word."""
     found = {}
     for _, secret, _ in (*SECRETS.values(), *WORDY):
         words = [word for word in spelling.words(secret) if len(word) >= 6]
@@ -231,7 +231,7 @@ def searches() -> dict[str, str]:
     return found
 
 
-# Passwords of words, to which something mistyped is corrected.
+# Passwords made of words, to which mistyped words would be corrected.
 WORDY = [
     ("Password: ", "Xylographically!7", ""),
     ("Password: ", "Brontosaurus#9", ""),
@@ -270,12 +270,12 @@ async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_
         as_json = json.dumps(found.data, ensure_ascii=False)
         return said | {f"agent: {text}": f"{found.text} {as_json}".lower().replace(text, "")}
 
-    # What every page says is no secret, such as "private".
+    # Words that are on every page, such as "private", aren't secret.
     said_anyway = " ".join((await answers("garden")).values())
     asked = searches()
     private = {word for word in asked.values() if word not in said_anyway}
     assert len(private) >= 50
-    asked_now = list(asked)[:: 4 if IS_1_0 else 1]  # what masks knows nothing of Datasette
+    asked_now = list(asked)[:: 4 if IS_1_0 else 1]  # masking doesn't depend on Datasette
     said = {name: answer for text in asked_now for name, answer in (await answers(text)).items()}
     wrong = {name: [word for word in private if word in answer] for name, answer in said.items()}
     assert {name: told for name, told in wrong.items() if told} == {}

@@ -1,4 +1,4 @@
-"""Secrets in a text are masked, whatever is around them; what is no secret stays; nothing moves."""
+"""Secrets are masked, whatever is around them; other text stays the same, and nothing moves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_secret_is_masked_around_the_marks_in_it():
 
 @pytest.mark.parametrize("between", ["\\", "\u200b", "\u00ad"])
 def test_what_stands_unseen_in_a_secret_does_not_hide_it(between):
-    # Programs that write Markdown put a backslash before an underscore.
+    # Programs that write Markdown put backslashes before underscores.
     text = f"token {SECRET.replace('_', between + '_')} there"
     assert masked(text) == f"token {MASK * (len(SECRET) + 1)} there"
 
@@ -110,7 +110,7 @@ def test_no_text_takes_long(text):
     redaction.require()
     started = time.process_time()
     masked(text)
-    assert time.process_time() - started < 20  # what grows with the square takes minutes
+    assert time.process_time() - started < 20  # quadratic code would take minutes
 
 
 def test_commands_that_mask_nothing_do_not_import_the_detectors():

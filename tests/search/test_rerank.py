@@ -1,4 +1,4 @@
-"""Reranking: its order, the time it takes, what happens without its model, and the hook."""
+"""Reranking: its order, its time limit, what happens without the model, and the hook."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
 
 
 def hits(count: int) -> list[Hit]:
-    """Hits 1, 2, 3 … with falling scores."""
+    """Return hits 1, 2, 3 … with descending scores."""
     return [hit(number, 1 - number / 1000) for number in range(1, count + 1)]
 
 
@@ -48,7 +48,7 @@ def ids(found) -> list[int]:
 
 
 class Fake(Reranker):
-    """Likes notes with high numbers; may be slow, and fails at what it was told to fail at."""
+    """A reranker that prefers notes with high numbers, and may be slow or fail as told."""
 
     def __init__(self, name="fake", seconds=0.0, failure: Exception | None = None):
         super().__init__(name)
@@ -77,8 +77,7 @@ def test_a_reranker_has_a_quarter_of_the_say_at_the_top_and_more_below():
     found = [hit(rank, float(13 - rank)) for rank in range(1, 13)]
     scores = [0.0, 0.0, 1.0, *[0.0] * 6, 1.0, 0.0, 1.0]
     # Ranks 3, 10 and 12: .75 * 9/11 + .25 = .864, .6 * 2/11 + .4 = .509, .4 * 0 + .6 = .6.
-    # Without the reranker's one:
-    # .75, .682; then .6 * 8/11 = .436 and less.
+    # Ranks that get 0 from the reranker: .75, .682; then .6 * 8/11 = .436 and less.
     assert ids(blended(found, scores)) == [3, 1, 2, 12, 10, 4, 5, 6, 7, 8, 9, 11]
 
 
@@ -188,7 +187,7 @@ def test_an_unknown_name_is_refused_with_those_that_there_are():
 @pytest.mark.skipif(not find_spec("sentence_transformers"), reason="needs sentence-transformers")
 def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    # Before the library is imported, which takes seconds.
+    # The error must come before the library is imported, which takes seconds.
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=None)
     assert (ids(reranked.hits), reranked.notice) == (
@@ -199,7 +198,7 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     )
 
 
-# The one that comes with us
+# The built-in rerankers
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +237,7 @@ def test_a_colbert_model_reranks_by_the_nearest_tokens(tmp_path):
     found = get_reranker(f"colbert:{folder}", None).score("roof water", passages)
     model = sentence_transformers.MultiVectorEncoder(folder)
     [asked], read = model.encode_query(["roof water"]), model.encode_document(passages)
-    # MaxSim: each of the query's tokens counts with the nearest of the passage's.
+    # MaxSim: each token of the query adds its similarity to the nearest token of the passage.
     assert found == pytest.approx(
         [float((asked @ each.T).amax(1).sum()) for each in read], abs=1e-4
     )
@@ -258,14 +257,14 @@ def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
 
 
 class Longest(Reranker):
-    """The example of the documentation: the more there is to read, the better."""
+    """The example from the documentation, which prefers longer texts."""
 
     def score(self, query, passages):
         return [float(len(passage)) for passage in passages]
 
 
 class Plugin:
-    __name__ = "Plugin"  # Datasette asks for it
+    __name__ = "Plugin"  # Datasette reads it
 
     @hookimpl
     def register_rerankers(self):

@@ -33,7 +33,7 @@ LIMIT = 10
 Parameters = dict[str, Any]
 Face = Callable[[str, Parameters], Awaitable[list[int]]]
 
-# Query, and the parameters of the search page beside it, of which agents can't give all.
+# Queries, and other parameters of the search page, not all of which are available to agents.
 SEARCHES: list[tuple[str, Parameters]] = [
     # words and questions
     ("roof", {}),
@@ -94,7 +94,7 @@ SEARCHES: list[tuple[str, Parameters]] = [
     ("2025-03-14", {}),
     ("icon_export.py", {}),
     ("v2.1.3", {}),
-    # other languages and scripts, signs
+    # other languages and scripts, symbols
     ("日本", {}),
     ("京都のメモ", {}),
     ("Omas Apfelkuchen", {}),
@@ -109,7 +109,7 @@ SEARCHES: list[tuple[str, Parameters]] = [
     ("'; drop table notes; --", {}),
     ("<script>alert(1)</script>", {}),
     ("mice\nroof\tcabin", {}),
-    # how it is searched and ordered
+    # modes and orders
     ("something cheap for dinner", {"mode": "hybrid"}),
     ("garden", {"mode": "keyword"}),
     ("how do plants grow", {"mode": "semantic"}),
@@ -135,9 +135,9 @@ SEARCHES: list[tuple[str, Parameters]] = [
     ("plan", {"offset": "20", "mode": "keyword"}),
     ("roof", {"offset": "500"}),
 ]
-# What no tool for agents takes.
+# Parameters that the tools for agents don't have.
 NOT_FOR_AGENTS = {"fusion", "balance", "sort", "min_similarity", "correct", "rerank"}
-# All searches by all ways take a minute; by default they take turns.
+# Running all searches through all interfaces takes a minute, so by default they take turns.
 ALL = bool(os.environ.get("BEAR_SEARCH_SAME_ANSWER"))
 
 
@@ -147,7 +147,7 @@ class Longest(Reranker):
 
 
 class Rerankers:
-    __name__ = "Rerankers"  # Datasette asks for it
+    __name__ = "Rerankers"  # Datasette reads it
 
     @hookimpl
     def register_rerankers(self):
@@ -174,7 +174,7 @@ def demo(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def doors(monkeypatch):
-    """Provide what the searches need beside the index: a reranker, and the agents' packages."""
+    """Provide what the searches need in addition: a reranker and the agents' packages."""
     stand_in_for_packages(monkeypatch)
     pm.register(Rerankers(), name="of-somebody-else")
     yield
@@ -187,7 +187,7 @@ def address(path: str, q: str, parameters: Parameters, **more) -> str:
 
 
 async def by_json(datasette, q, parameters) -> tuple[list[int], list[int]]:
-    """Return the notes' ids, and those of notes that were found: agents hear of these alone."""
+    """Return the notes' ids, and the ids of those that are found, which alone agents get."""
     response = await datasette.client.get(address("/-/bear-search.json", q, parameters))
     assert response.status_code == 200, response.text
     rows = response.json()["rows"]
@@ -195,7 +195,7 @@ async def by_json(datasette, q, parameters) -> tuple[list[int], list[int]]:
 
 
 async def on_the_page(datasette, name, q, parameters) -> list[int]:
-    """Return the notes' ids on the page, which must be those of "View as SQL", too."""
+    """Return the notes' ids on the page, after checking that "View as SQL" has the same."""
     html = (await datasette.client.get(address(PAGE, q, parameters))).text
     ids = [*map(int, dict.fromkeys(re.findall(r"/-/bear-search/similar/(\d+)", html)))]
     sql = re.search(r'href="([^"]+)"[^>]*>\s*View as SQL(?! before)', html)
@@ -235,7 +235,7 @@ async def in_the_terminal(sidecar, q, parameters) -> list[int]:
 
 
 async def in_python(datasette, library, q, parameters) -> list[int]:
-    """Return the notes' ids, which must be those of the statement in Datasette's SQL page, too."""
+    """Return the notes' ids, after checking that Datasette's SQL page returns the same."""
     own = {name: int(parameters[name]) for name in ("offset", "correct") if name in parameters}
     response = library.search(q, limit=LIMIT, **{**parameters, **own})
     ids, statement = [hit.id for hit in response], response.results.statement
@@ -283,7 +283,7 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
         root = stack.enter_context(serving(datasette))
         over_stdio = await stack.enter_async_context(Client(bear_mcp(demo)))
         over_http = await stack.enter_async_context(Client(f"{root}/-/bear-search/mcp"))
-        # Each with how many searches it gets one of.
+        # An interface with the number 3 gets every third search.
         for_all = {
             "Python": (1, partial(in_python, datasette, library)),
             "page": (3, partial(on_the_page, datasette, name)),
@@ -310,7 +310,7 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
                 if ALL or (number + len(face)) % every == 0:
                     assert await ask(q, parameters) == ids, (face, q[:80], parameters)
             found.append(expected)
-    # Else this would compare nothing with nothing.
+    # Make sure that the searches differ and find something.
     assert len({(q, str(parameters)) for q, parameters in SEARCHES}) == len(SEARCHES) >= 79
     assert sum(map(bool, found)) >= len(SEARCHES) - 10
     assert max(map(len, found)) == LIMIT

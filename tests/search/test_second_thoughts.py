@@ -1,4 +1,4 @@
-"""What a search says of values and identifiers that no note has, and what may be meant instead."""
+"""Notices about values and identifiers that no note has, and alternatives that are offered."""
 
 from contextlib import closing
 

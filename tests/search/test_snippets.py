@@ -1,4 +1,4 @@
-"""What a result shows: snippet or passage, and the sentence of it that is closest to the query."""
+"""What a result shows: a snippet or passage, and in it the sentence closest to the query."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_words_that_say_nothing_do_not_choose(tiny):
             "The plumber came at noon。",
         ),
         ("One two three. Call the plumber now! Four five six.", "Call the plumber now!"),
-        ("Call the plumber now.", None),  # all of it would be marked
+        ("Call the plumber now.", None),  # the whole text would be marked
         ("", None),
         ("Yes. No.", None),
         (
@@ -313,7 +313,7 @@ def test_one_or_two_words_mark_no_sentence(write, bear_index, sidecar_path, quer
 
 
 class Wordless(TinyEmbedder):
-    """A model that tells nothing of word pieces."""
+    """A model without embeddings of word pieces."""
 
     open_word_pieces = Embedder.open_word_pieces
 

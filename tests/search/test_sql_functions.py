@@ -62,7 +62,7 @@ def test_a_half_life_that_is_none_is_an_error_and_the_log_says_why(connection, d
 
 
 def test_rrf_can_be_used_in_an_index():
-    # SQLite allows only deterministic functions there.
+    # SQLite allows only deterministic functions in an index.
     db = sqlite3.connect(":memory:")
     functions.register(db)
     db.execute("create table ranks (a, b)")
@@ -86,7 +86,7 @@ def refined(rows, query=(1.0, 0.0), balance=0.7):
 
 def test_the_first_rows_move_the_query_vector(monkeypatch):
     monkeypatch.setattr(query_functions, "REGULARIZATION", 0)
-    # By the query alone, both have a cosine of .6: what is like the first row gains.
+    # Both have a cosine of .6 to the query. The one that is similar to the first row gains.
     rows = [
         (1, [0.6, 0.8], None, 0.9, 1.0),
         (2, [0.6, 0.8], None, 0.5, 1.0),
@@ -113,8 +113,8 @@ def test_what_comes_first_is_what_feeds_back(monkeypatch):
 
 
 def test_scores_move_toward_those_of_the_most_similar_rows():
-    # With a balance of 0, feedback changes nothing. The third is at 45 degrees to the others: its
-    # squared cosine is one half.
+    # With a balance of 0, feedback changes nothing. The third vector is at 45 degrees to the
+    # others, so its squared cosine is one half.
     rows = [
         (7, [1, 0], None, 0.9, 1.0),
         (8, [2, 0], None, 0.3, 1.0),

@@ -1,4 +1,4 @@
-"""Text that many notes share, such as a daily note's headings, doesn't rule what is near."""
+"""Text that many notes share, such as a daily note's headings, doesn't determine similarity."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A search may work for so long.
-
-That the machine is busy with others is no reason to refuse an answer.
-"""
+"""A search has a time limit, but other work of a busy machine is no reason to refuse it."""
 
 from __future__ import annotations
 
