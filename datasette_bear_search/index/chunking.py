@@ -23,9 +23,9 @@ from .. import markdown
 # Passages of 100 words find more than longer ones: on long conversations nDCG@10 is .374 with whole
 # notes, .570 with 200 words, .635 with 100 (.655 with 50, for twice the vectors).
 TARGET_WORDS = 100
-# Paragraphs up to this size stay whole. Longer ones are cut at list items, then sentences.
+# Paragraphs up to this many words stay whole. Longer ones are cut at list items, then sentences.
 MAX_WORDS = 150
-# The remainder at the end of a section joins the previous passage if it is shorter than this.
+# The remainder at the end of a section joins the previous passage if it has fewer words than this.
 TAIL_WORDS = 25
 # In text with few spaces (Chinese, code), this many tokens count as a word.
 TOKENS_PER_WORD = 3
@@ -37,7 +37,7 @@ SPECIAL_TOKENS = 2
 PREFIX_SHARE = 1 / 3
 # Maximum characters of a title or heading, because each passage below it repeats it.
 LONGEST_HEADING = 1000
-# Paragraphs, sentences and lines shorter than this many characters aren't cut apart.
+# Minimum characters between two cuts, which are at the ends of paragraphs, sentences or lines.
 MIN_CHARACTERS = 80
 # Shorter lines, such as "Ingredients", aren't parts of templates. The second limit is in bytes,
 # because a Chinese character says much.
@@ -112,7 +112,7 @@ def line_hashes(title: str, cut: Iterable[Passage]) -> set[int]:
 
 
 def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequence[Passage]:
-    """Return a note's passages, whose texts lack what many notes share unless that is all.
+    """Return a note's passages without text that many notes share, unless there is nothing else.
 
     :param shared: how many notes share a line, by its hash
     """

@@ -38,7 +38,7 @@ Parameters = Mapping[str, Sequence[str]]
 CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
 NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
 
-# Default seconds that a program, or a person who chose a mode, waits for models.
+# Seconds to wait for models by default, for programs and for people who chose a mode.
 WAIT = 30
 WORDS_ONLY = "Notes are found by their words only."
 # The page's script looks for "model is still loading".
@@ -455,7 +455,7 @@ def _reranked(
     *,
     wait: float | None = RERANK_SECONDS,
 ) -> Results:
-    """Return the page of this size at this offset, from the results that :func:`first_stage` wants.
+    """Return a page of reranked results, from the results that :func:`first_stage` determines.
 
     :param wait: seconds to wait for the model if it isn't loaded (None: as long as it takes)
     """

@@ -290,7 +290,7 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
     }
 
     def notes(date: str, condition: str) -> tuple[StartPageNote, ...]:
-        # Notes that a person has put away aren't brought up again.
+        # Don't bring up notes that a person has put away.
         sql = f"""
         select id, title, {date}
         from notes

@@ -154,7 +154,7 @@ def page_html(text: str) -> str:
 
 
 def cut(text: str, place: tuple[int, int]) -> tuple[str, str, str]:
-    """Split a marked text before and after a place, whose offsets don't count the marks."""
+    """Return the parts of a marked text before, in and after a span that doesn't count marks."""
     parts = ["", "", ""]
     at = number = 0
     active: list[str] = []  # marks that the next part has to open again
