@@ -96,7 +96,7 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
 
 
 def line_hash(line: str) -> int | None:
-    """Return a hash of a line; None if it says too little."""
+    """Return a hash of a line; None if it is too short for a template."""
     words = line.casefold().split()
     plain = " ".join(words).encode(errors="replace")
     if len(words) < SHORTEST_LINE_WORDS and len(plain) < SHORTEST_LINE_BYTES:
@@ -122,7 +122,7 @@ def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequenc
 def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: bool) -> Passage:
     own = tuple(line for line in passage.lines if _line_hash(line) not in shared)
     beginning = " ".join(own).split(None, SHORTEST_LINE_WORDS)[:SHORTEST_LINE_WORDS]
-    if _line_hash(" ".join(beginning)) is None:  # too little to be compared by
+    if _line_hash(" ".join(beginning)) is None:  # too short to compare
         counts = [shared.get(each, 0) for each in line_hashes("", [passage])]
         shared_by = max(counts, default=0)
         return passage if is_only and not shared_by else replace(passage, shared_by=shared_by)
@@ -141,8 +141,8 @@ def _title_hash(title: str) -> int | None:
 
 
 _NUMBER = re.compile(r"\d+")
-# Lines of templates come again and again; hashed once, 6,500 notes from some take .45 s, not .8. Of
-# passages only, whose lines are short.
+# A cache, because lines of templates recur: 6,500 such notes take .45 s instead of .8. Only for
+# lines of passages, which are short.
 _line_hash = lru_cache(1000)(line_hash)
 
 

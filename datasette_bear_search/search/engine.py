@@ -144,7 +144,7 @@ class Pipeline:
         self._reranker: Reranker | None = None
 
     def plan(self, connection: sqlite3.Connection) -> None:
-        # In one transaction: otherwise each of some thirty statements locks the file, a third slower.
+        # Outside a transaction, each of some thirty statements would lock the file: a third slower.
         with snapshot(connection):
             self._state = database.read_state(connection)
             self._has_vector_extension = database.has_vector_extension(connection)
