@@ -157,8 +157,8 @@ def indexed(text: T | str, language: str | None) -> T | str:
     """Return a note's text in the form that FTS5 indexes, and any other value unchanged."""
     if not isinstance(text, str):
         return text
-    if "<" in text:
-        text = without_html(text).replace("\0", "")
+    if "\n" in text:  # titles and tags, which have one line, aren't Markdown
+        text = without_html(text)
     if language not in SNOWBALL and not is_unspaced(text):
         return text
     found = (_indexed_forms(token, language) for token in TOKEN.findall(text))

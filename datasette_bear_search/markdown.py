@@ -34,8 +34,9 @@ _LINE_STARTS = re.compile(
     re.VERBOSE,
 )
 _BRACKETS = re.compile(
-    r"""(?=[!\[])(?:
-        !?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]              # [[note]], [[note|alias]]
+    r"""(?=[<!\[])(?:
+        <!--[^<>]*-->                                          # Bear's <!-- {"width":388} -->
+      | !?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]              # [[note]], [[note|alias]]
       | !?\[([^\[\]\n]*(?:\[[^\[\]\n]*\][^\[\]\n]*)*)\]        # [text](target), ![alt](target)
         \([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)
       | \[\^[^\[\]\s]+\]:?                                     # footnote
@@ -58,7 +59,7 @@ _HTML = re.compile(
     rf"""(?=[`~<])(?:
         (?P<fence>(?P<marks>`{{3}}|~{{3}})[^`\n]{{0,99}}\n[\s\S]*?(?:(?<=\n)[ \t>]*(?P=marks)|\Z))
       | (?P<code>`[^`\n]+`)
-      | <!--[^<>]*-->                                          # Bear's <!-- {{"width":388}} -->
+      | <!--[^<>]*-->
       | </?(?:{_INLINE})(?:[\s/][^<>]*)?>
       | (?P<break></?(?:{_BLOCKS})(?:[\s/][^<>]*)?>)
       | <img\s(?:[^<>]*?\balt="(?P<alt>[^"<>]*)")?[^<>]*>
@@ -95,7 +96,7 @@ def blanked(text: str) -> str:
 def blanked_inside(text: str) -> str:
     if not _MARKUP.search(text):
         return text
-    text = _BRACKETS.sub(_blank, without_html(text))
+    text = _BRACKETS.sub(_blank, text)
     if "](" in text:  # an image inside of a link
         text = _BRACKETS.sub(_blank, text)
     text = _EMPHASIS.sub(_blank, text)
@@ -104,14 +105,12 @@ def blanked_inside(text: str) -> str:
 
 
 def without_html(text: str) -> str:
-    """Return Markdown with HTML tags and comments blanked, but not in code; alt texts stay."""
-    return _HTML.sub(_blank_html, text) if "<" in text else text
+    """Return Markdown without HTML tags and comments, except in code. Alternative texts stay."""
+    return _HTML.sub(_text_of_html, text) if "<" in text else text
 
 
-def _blank_html(match: re.Match[str]) -> str:
-    if match["code"] or match["fence"]:
-        return match[0]
-    return " " * len(match[0]) if match["break"] else _blank(match)
+def _text_of_html(match: re.Match[str]) -> str:
+    return match["fence"] or match["code"] or match["alt"] or (" " if match["break"] else "")
 
 
 def _blank(match: re.Match[str]) -> str:

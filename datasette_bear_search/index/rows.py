@@ -22,7 +22,7 @@ from .database import LANGUAGES, get_meta, json_value, set_meta
 from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
-PASSAGE_VERSION = 4
+PASSAGE_VERSION = 3
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
 # Key in meta: when sources with an interval or an error were last tried, and the error.

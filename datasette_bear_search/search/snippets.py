@@ -16,7 +16,7 @@ from typing import Any
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index.schema import VECTORS
 from ..languages import STOP_WORDS, is_unspaced
-from ..markdown import FENCE, plain_text
+from ..markdown import FENCE, plain_text, without_html
 from ..notes import fold_tag
 from ..sqlite import sqlite3
 from . import matching
@@ -122,7 +122,7 @@ def readable(markdown: str) -> str:
     lines: list[str] = []
     items: list[str] = []
     code: list[str] | None = None
-    for line in markdown.split("\n"):
+    for line in without_html(markdown).split("\n"):
         fence = FENCE.match(line)
         item = _ITEM.match(line)
         if item and code is None and not fence:

@@ -280,9 +280,6 @@ def test_code_that_is_too_long_is_cut_between_lines():
         ("[[Soup]] or [[Soup/Cooking|how to cook]]", "Soup or how to cook"),
         ("a claim[^1]\n\n[^1]: its proof", "a claim\nits proof"),
         ("<!-- a comment --> text", "text"),
-        ("<span class='x'>green</span>er<br>grass", "greener grass"),
-        ('<p align="center">\n<img src="a.png" alt="A frog" width=9>\n</p>', "A frog"),
-        ("`<b>` and ``<i>`` are code, List<String> <me@b.example> 1 < 2", None),
         ("- one\n* two\n+ three\n1. four", "one\ntwo\nthree\n1. four"),
         ("- [ ] open\n- [x] done\n  - [X] below", "open\ndone\nbelow"),
         ("> said\n> > before", "said\nbefore"),
@@ -298,7 +295,7 @@ def test_code_that_is_too_long_is_cut_between_lines():
     ],
 )  # fmt: skip
 def test_markup_is_not_embedded(markdown, plain):
-    assert embedded(markdown) == (markdown.replace("`", "") if plain is None else plain)
+    assert embedded(markdown) == plain
 
 
 def test_an_image_that_is_data_takes_no_room():

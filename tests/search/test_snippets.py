@@ -118,11 +118,12 @@ def test_no_item_is_shown_of_which_there_is_only_the_mark(index_notes, mark):
 def test_html_is_neither_found_nor_shown_but_in_code(index_notes):
     path = index_notes(
         [
-            BearNote('# Footer\n\n<span class="footer">Edit <b>it</b></span> <!-- todo -->'),
+            BearNote('# Footer\n\n<span class="footer">\nEdit <b>it</b></span> <!-- todo -->'),
+            BearNote("# The <span> element\n\nIt has no meaning."),
             BearNote("# Markup\n\nAn element such as `<span>` has no meaning.\n\n```\n<b>\n```"),
         ]
     )
-    assert [*shown(path, "span")] == ["Markup"]
+    assert [*shown(path, "span")] == ["The <span> element", "Markup"]
     assert shown(path, "edit")["Footer"].text == "Edit it"
 
 
@@ -177,6 +178,12 @@ def test_a_list_shows_how_its_notes_begin(index_notes):
             "See the plan and it",
         ),
         ("Unclosed `code and ```` ticks", "Unclosed code and ticks"),
+        ("<span class='x'>green</span>er<br>grass <!-- not here -->", "greener grass"),
+        ('<p align="center">\n<img src="a.png" alt="A frog" width=9>\n</p>', "A frog"),
+        (
+            "`<b>` in List<String> of <me@b.example> 1 < 2",
+            "⟬<b>⟭ in List<String> of <me@b.example> 1 < 2",
+        ),
     ],
 )
 def test_markdown_keeps_its_structure_in_few_lines(markdown, text):
