@@ -29,6 +29,8 @@ ICON = "📄"
 # with most of the words. For .87 of 632 questions from XQuAD, the answer is in them or the title;
 # the first result, which is shown whole (below the list or beside it), raises that to .95.
 LEAD = 200
+# On a phone, ten lines; of a longer text, as much may stand before the part that answers.
+MAX_WHOLE, MAX_BEFORE = 460, 200
 MAX_TAGS = 3
 
 
@@ -62,6 +64,7 @@ class Card:
     before: Markup | str = ""  # text that can be collapsed,
     text: Markup | str = ""  # the part that answers,
     after: Markup | str = ""  # and more text that can be collapsed
+    is_far: bool = False  # whether much text is before the part that answers
     more: tuple[ShownPassage, ...] = ()
     badges: tuple[Badge, ...] = ()
     why: str = ""
@@ -89,7 +92,8 @@ def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **field
 
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return the card of a hit, with further passages of its note."""
-    before, text, after = map(_marked, cut(hit.snippet, lead(hit.snippet)))
+    whole, (start, end) = len(unmarked(hit.snippet)), lead(hit.snippet)
+    before, text, after = map(_marked, cut(hit.snippet, (start, end)))
     return listed(
         urls,
         hit,
@@ -100,6 +104,7 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
         before=before,
         text=text,
         after=after,
+        is_far=start > MAX_BEFORE and whole > MAX_WHOLE,
         more=tuple(
             ShownPassage(shown(each, hit.title), each.heading, urls.note(hit.id, each.id))
             for each in more

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.web.site import PLUGIN, _static_file
+from tests.support.bear_libraries import BearNote, bear_library
 from tests.support.chromium import needs_chromium
-from tests.support.datasettes import served
+from tests.support.datasettes import indexed, served
 
 AXE = os.environ.get("BEAR_SEARCH_AXE")
 
@@ -147,6 +148,43 @@ def test_on_paper_there_are_results_only(open_page, address):
         assert not page.locator(part).first.is_visible(), part
     body = page.locator("body").evaluate("element => getComputedStyle(element).backgroundColor")
     assert body == "rgb(255, 255, 255)"
+
+
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory) -> Iterator[str]:
+    """Notes whose first lines are long, as titles of notes without a title are."""
+    sentence = "The pump of the well in the garden was serviced again, and nobody knows why. "
+    notes = [
+        BearNote(
+            f"# {n}. Whatever came up about the pump, the well and the hose today, all at once\n\n"
+            f"{sentence * 6}\n\nOn day {n} the manometer burst. {sentence * 3}",
+        )
+        for n in range(12)
+    ]
+    library = bear_library(tmp_path_factory.mktemp("wordy") / "database.sqlite", notes)
+    with served(indexed(library, "--no-semantic")) as address:
+        yield address
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "results", "top"), [(1280, 900, 6, 230), (390, 844, 3, 250)]
+)
+@pytest.mark.parametrize("q", ["pump", "manometer"])
+def test_a_screen_has_enough_results(open_page, wordy, q, width, height, results, top):
+    page = open_page(f"{wordy}/-/bear-search?q={q}", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    boxes = [card.bounding_box() for card in page.locator("#bear-cards > .bear-card").all()]
+    assert sum(box["y"] + box["height"] <= height for box in boxes) >= results
+    assert page.locator(".bear-title").first.bounding_box()["y"] < top
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_answers_is_not_cut_off(open_page, wordy, width):
+    page = open_page(f"{wordy}/-/bear-search?q=manometer", width=width)
+    for card in page.locator("#bear-cards > .bear-card").all():
+        text = card.locator(".bear-snippet").bounding_box()
+        mark = card.locator(".bear-lead mark").bounding_box()
+        assert mark["y"] + mark["height"] <= text["y"] + text["height"] + 2
 
 
 def test_the_page_has_no_code_or_style_of_its_own(open_page, address):
