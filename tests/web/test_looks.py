@@ -140,6 +140,34 @@ def test_the_row_of_a_note_is_read_from_its_title_down(open_page, address):
     assert (label["y"], label["height"]) == (boxes[1]["y"], boxes[1]["height"])
 
 
+def test_help_has_room_for_its_words_on_a_phone(open_page, address):
+    page = open_page(f"{address}/-/bear-search?q=cabin", width=390)
+    page.locator("#bear-help > summary").click()
+    assert page.locator(".bear-help dd").first.bounding_box()["width"] > 170
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_notes_begin_below_their_heading_on_the_start_page(open_page, address, width):
+    page = open_page(f"{address}/-/bear-search", width=width)
+    edges = [
+        page.locator(place).first.bounding_box()["x"]
+        for place in (".bear-recent > h2", ".bear-recent .bear-title")
+    ]
+    assert edges[0] == edges[1]
+
+
+def test_previous_and_next_result_stand_together(open_page, address):
+    page = open_page(f"{address}/-/bear-search/note/13?q=cabin")
+    before, after = (page.locator(f".bear-{name}").bounding_box() for name in ("previous", "next"))
+    assert 0 < after["x"] - (before["x"] + before["width"]) < 40
+
+
+def test_examples_of_dates_dont_look_like_a_range(open_page, address):
+    page = open_page(f"{address}/-/bear-search?q=cabin")
+    examples = page.locator(".bear-pair input").evaluate_all("all => all.map(e => e.placeholder)")
+    assert examples == ["e.g. 2023", "", "e.g. 2024-05", ""]
+
+
 def test_on_paper_there_are_results_only(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin", color_scheme="dark")
     page.emulate_media(media="print")
