@@ -75,5 +75,8 @@
   });
 
   select(atAddress() || first());
-  atAddress()?.querySelector(".bear-title").focus({ preventScroll: true });
+  const focus = () => atAddress()?.querySelector(".bear-title").focus({ preventScroll: true });
+  focus();
+  // Browsers go to the fragment later, and take the focus away.
+  addEventListener("load", () => setTimeout(() => document.activeElement === document.body && focus(), 50));
 })();

@@ -328,8 +328,9 @@
   /* A click elsewhere folds up our menus; Datasette before 1.0 would fold up all details. */
   let unfolded = [];
   addEventListener("click", () => (unfolded = document.querySelectorAll(".content details[open]")), true);
-  addEventListener("click", ({ target }) => {
-    for (const each of unfolded) each.open = !each.matches(".bear-menu") || !target.isConnected || each.contains(target);
+  addEventListener("click", ({ target, detail }) => {
+    // Enter in a field clicks the form's first button, too, but no mouse was there.
+    for (const each of unfolded) each.open = !each.matches(".bear-menu") || !detail || !target.isConnected || each.contains(target);
   });
 
   document.addEventListener("input", ({ target }) => {
@@ -387,7 +388,7 @@
       o: card && (() => card.querySelector("a.bear-open")?.click()),
       i: !isBox && (() => results.classList.toggle("bear-ranks")),
       Enter: isBox && canOpen() && (() => results.querySelector(".bear-card[aria-current] .bear-title").click()),
-      Escape: menu ? () => close(menu) : card && (() => box.focus()),
+      Escape: menu ? () => close(menu) : !isBox && (() => box.focus()),
       "?": !isBox && (() => help.querySelector("summary").click()),
     }[event.key];
     if (!act) return;

@@ -63,6 +63,38 @@ def test_the_selected_note_stands_beside_the_list_and_the_address_holds_it(open_
     page.wait_for_url("**?q=cabin#note-*")
 
 
+def test_back_at_the_results_the_note_has_the_focus(open_page, address):
+    page = open_page(f"{address}{SEARCH}?q=cabin")
+    page.locator(".bear-title").nth(1).click()
+    page.wait_for_url("**/note/**")
+    page.keyboard.press("Escape")
+    page.wait_for_url("**?q=cabin#note-*")
+    page.wait_for_load_state("load")
+    page.wait_for_timeout(200)  # the browser goes to the fragment, and takes the focus away
+    assert page.evaluate("document.activeElement.className") == "bear-title"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "bear-q"
+
+
+def test_actions_under_the_mouse_dont_cover_why_a_note_was_found(open_page, address):
+    page = open_page(f"{address}{SEARCH}?q=cabin")
+    card = page.locator(".bear-card").nth(2)
+    card.hover()
+    expect(card.locator(".bear-similar")).to_be_visible()
+    card.locator(".bear-badge").last.hover(timeout=3_000)  # for its ranks
+
+
+def test_a_bad_date_is_named_at_its_field_and_the_panel_stays(open_page, address):
+    page = open_page(f"{address}{SEARCH}?q=cabin")
+    page.locator("#bear-options > summary").click()
+    page.locator("[name=created_after]").fill("foo")
+    page.keyboard.press("Enter")
+    expect(page.locator("#bear-error-created_after")).to_contain_text("isn't a date")
+    assert page.locator("#bear-error-created_after").is_visible()
+    assert page.locator(".bear-card").count()
+
+
 def test_a_click_beside_the_title_selects_and_one_on_it_opens(open_page, address):
     page = open_page(f"{address}{SEARCH}?q=cabin")
     card = page.locator(".bear-card").nth(2)
