@@ -95,6 +95,17 @@ def test_a_bad_date_is_named_at_its_field_and_the_panel_stays(open_page, address
     assert page.locator(".bear-card").count()
 
 
+def test_a_note_opens_at_the_file_that_has_the_words(open_page, address):
+    page = open_page(f"{address}{SEARCH}?q=harbourview")
+    page.set_viewport_size({"width": 1280, "height": 420})
+    page.reload()
+    place = page.locator("#bear-preview .bear-attachments mark")
+    expect(place).to_be_in_viewport()
+    page.locator(".bear-title").first.click()
+    page.wait_for_url("**/note/**#passage")
+    expect(page.locator(".bear-attachments mark")).to_be_in_viewport()
+
+
 def test_a_click_beside_the_title_selects_and_one_on_it_opens(open_page, address):
     page = open_page(f"{address}{SEARCH}?q=cabin")
     card = page.locator(".bear-card").nth(2)
