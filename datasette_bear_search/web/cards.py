@@ -26,10 +26,12 @@ ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
 
 # Characters of a snippet in a list of results, about three lines: the marked sentence, or the part
-# with most of the words. For .87 of 632 questions from XQuAD, the answer is in them or the title;
-# the first result, which is shown whole (below the list or beside it), raises that to .95.
+# with most of the words. For .87 of 632 questions from XQuAD, the answer is in them or the title.
+# With what is shown of the first result, it is for all beside the list, and for .955 of 200 English
+# and Spanish questions, .94 of 200 German ones and all Chinese ones on a phone.
 LEAD = 200
-# On a phone, ten lines; of a longer text, as much may stand before the part that answers.
+# Characters in the ten lines that a phone shows of the first result: with twelve, three results
+# don't always fit. If its text is longer, at most so many are shown before the part that answers.
 MAX_WHOLE, MAX_BEFORE = 460, 200
 MAX_TAGS = 3
 
