@@ -153,13 +153,15 @@ def pairs(token: str) -> list[str]:
     return [token[place : place + 2] for place in range(len(token) - 1)]
 
 
+def indexed_note(text: T | str, language: str | None) -> T | str:
+    """Return a note's text in the form that FTS5 indexes: as ``indexed``, but without HTML."""
+    # Titles and tags, which have one line, aren't Markdown.
+    return indexed(without_html(text) if isinstance(text, str) and "\n" in text else text, language)
+
+
 def indexed(text: T | str, language: str | None) -> T | str:
-    """Return a note's text in the form that FTS5 indexes, and any other value unchanged."""
-    if not isinstance(text, str):
-        return text
-    if "\n" in text:  # titles and tags, which have one line, aren't Markdown
-        text = without_html(text)
-    if language not in SNOWBALL and not is_unspaced(text):
+    """Return words in the form that FTS5 indexes, and any other value unchanged."""
+    if not isinstance(text, str) or (language not in SNOWBALL and not is_unspaced(text)):
         return text
     found = (_indexed_forms(token, language) for token in TOKEN.findall(text))
     return " ".join(chain.from_iterable(found))
@@ -234,7 +236,7 @@ def _localized(language: str | None, string: re.Match[str]) -> str:
 
 def register(connection: sqlite3.Connection) -> None:
     """Register the SQL functions that write and search a connection's word index."""
-    connection.create_function("indexed_words", 2, indexed, deterministic=True)
+    connection.create_function("indexed_words", 2, indexed_note, deterministic=True)
     connection.create_function(
         "in_languages",
         1,

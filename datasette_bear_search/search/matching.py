@@ -129,7 +129,7 @@ def best_places(
         counts = [sum(term in each.text.lower() for term in terms) for each in candidates]
         scores = {number: -count for number, count in enumerate(counts) if count}
     else:
-        rows = enumerate(languages.indexed(each.text, each.language) for each in candidates)
+        rows = enumerate(languages.indexed_note(each.text, each.language) for each in candidates)
         with _word_index() as index:
             index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
             sql = "select rowid, rank from texts where texts match ?"

@@ -127,6 +127,12 @@ def test_html_is_neither_found_nor_shown_but_in_code(index_notes):
     assert shown(path, "edit")["Footer"].text == "Edit it"
 
 
+def test_words_are_marked_in_code_with_html(index_notes):
+    path = index_notes([BearNote("# Pump\n\nThe pump in it.\n\n```\n<b>pump</b>\n```\n\nA pump.")])
+    expected = f"The ⦗pump⦘ in it.\n{CODE}<b>⦗pump⦘</b>{END_CODE}\nA ⦗pump⦘."
+    assert shown(path, "pump")["Pump"].snippet == marked(expected)
+
+
 def test_a_word_is_found_in_a_compound(index_notes):
     filler = "Davon sprach an diesem Tag keiner. " * 30
     text = f"# Amazonas\n\n{filler}Am Fluss steht ein Laubwald. {filler}"
