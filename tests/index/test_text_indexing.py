@@ -107,16 +107,16 @@ def test_between_commits_others_may_write_and_find_what_is_there(tmp_path, confi
     assert found == [*range(2, NUMBER, 2), NUMBER]
 
 
-@pytest.mark.parametrize("where", ["insert", "note_rows"])
+@pytest.mark.parametrize(("where", "call"), [("insert", 3), ("_passage_rows", 4)])
 def test_a_run_that_dies_between_batches_is_completed_by_the_next(
-    tmp_path, config, small_batches, monkeypatch, where
+    tmp_path, config, small_batches, monkeypatch, where, call
 ):
     path = tmp_path / "notes.db"
     original, calls = getattr(rows, where), []
 
     def dies(*arguments):
         calls.append(arguments)
-        if len(calls) == 3:
+        if len(calls) == call:
             raise OSError("the disk is full")
         return original(*arguments)
 

@@ -201,7 +201,7 @@ def _shown(body: str) -> None:
 
 
 def _note_rows(body: str) -> None:
-    rows.note_rows("notes", Note("a", short_title(body), body, attachments=body), 256)
+    rows.note_rows("notes", [Note("a", short_title(body), body, attachments=body)], 256)
 
 
 @cache
