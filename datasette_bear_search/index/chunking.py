@@ -13,7 +13,7 @@ import hashlib
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -44,8 +44,7 @@ MIN_CHARACTERS = 80
 SHORTEST_LINE_WORDS, SHORTEST_LINE_BYTES = 3, 20
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A stretch of a note's body, and the text that is embedded for it."""
 
     position: int  # 0 for the note's first passage
@@ -98,10 +97,16 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
 def line_hash(line: str) -> int | None:
     """Return a hash of a line; None if it is too short for a template."""
     words = line.casefold().split()
-    plain = " ".join(words).encode(errors="replace")
-    if len(words) < SHORTEST_LINE_WORDS and len(plain) < SHORTEST_LINE_BYTES:
+    if _is_short(words):
         return None
+    plain = " ".join(words).encode(errors="replace")
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "big", signed=True)
+
+
+def _is_short(words: Sequence[str]) -> bool:
+    if len(words) >= SHORTEST_LINE_WORDS:
+        return False
+    return len(" ".join(words).encode(errors="replace")) < SHORTEST_LINE_BYTES
 
 
 def line_hashes(title: str, cut: Iterable[Passage]) -> set[int]:
@@ -122,16 +127,16 @@ def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequenc
 def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: bool) -> Passage:
     own = tuple(line for line in passage.lines if _line_hash(line) not in shared)
     beginning = " ".join(own).split(None, SHORTEST_LINE_WORDS)[:SHORTEST_LINE_WORDS]
-    if _line_hash(" ".join(beginning)) is None:  # too short to compare
+    if _is_short(beginning):  # too short to compare
         counts = [shared.get(each, 0) for each in line_hashes("", [passage])]
         shared_by = max(counts, default=0)
-        return passage if is_only and not shared_by else replace(passage, shared_by=shared_by)
+        return passage if is_only and not shared_by else passage._replace(shared_by=shared_by)
     title, *headings = passage.titles.split(" › ")
     kept = [heading for heading in headings if _line_hash(heading) not in shared]
     prefix = " › ".join(kept if _title_hash(title) in shared else [title, *kept])
     if (prefix, own) == (passage.titles, passage.lines):
         return passage
-    return replace(passage, titles=prefix, lines=own)
+    return passage._replace(titles=prefix, lines=own)
 
 
 def _title_hash(title: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -384,8 +385,7 @@ def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] 
 
 
 def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, NoteRows]]) -> None:
-    lines = [(hashed, note_id) for note_id, item in new for hashed in item.lines]
-    _insert_rows(connection, LINES, ("hash", "note_id"), lines)
+    _write_lines(connection, ((note_id, item.lines) for note_id, item in new if item.lines))
     notes = [(note_id, item.note) for note_id, item in new]
     names = {tag.name: fold_tag(tag.name) for _, note in notes for tag in note.tags}
     _insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
@@ -408,7 +408,7 @@ def _insert_rows(
     connection: sqlite3.Connection,
     table: str,
     columns: Sequence[str],
-    rows: Sequence[tuple[str | int | None, ...]],
+    rows: Sequence[tuple[str | bytes | int | None, ...]],
     verb: str = "insert",
 ) -> None:
     """Insert many rows per statement: FTS5 writes after each one, which is half of all time."""
@@ -489,20 +489,44 @@ def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
+def most_shared(connection: sqlite3.Connection, note_id: int) -> int:
+    """Return how many notes have the line of this note that most of them share; 0 if none is."""
+    shared = shared_lines(connection)
+    found = connection.execute(f"{_LINES} and note_id = ?", [note_id]).fetchall()
+    return max((shared.get(it, 0) for _, hashes in found for it in array("q", hashes)), default=0)
+
+
+def _write_lines(
+    connection: sqlite3.Connection, lines: Iterable[tuple[int, Collection[int]]]
+) -> None:
+    rows = [(note_id, array("q", hashes).tobytes()) for note_id, hashes in lines]
+    _insert_rows(connection, LINES, ("note_id", "hashes"), rows)
+
+
+# The cast and the condition matter only in a damaged file.
+_BLOB = "cast(hashes as blob)"
+_LINES = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
+
+
 def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]]) -> None:
-    sql = f"""
-    select hash, count(*) from {LINES}
-    where note_id not in (select id from notes where copy_of is not null)
-    group by hash having count(*) >= {SHARED_BY}
-    """
-    known, shared = shared_lines(connection), dict(connection.execute(sql).fetchall())
+    import numpy
+
+    rows = connection.execute(_LINES).fetchall()
+    lines = numpy.frombuffer(b"".join(hashes for _, hashes in rows), "i8")
+    counts = [len(hashes) // 8 for _, hashes in rows]
+    note_ids = numpy.repeat(numpy.array([note_id for note_id, _ in rows], "i8"), counts)
+    copies = connection.execute("select id from notes where copy_of is not null").fetchall()
+    counted = lines[~numpy.isin(note_ids, copies)] if copies else lines
+    distinct, numbers = numpy.unique(counted, return_counts=True)
+    is_shared = numbers >= SHARED_BY
+    shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
+    known = shared_lines(connection)
     if shared == known:
         return
     connection.execute(f"delete from {SHARED_LINES}")
     _insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    changed = json.dumps([*(known.keys() ^ shared.keys())])
-    sql = f"select distinct note_id from {LINES} where hash in (select value from json_each(?))"
-    found = {note_id for (note_id,) in connection.execute(sql, [changed])}
+    changed = [*(known.keys() ^ shared.keys())]
+    found = set(note_ids[numpy.isin(lines, changed)].tolist())
     fresh = found & cut.keys()
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
     stored = connection.execute(sql, [json.dumps([*(found - fresh)])]).fetchall()
@@ -571,8 +595,7 @@ def _cut_again(
     for note_id, title, body in notes:
         whole = passages(title, body, max_tokens=tokens)
         if with_lines:
-            hashes = line_hashes(title, whole[:MAX_TEMPLATE])
-            _insert_rows(connection, LINES, ("hash", "note_id"), [(it, note_id) for it in hashes])
+            _write_lines(connection, [(note_id, line_hashes(title, whole[:MAX_TEMPLATE]))])
         _replace_passages(connection, note_id, _passage_rows(whole, shared, body))
 
 

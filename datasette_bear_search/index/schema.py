@@ -11,7 +11,7 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Stored as the file's user_version.
-VERSION = 6
+VERSION = 7
 # Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
@@ -36,7 +36,7 @@ STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
 # The places of images and files that notes show or link to, but none of their content.
 FILES = "_files"
-# Hashes of the lines of each note. SHARED_LINES has the lines that occur in many notes.
+# The hashes of a note's lines, eight bytes each. SHARED_LINES has those that occur in many notes.
 LINES = "_lines"
 # A full-text index of the passages of long notes, to find the one that answers a query.
 LONG_NOTES = "_long_notes"
@@ -146,9 +146,7 @@ def create(connection: sqlite3.Connection) -> None:
     db.execute(f"create index passages_of_long_notes on passages (note_id) {long_notes}")
     db.execute("create index passages_pending on passages (id) where not embedded")
     _create_index_of_long_notes(db)
-    lines = f"create table {LINES} (hash int, note_id int, primary key (hash, note_id))"
-    db.execute(f"{lines} without rowid")
-    db.execute(f"create index {LINES}_note on {LINES} (note_id)")
+    db.table(LINES).create({"note_id": int, "hashes": bytes}, pk="note_id")
     db.execute(f"create table {SHARED_LINES} (hash integer primary key, notes int)")
     # The vec0 table is created later, when the model and its dimension are known.
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")

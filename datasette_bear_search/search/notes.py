@@ -14,7 +14,8 @@ from typing import Any
 from .. import languages
 from ..index import database, rows
 from ..index.database import SAVED_SEARCHES, get_meta, json_value, set_meta
-from ..index.schema import LINES, MAX_EMBEDDED, SHARED_LINES, VECTORS
+from ..index.rows import most_shared
+from ..index.schema import MAX_EMBEDDED, VECTORS
 from ..markdown import wiki_links
 from ..notes import counted, files_of
 from ..query.query import Query
@@ -446,8 +447,7 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
 
 
 def _template(connection: sqlite3.Connection, note_id: int) -> str | None:
-    sql = f"select max(notes) from {LINES} join {SHARED_LINES} using (hash) where note_id = ?"
-    [count] = connection.execute(sql, [note_id]).fetchone()
+    count = most_shared(connection, note_id)
     return f"Left out: a text that {counted(count, 'note')} share." if count else None
 
 

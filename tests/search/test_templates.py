@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from datasette_bear_search.demo import BearNote
@@ -120,10 +118,10 @@ def test_short_lines_are_no_template():
     assert line_hash("Ingredients") is None
     shared = {line_hash(line): 30 for line in ("Adjustment for tomorrow", CLOSING)}
     soup = passages("Soup", f"## Adjustment for tomorrow\nLentils and cumin\n{CLOSING}")
-    without = replace(soup[0], titles="Soup", lines=("Lentils and cumin",))
+    without = soup[0]._replace(titles="Soup", lines=("Lentils and cumin",))
     assert without_shared(soup, shared) == [without]
     closing = passages("Soup", f"-\n{CLOSING}")
-    assert without_shared(closing, shared) == [replace(closing[0], shared_by=30)]
+    assert without_shared(closing, shared) == [closing[0]._replace(shared_by=30)]
     short = passages("Soup", "Salt")
     assert without_shared(short, shared) == short
 
@@ -135,7 +133,7 @@ def test_code_is_a_template_only_as_a_whole():
     assert without_shared(note, shared) == note
     query = passages("Monday", f"Rye bread for breakfast.\n```dataview\n{code}\n```")
     assert without_shared(query, {line_hash(f"dataview\n{code}"): 30}) == [
-        replace(query[0], lines=("Rye bread for breakfast.",))
+        query[0]._replace(lines=("Rye bread for breakfast.",))
     ]
 
 
