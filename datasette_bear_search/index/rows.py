@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -28,6 +28,8 @@ PASSAGE_VERSION = 3
 LAST_ID = "last_note_id"
 # Key in meta: when sources with an interval or an error were last tried, and the error.
 TRIES = "tries"
+# What a column may hold.
+Value = str | bytes | int | None
 # Values in one statement. All SQLite versions since 3.32 allow this many.
 _MAX_VALUES = 32_000
 
@@ -164,7 +166,7 @@ NEVER_EMBEDDED = 2
 
 class NoteRows(NamedTuple):
     note: Note
-    values: Mapping[str, str | int | None]  # of COLUMNS
+    values: Mapping[str, Value]  # of COLUMNS
     # Derived from title and body; None if neither has changed.
     cut: Sequence[Passage] | None = None
     lines: Collection[int] = ()  # hashes
@@ -187,7 +189,7 @@ def note_rows(source_name: str, notes: Sequence[Note], max_tokens: int | None) -
     return [*map(NoteRows, notes, values, cut, lines)]
 
 
-def _values(source_name: str, note: Note) -> dict[str, str | int | None]:
+def _values(source_name: str, note: Note) -> dict[str, Value]:
     tags = _json([tag.name for tag in note.tags])
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = _json(note.attachment_names)
@@ -287,21 +289,25 @@ def update(
         for note_id, note in notes
     }
     changed: list[tuple[int, NoteRows]] = []
+    differing: dict[int, dict[str, Value]] = {}
     for same in (True, False):
         some = [(note_id, note) for note_id, note in notes if is_same[note_id] == same]
         made = note_rows(source_name, [note for _, note in some], None if same else tokens)
         changed += [(note_id, item) for (note_id, _), item in zip(some, made)]
     for note_id, new in changed:
-        old = stored[note_id]
         # Set only columns that differ, or FTS5 would index the whole text again.
-        values = {name: value for name, value in new.values.items() if value != old[name]}
-        if values:
-            columns = ", ".join(f"{name} = ?" for name in values)
-            sql = f"update notes set {columns} where id = ?"
-            connection.execute(sql, [*values.values(), note_id])
-        if "key" in values:
-            sql = "update or replace judgments set key = ? where source = ? and key = ?"
-            connection.execute(sql, [new.note.key, old["source"], old["key"]])
+        old = stored[note_id]
+        differing[note_id] = {it: value for it, value in new.values.items() if value != old[it]}
+    _update_rows(connection, differing)
+    connection.executemany(
+        "update or replace judgments set key = ? where source = ? and key = ?",
+        (
+            (values["key"], stored[note_id]["source"], stored[note_id]["key"])
+            for note_id, values in differing.items()
+            if "key" in values
+        ),
+    )
+    for note_id, new in changed:
         if new.cut is not None:
             rows = _passage_rows(new.cut, shared, new.note.body)
             _replace_passages(connection, note_id, rows)
@@ -408,18 +414,43 @@ def _insert_rows(
     connection: sqlite3.Connection,
     table: str,
     columns: Sequence[str],
-    rows: Sequence[tuple[str | bytes | int | None, ...]],
+    rows: Sequence[tuple[Value, ...]],
     verb: str = "insert",
 ) -> None:
-    """Insert many rows per statement: FTS5 writes after each one, which is half of all time."""
-    row = f"({', '.join('?' * len(columns))})"
-    size = _MAX_VALUES // len(columns)
+    for places, values in _in_statements(rows, len(columns)):
+        connection.execute(f"{verb} into {table} ({', '.join(columns)}) values {places}", values)
+
+
+def _update_rows(connection: sqlite3.Connection, notes: Mapping[int, Mapping[str, Value]]) -> None:
+    """Set columns of notes, given by id."""
+    by_columns: dict[tuple[str, ...], list[tuple[Value, ...]]] = {}
+    for note_id, values in notes.items():
+        by_columns.setdefault(tuple(values), []).append((note_id, *values.values()))
+    by_columns.pop((), None)
+    for columns, rows in by_columns.items():
+        set_columns = ", ".join(f"{column} = new.{column}" for column in columns)
+        for places, bound in _in_statements(rows, 1 + len(columns)):
+            connection.execute(
+                f"""
+                with new (id, {", ".join(columns)}) as (values {places})
+                update notes set {set_columns} from new where notes.id = new.id
+                """,
+                bound,
+            )
+
+
+def _in_statements(
+    rows: Sequence[tuple[Value, ...]], width: int
+) -> Iterator[tuple[str, list[Value]]]:
+    """Yield placeholders and values for many rows per statement.
+
+    FTS5 writes after each statement, which would be half of all time with one for each row.
+    """
+    row = f"({', '.join('?' * width)})"
+    size = _MAX_VALUES // width
     for start in range(0, len(rows), size):
         some = rows[start : start + size]
-        connection.execute(
-            f"{verb} into {table} ({', '.join(columns)}) values {', '.join([row] * len(some))}",
-            list(chain.from_iterable(some)),
-        )
+        yield ", ".join([row] * len(some)), list(chain.from_iterable(some))
 
 
 # --- deduplication
