@@ -149,6 +149,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(tmp_path: 
 def test_files_and_folders_that_vanish_while_the_folder_is_read_are_left_out(
     tmp_path: Path, monkeypatch
 ) -> None:
+    monkeypatch.setattr(folders, "BATCH_BYTES", 0)
     write_files(tmp_path, {"a.md": "", "b.md": "", "sub/c.md": ""})
     source = MarkdownFolder(tmp_path, "notes")
     notes = source.read()

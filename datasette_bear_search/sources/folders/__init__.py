@@ -30,6 +30,8 @@ from . import front_matter, git_dates
 # Names of a folder's own note in a repository, a site and Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
+# Files to read at once: some of ordinary size, a single one that is large.
+BATCH_BYTES = 256 * 1024
 # Suffixes of files, other than notes, that a note may show or link to.
 LINKED = IMAGES | OTHER_FILES
 
@@ -141,21 +143,30 @@ class NoteFolder(FileSource, Incremental):
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
         moved.discard("")
+        changed_files: list[File] = []
         for key, file in folder.files.items():
             hashes = stored[key][2].split(",") if key in same else []
             if key in same and moved.isdisjoint(hashes) and linked.are_in(hashes):
                 yield Unchanged(key)
-                continue
-            try:
-                content = folder.read(key, largest=LARGEST_NOTE)
-                if key in dates:
-                    file = _dated(file, dates[key], content)
-                stamp = f"{stamps[key]} {aliases.get(key, '')} "
-                yield self._note(file, decode(content, self.encoding), resolver, linked, stamp)
-            except Unreadable as error:
-                self.skipped.append(f"{key}: {error}")
-                if not error.is_gone and key in known:
-                    yield Unchanged(key)
+            else:
+                changed_files.append(file)
+        # One step for some files, then the next, for the same reason as in index.rows.note_rows().
+        for some in _batches(changed_files):
+            parsed: list[tuple[File, ParsedFile]] = []
+            for file in some:
+                try:
+                    content = folder.read(file.key, largest=LARGEST_NOTE)
+                    if file.key in dates:
+                        file = _dated(file, dates[file.key], content)
+                    parsed.append((file, self._parse(file, decode(content, self.encoding))))
+                except Unreadable as error:
+                    self.skipped.append(f"{file.key}: {error}")
+                    if not error.is_gone and file.key in known:
+                        yield Unchanged(file.key)
+            found = [self._metadata(each.title_line + each.body) for _, each in parsed]
+            for (file, each), metadata in zip(parsed, found):
+                stamp = f"{stamps[file.key]} {aliases.get(file.key, '')} "
+                yield self._note(file, each, metadata, resolver, linked, stamp)
         for key in known.keys() - folder.files.keys():
             if key.startswith(tuple(folder.closed)):
                 yield Unchanged(key)
@@ -229,12 +240,16 @@ class NoteFolder(FileSource, Incremental):
         )
 
     def _note(
-        self, file: File, text: str, resolver: LinkResolver, linked: _LinkedFiles, prefix: str
+        self,
+        file: File,
+        parsed: ParsedFile,
+        metadata: Metadata,
+        resolver: LinkResolver,
+        linked: _LinkedFiles,
+        prefix: str,
     ) -> Note:
-        parsed = self._parse(file, text)
         if parsed.problem:
             self._problems.append(f"{file.key}: {parsed.problem}")
-        metadata = self._metadata(parsed.title_line + parsed.body)
         targets = [*metadata.links]
         if self.tags_are_links:
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
@@ -381,6 +396,17 @@ class _LinkedFiles:
         for key in self._files:
             if suffix(key) in DOCUMENTS and _name_hash(key) not in self._named:
                 yield suffix(key)
+
+
+def _batches(files: Iterable[File]) -> Iterator[list[File]]:
+    batch, size = [], 0
+    for file in files:
+        batch.append(file)
+        size += file.size
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:
