@@ -35,7 +35,7 @@ __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 
 # Maximum notes in a transaction, and characters in them: few enough that no search waits long for
 # the lock and memory suffices, but enough that commits cost little.
-NOTES_PER_COMMIT = 1000
+NOTES_PER_COMMIT = 4000
 CHARACTERS_PER_COMMIT = 4_000_000
 # Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
 PASSAGES_PER_COMMIT = 128

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.index import changes, database, indexer
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources import SourceError, folders
 from datasette_bear_search.sources.files import Folder
 from tests.sources.test_bear_backup import bundle
 from tests.sources.test_slack import EXPORT, says
@@ -126,6 +126,7 @@ def test_a_source_that_fails_in_a_later_part_keeps_what_was_read(
         (path / name).write_text(f"{text} and beans")
     (path / "Old.md").unlink()
     monkeypatch.setattr(changes, "MOST_TEXT", 500)
+    monkeypatch.setattr(folders, "BATCH_BYTES", 0)
     with monkeypatch.context() as patch:
         open_note = Folder.head
 
