@@ -199,6 +199,9 @@ class _Section(NamedTuple):
     blocks: list[_Block]
 
 
+_NO_TEXT = markdown.EMPTY + "-*+"  # for example, an empty list
+
+
 def _sections(title: str, body: str) -> list[_Section]:
     """Return the body's sections. A heading with no text below it is text of its parent."""
     sections: list[_Section] = []
@@ -206,9 +209,9 @@ def _sections(title: str, body: str) -> list[_Section]:
 
     def add(start: int, text: str, kind: _Kind) -> None:
         blanked = markdown.blanked_fence(text) if kind == "code" else markdown.blanked(text)
-        if not blanked.strip(markdown.EMPTY + "-*+"):  # for example, an empty list
+        if not blanked.strip(_NO_TEXT):
             return
-        headings = tuple(heading.text for heading in path if heading.text)
+        headings = tuple([heading.text for heading in path if heading.text])
         new = [heading for heading in path if not heading.has_text]
         if new or not sections or sections[-1].headings != headings:
             sections.append(_Section(headings, new[0].start if new else start, []))
