@@ -100,7 +100,7 @@ class Filter(NamedTuple):
 
 
 _A_DATE = "a date such as 2024, 2024-05, last-week, 7d or 2024..2025-03"
-_DATES = "2024, 2024-05, 2024-05-31, today or last-week; both ends are included"
+_DATES = "2024, 2024-05, 2024-05-31, today or last-week. Both ends are included."
 
 # '0' is the character after '/', so exactly the nested tags sort between tag || '/' and tag || '0'.
 # A value that ends in "*" matches all tags with that prefix.
@@ -117,7 +117,7 @@ _ROWS = (
         "text",
         _TAGGED,
         label="#{}",
-        help="With this tag or one nested below it; several: all",
+        help="Notes with this tag or a tag nested in it. Several must all match.",
         value="a tag such as work/projects",
         example="work/projects",
         normalized=fold_tag,
@@ -128,7 +128,7 @@ _ROWS = (
         "text",
         "lower(source) = lower({0})",
         label="from {}",
-        help="Of this source, such as bear; several: any",
+        help="Notes from this source, such as bear. Any of several may match.",
         value="the name of a source such as bear",
         example="bear",
         any_of=True,
@@ -139,7 +139,7 @@ _ROWS = (
         "text",
         "instr(lower(title), lower({0}))",
         label="title: {}",
-        help="With this in the title; several: all",
+        help="Notes whose title contains this. Several must all match.",
         value="words of a title",
         example="plan",
         completions="select title, count(*) from notes where title != '' and copy_of is null "
@@ -150,7 +150,7 @@ _ROWS = (
         "text",
         "instr('/' || lower(key), '/' || lower({0}) || '/')",
         label="in {}",
-        help="In this folder or one in it; several: any",
+        help="Notes in this folder or a folder inside it. Any of several may match.",
         value="a folder such as work/plans",
         example="work/plans",
         normalized=lambda folder: folder.strip("/"),
@@ -190,7 +190,7 @@ _ROWS = (
         "left join notes as target on target.id = links.target_id "
         "where lower({0}) in (lower(links.title), lower(target.title)))",
         label="links to {}",
-        help="With a link to the note of this title; several: all",
+        help="Notes that link to the note with this title. Several must all match.",
         value="the title of a note",
         example="Title of a note",
         completions="select target.title, count(distinct note_id) as linking from links "

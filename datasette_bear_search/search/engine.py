@@ -42,7 +42,7 @@ NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity"
 WAIT = 30
 WORDS_ONLY = "Notes are found by their words only."
 # The page's script looks for "model is still loading".
-LOADING = f"{WORDS_ONLY} The model is still loading. Search again in a few seconds."
+LOADING = f"{WORDS_ONLY} The model is still loading, which takes a few seconds."
 
 
 @dataclass(frozen=True)
@@ -417,7 +417,7 @@ FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (RERANK_TOP, 0.40))
 CACHED_RERANKS = 64
 
 NOT_RERANKED = "These notes weren't reranked."
-RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading. Search again in a few seconds."
+RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading, which takes a few seconds."
 
 
 class Reranked(NamedTuple):
