@@ -278,7 +278,7 @@ def _write_folder(path: Path, size: int) -> None:
         folder = path / f"{number // 1000:03}"
         folder.mkdir(parents=True, exist_ok=True)
         line = "".join(f"#{tag} " for tag in tags)
-        name = re.sub(r"[^\w -]", "", title)
+        name = re.sub(r"[^\w -]", "", title)[-60:]  # systems allow 255 bytes
         (folder / f"{name}.md").write_text(f"# {title}\n\n{text}\n\n{line}\n", encoding="utf-8")
 
 

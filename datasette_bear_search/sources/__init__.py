@@ -94,7 +94,7 @@ class Incremental(Protocol):
 def checked_option(option: str, value: T, is_valid: object, wanted: str) -> T:
     """Return an option's value if it is valid; else raise a SourceError that says what is."""
     if not is_valid:
-        raise SourceError(f"The option {option} is {wanted}, not {value!r}.")
+        raise SourceError(f"The option {option} must be {wanted}. It is {value!r}.")
     return value
 
 

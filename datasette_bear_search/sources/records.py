@@ -411,6 +411,7 @@ def _tags(value: Any) -> list[str]:
     tags: dict[str, None] = {}
     for name in names:
         name = name.get("name") if isinstance(name, dict) else name
-        if isinstance(name, (str, int)) and (tag := str(name).strip(" \t\r\n#\"'/")):
+        is_name = isinstance(name, (str, int)) and not isinstance(name, bool)
+        if is_name and (tag := str(name).strip(" \t\r\n#\"'/")):
             tags[storable(tag)] = None
     return list(tags)

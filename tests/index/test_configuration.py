@@ -105,7 +105,9 @@ def test_a_source_may_have_an_interval(folders, configure, index):
     index("--config", path)
     assert "til: Read every 30m, next at" in index("--list").output
     path = configure({"sources": [{"location": "til", "every": "often"}]})
-    message = "source 1: The option every is a time in minutes, hours or days: 30m, 1h, 1d, not"
+    message = (
+        "source 1: The option every must be a time in minutes, hours or days: 30m, 1h, 1d. It is"
+    )
     assert message in " ".join(index("--config", path, fails=True).output.split())
 
 

@@ -359,7 +359,9 @@ def test_an_interval_belongs_to_a_source_and_is_a_time(index, journal, sidecar_p
     index(journal("one", note("Monday")))
     result = CliRunner().invoke(cli, ["bear-index", *arguments, "--sidecar", str(sidecar_path)])
     assert result.exit_code
-    assert re.search("--every needs a PATH|The option every is a time in minutes", result.output)
+    assert re.search(
+        "--every needs a PATH|The option every must be a time in minutes", result.output
+    )
 
 
 def test_what_was_left_out_is_said(index, journal):

@@ -212,6 +212,12 @@ def test_the_state_changes_with_the_file_and_the_options(tmp_path: Path) -> None
     assert JSONFile(path, fields=FIELDS).state() != state
 
 
+def test_true_is_no_tag(tmp_path: Path) -> None:
+    path = json_file(tmp_path, [{"id": "1", "text": "A", "tags": [True, "garden", 2024]}])
+    [note] = JSONFile(path, fields={"key": "id", "body": "text", "tags": "tags"}).read()
+    assert [tag.name for tag in note.tags] == ["garden", "2024"]
+
+
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.fixed_dictionaries(dict.fromkeys(["id", "text", "on"], ANY_JSON)), max_size=2))
 def test_no_value_of_any_type_makes_it_crash(tmp_path: Path, items: Any) -> None:

@@ -412,17 +412,17 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"exclude": 3}, "exclude is a list"),
-        ({"exclude": [3]}, "exclude is a list"),
-        ({"encoding": "nonsense"}, "encoding is the name of a text encoding"),
-        ({"encoding": "base64"}, "encoding is the name of a text encoding"),
-        ({"folder_tags": "maybe"}, "folder_tags is true or false"),
-        ({"inline_tags": 1}, "inline_tags is true or false"),
-        ({"suffixes": []}, "suffixes is a list"),
-        ({"suffixes": [""]}, "suffixes is a list"),
-        ({"suffixes": 7}, "suffixes is a list"),
-        ({"url": "https://example.com/"}, "url is an address with {path} or"),
-        ({"url": 5}, "url is an address with {path} or"),
+        ({"exclude": 3}, "exclude must be a list"),
+        ({"exclude": [3]}, "exclude must be a list"),
+        ({"encoding": "nonsense"}, "encoding must be the name of a text encoding"),
+        ({"encoding": "base64"}, "encoding must be the name of a text encoding"),
+        ({"folder_tags": "maybe"}, "folder_tags must be true or false"),
+        ({"inline_tags": 1}, "inline_tags must be true or false"),
+        ({"suffixes": []}, "suffixes must be a list"),
+        ({"suffixes": [""]}, "suffixes must be a list"),
+        ({"suffixes": 7}, "suffixes must be a list"),
+        ({"url": "https://example.com/"}, "url must be an address with {path} or"),
+        ({"url": 5}, "url must be an address with {path} or"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_an_error_that_says_so(tmp_path, options, message) -> None:

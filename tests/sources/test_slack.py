@@ -253,7 +253,7 @@ def test_with_an_address_a_note_opens_in_the_browser(export, team: str) -> None:
 
 @pytest.mark.parametrize("team", ["acme corp", "https://example.com/", "javascript:alert(1)//"])
 def test_what_is_no_address_is_refused(export, team: str) -> None:
-    with pytest.raises(SourceError, match="is the address of a Slack workspace"):
+    with pytest.raises(SourceError, match="must be the address of a Slack workspace"):
         export(says("Hi"), team=team)
 
 

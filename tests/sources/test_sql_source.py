@@ -431,9 +431,9 @@ def test_a_view_can_not_use_up_the_memory(path: Path, text: str, reason: str) ->
     [
         ({"sql": ""}, "needs the option sql"),
         ({"sql": None}, "needs the option sql"),
-        ({"format": "docx"}, "format is one of markdown, html, text, not 'docx'"),
-        ({"epoch": ["apple"]}, "epoch is one of unix, apple"),
-        ({"timezone": 1}, "timezone is one of utc, local"),
+        ({"format": "docx"}, "format must be one of markdown, html, text. It is 'docx'"),
+        ({"epoch": ["apple"]}, "epoch must be one of unix, apple"),
+        ({"timezone": 1}, "timezone must be one of utc, local"),
         ({"time_limit": "long"}, "number of seconds"),
         ({"time_limit": 0}, "number of seconds"),
     ],
