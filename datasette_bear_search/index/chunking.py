@@ -211,7 +211,7 @@ def _sections(title: str, body: str) -> list[_Section]:
         blanked = markdown.blanked_fence(text) if kind == "code" else markdown.blanked(text)
         if not blanked.strip(_NO_TEXT):
             return
-        headings = tuple([heading.text for heading in path if heading.text])
+        headings = tuple(heading.text for heading in path if heading.text)
         new = [heading for heading in path if not heading.has_text]
         if new or not sections or sections[-1].headings != headings:
             sections.append(_Section(headings, new[0].start if new else start, []))

@@ -284,20 +284,21 @@ def update(
     stored = {
         note_id: dict(zip(COLUMNS, row_of(connection, _STORED, note_id))) for note_id, _ in notes
     }
-    is_same = {
-        note_id: (note.title, note.body) == (stored[note_id]["title"], stored[note_id]["body"])
-        for note_id, note in notes
-    }
-    changed: list[tuple[int, NoteRows]] = []
-    differing: dict[int, dict[str, Value]] = {}
-    for same in (True, False):
-        some = [(note_id, note) for note_id, note in notes if is_same[note_id] == same]
-        made = note_rows(source_name, [note for _, note in some], None if same else tokens)
-        changed += [(note_id, item) for (note_id, _), item in zip(some, made)]
-    for note_id, new in changed:
-        # Set only columns that differ, or FTS5 would index the whole text again.
+    same_text: list[tuple[int, Note]] = []
+    new_text: list[tuple[int, Note]] = []
+    for note_id, note in notes:
         old = stored[note_id]
-        differing[note_id] = {it: value for it, value in new.values.items() if value != old[it]}
+        is_same = (note.title, note.body) == (old["title"], old["body"])
+        (same_text if is_same else new_text).append((note_id, note))
+    changed: list[tuple[int, NoteRows]] = []
+    for some, most in ((same_text, None), (new_text, tokens)):
+        made = note_rows(source_name, [note for _, note in some], most)
+        changed += [(note_id, item) for (note_id, _), item in zip(some, made)]
+    # Set only columns that differ, or FTS5 would index the whole text again.
+    differing = {
+        note_id: {it: value for it, value in new.values.items() if value != stored[note_id][it]}
+        for note_id, new in changed
+    }
     _update_rows(connection, differing)
     connection.executemany(
         "update or replace judgments set key = ? where source = ? and key = ?",

@@ -14,7 +14,6 @@ from typing import Any
 from .. import languages
 from ..index import database, rows
 from ..index.database import SAVED_SEARCHES, get_meta, json_value, set_meta
-from ..index.rows import most_shared
 from ..index.schema import MAX_EMBEDDED, VECTORS
 from ..markdown import wiki_links
 from ..notes import counted, files_of
@@ -447,7 +446,7 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
 
 
 def _template(connection: sqlite3.Connection, note_id: int) -> str | None:
-    count = most_shared(connection, note_id)
+    count = rows.most_shared(connection, note_id)
     return f"Left out: a text that {counted(count, 'note')} share." if count else None
 
 

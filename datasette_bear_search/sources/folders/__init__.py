@@ -150,7 +150,8 @@ class NoteFolder(FileSource, Incremental):
                 yield Unchanged(key)
             else:
                 changed_files.append(file)
-        # One step for some files, then the next, for the same reason as in index.rows.note_rows().
+        # One step for some files, then the next, so that its code and data stay in the processor's
+        # caches: a fifth faster than file by file.
         for some in _batches(changed_files):
             parsed: list[tuple[File, ParsedFile]] = []
             for file in some:
