@@ -1,4 +1,4 @@
-"""Detect a text's language, and turn its words into the form in which FTS5 indexes them.
+"""Turn words into the form in which FTS5 indexes them, which depends on their language.
 
 FTS5's tokenizer stems English. Snowball stems the words of other languages before FTS5 sees them.
 Scripts without spaces between words are cut into pairs of characters, which find more than whole
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from .markdown import without_html
-from .notes import ForeseenError
 from .sqlite import execute, sqlite3
 
 T = TypeVar("T")
@@ -32,8 +31,6 @@ SNOWBALL = {
     "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
-# Other languages that are detected.
-_OTHERS = "en bg fa he hr ja ko sk sl th uk vi zh".split()
 
 # Closed-class words, which don't tell what a note is about. Dropping them from English queries
 # gains .007 nDCG@10 on average and saves half of the time; from German ones it gains .003. A query
@@ -45,23 +42,6 @@ STOP_WORDS = {
         for line in Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
     )
 }
-
-# The language is detected from the first LETTERS of a note, which takes .3 ms. The last FEW_LETTERS
-# of them are tried first: they decide for .97 of 4,800 texts, with the same result. FEWEST_LETTERS
-# and SURE are minimums. Among 43 languages, the right one was found for .64 to .88 of pieces of 5
-# words from English, German and Spanish texts (12 words: .96 to .99), a wrong one for .002 (.000).
-LETTERS, FEW_LETTERS, FEWEST_LETTERS, SURE = 300, 100, 20, 0.8
-# Closed-class words that only English has of these, from which on it is told without the model: of
-# 87,000 texts in 33 languages 5,400, all as the model tells them (of three words 23 of 6,200 not).
-SURELY_ENGLISH = 4
-_OTHER_STOPS = frozenset().union(*(STOP_WORDS[each] for each in STOP_WORDS if each != "en"))
-_ONLY_ENGLISH = {word for word in STOP_WORDS["en"] - _OTHER_STOPS if len(word) > 1}
-_FOREIGN = {word for word in _OTHER_STOPS - STOP_WORDS["en"] if len(word) > 1}
-# Links, code, digits and punctuation say nothing. Single blanks needn't be replaced by blanks.
-_NO_LANGUAGE = re.compile(
-    r"(?s)```.*?(?:```|$)|`[^`\n]*`|\w+://\S+|\]\([^)\s]*\)"
-    r"|(?! [^\s\d!-/:-@[-`{-~])[\s\d!-/:-@[-`{-~]+"
-)
 
 # Thai, Lao, Burmese, Khmer, Japanese, Chinese; also Korean, whose words end in particles.
 UNSPACED = (
@@ -96,25 +76,6 @@ class Word(NamedTuple):
     form: str
     start: int
     end: int
-
-
-def detect(text: str) -> str | None:
-    """Return the language of a text (ISO 639-1), or None if it is uncertain."""
-    sample = _NO_LANGUAGE.sub(" ", text[: 2 * LETTERS])[:LETTERS]
-    if len(sample) < FEWEST_LETTERS and not _HAS_UNSPACED.search(sample):
-        return None
-    words = set(sample.lower().split())
-    own, foreign = len(words & _ONLY_ENGLISH), len(words & _FOREIGN)
-    is_latin = len(sample.encode(errors="replace")) < 1.03 * len(sample)
-    if own >= SURELY_ENGLISH and 3 * foreign <= own and is_latin:
-        return "en"
-    return _classified(sample)
-
-
-@lru_cache(1000)  # texts from a template differ only in their dates
-def _classified(sample: str) -> str | None:
-    told = map(_identifier().classify, dict.fromkeys((sample[-FEW_LETTERS:], sample)))
-    return next((str(language) for language, certainty in told if certainty >= SURE), None)
 
 
 def is_unspaced(text: str) -> bool:
@@ -266,25 +227,6 @@ def _snowball(language: str | None) -> Any:
     import Stemmer
 
     return Stemmer.Stemmer(SNOWBALL.get(language or "", "porter"), 0)
-
-
-@lru_cache(None)
-def _identifier() -> Any:
-    # Loading takes .6 s and 90 MB of memory, and only new notes need it.
-    import numpy
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    try:
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    except OSError as error:  # the model is unpacked into a temporary file
-        raise ForeseenError(
-            f"There is no room for a temporary file of some megabytes ({error.strerror}), without "
-            "which the language of the notes can't be told."
-        ) from error
-    identifier.set_languages([*SNOWBALL, *_OTHERS])
-    # What this leaves are columns of 16-bit numbers. Rows of 32 take two thirds of the time.
-    identifier.nb_ptc = numpy.ascontiguousarray(identifier.nb_ptc, "f4")
-    return identifier
 
 
 _lock = threading.Lock()

@@ -12,7 +12,7 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ..languages import detect, words_version
+from ..languages import words_version
 from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sources.text import timestamp_from_seconds
@@ -20,6 +20,7 @@ from ..sqlite import sqlite3
 from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from .database import LANGUAGES, get_meta, json_value, set_meta
+from .language_detection import detect
 from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
@@ -182,8 +183,8 @@ def note_rows(source_name: str, notes: Sequence[Note], max_tokens: int | None) -
         return [*map(NoteRows, notes, values)]
     # One step for all notes, then the next: what a step needs stays in the processor's caches, by
     # which all of this takes a fifth less time.
-    for each, note in zip(values, notes):
-        each["language"] = detect(f"{note.title}\n{note.body}")
+    for each, language in zip(values, detect([f"{it.title}\n{it.body}" for it in notes])):
+        each["language"] = language
     cut = [passages(note.title, note.body, max_tokens=max_tokens) for note in notes]
     lines = [line_hashes(note.title, it[:MAX_TEMPLATE]) for note, it in zip(notes, cut)]
     return [*map(NoteRows, notes, values, cut, lines)]

@@ -143,11 +143,6 @@ def test_an_expression_also_asks_for_the_words_as_they_are_indexed(expression, a
     assert languages.in_languages(expression, among) == expected
 
 
-@pytest.mark.parametrize("text", ["", "Milk, bread", "1234 5678", "```\nwhile der die das\n```"])
-def test_of_too_little_text_no_language_is_told(text):
-    assert languages.detect(text) is None
-
-
 def test_words_of_another_language_leave_the_index_with_their_note(write, bear_index, sidecar_path):
     write(*LIBRARY, *ASIA)
     bear_index("--no-semantic")

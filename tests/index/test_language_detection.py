@@ -1,0 +1,50 @@
+"""The language of notes, told for many at a time."""
+
+import pytest
+
+from datasette_bear_search.index import language_detection
+from datasette_bear_search.index.language_detection import SURE, detect
+
+SENTENCES = {
+    "de": "Am Abend gingen die Kinder langsam über die nasse Wiese nach Hause.",
+    "el": "Το βράδυ τα παιδιά γύρισαν σπίτι με τα πόδια μέσα από το λιβάδι.",
+    "en": "The children went slowly home through the wet meadow in the evening.",
+    "es": "Por la tarde los niños volvieron despacio a casa por el prado mojado.",
+    "ja": "夕方、子どもたちは濡れた草原をゆっくり歩いて家に帰りました。",
+    "ru": "Вечером дети медленно шли домой через мокрый луг, потому что было уже поздно.",
+    "sr": "Увече су се деца полако враћала кући преко мокре ливаде.",
+    "zh": "傍晚，孩子们穿过潮湿的草地慢慢走回家。",
+}
+
+
+def test_each_text_has_its_own_language():
+    assert detect([*SENTENCES.values()]) == [*SENTENCES]
+
+
+@pytest.mark.parametrize("text", ["", "Milk, bread", "1234 5678", "```\nwhile der die das\n```"])
+def test_of_too_little_text_no_language_is_told(text):
+    assert detect([text]) == [None]
+    assert detect([SENTENCES["de"], text, SENTENCES["de"]]) == ["de", None, "de"]
+
+
+def test_what_the_end_of_a_sample_does_not_tell_its_beginning_may():
+    letters = " ".join("qx" for _ in range(40))
+    assert detect([letters, f"{SENTENCES['es']} {letters}"]) == [None, "es"]
+
+
+def test_many_texts_at_a_time_are_classified_as_py3langid_does_one_by_one():
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    model = language_detection._model()
+    one_by_one = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    one_by_one.set_languages(model._languages)
+    words = " ".join(SENTENCES.values()).split()
+    texts = [" ".join(words[start : start + size]) for size in (1, 3, 9) for start in range(60)]
+    texts += [*SENTENCES.values(), *(each.upper() for each in SENTENCES.values())]
+    texts += ["a", "qx", "\ud800 not a character", "e\u0301te\u0301 a\u0300 la plage"]
+    expected = [
+        language if certainty >= SURE else None
+        for language, certainty in map(one_by_one.classify, texts)
+    ]
+    assert model.classify(texts) == expected
+    assert len({*expected}) > len(SENTENCES)
