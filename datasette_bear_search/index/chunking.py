@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -53,7 +53,7 @@ class Passage(NamedTuple):
     end: int
     titles: str  # the note's title and the headings, as one line
     lines: tuple[str, ...] = ()  # of the text below them; a code block counts as one line
-    shared_by: int | None = None  # number of notes with this text, if many; 0: too short to compare
+    shared: bool | None = None  # True: many notes have this text; False: it is too short to compare
 
     @property
     def text(self) -> str:
@@ -116,21 +116,20 @@ def line_hashes(title: str, cut: Iterable[Passage]) -> set[int]:
     return {hashed for hashed in hashes if hashed is not None}
 
 
-def without_shared(cut: Sequence[Passage], shared: Mapping[int, int]) -> Sequence[Passage]:
+def without_shared(cut: Sequence[Passage], shared: Collection[int]) -> Sequence[Passage]:
     """Return a note's passages without text that many notes share, unless there is nothing else.
 
-    :param shared: how many notes share a line, by its hash
+    :param shared: hashes of lines that many notes share
     """
     return [_without_shared(each, shared, is_only=len(cut) == 1) for each in cut] if shared else cut
 
 
-def _without_shared(passage: Passage, shared: Mapping[int, int], *, is_only: bool) -> Passage:
+def _without_shared(passage: Passage, shared: Collection[int], *, is_only: bool) -> Passage:
     own = tuple(line for line in passage.lines if _line_hash(line) not in shared)
     beginning = " ".join(own).split(None, SHORTEST_LINE_WORDS)[:SHORTEST_LINE_WORDS]
     if _is_short(beginning):  # too short to compare
-        counts = [shared.get(each, 0) for each in line_hashes("", [passage])]
-        shared_by = max(counts, default=0)
-        return passage if is_only and not shared_by else passage._replace(shared_by=shared_by)
+        is_shared = any(each in shared for each in line_hashes("", [passage]))
+        return passage if is_only and not is_shared else passage._replace(shared=is_shared)
     title, *headings = passage.titles.split(" › ")
     kept = [heading for heading in headings if _line_hash(heading) not in shared]
     prefix = " › ".join(kept if _title_hash(title) in shared else [title, *kept])

@@ -27,7 +27,7 @@ from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
 from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
-from .chunking import Passage, passages, without_shared
+from .chunking import passages, without_shared
 from .database import get_meta, set_meta, transaction
 from .rows import StoredSource
 
@@ -39,8 +39,6 @@ NOTES_PER_COMMIT = 4000
 CHARACTERS_PER_COMMIT = 4_000_000
 # Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
 PASSAGES_PER_COMMIT = 128
-# Passages to keep in memory until the lines that many notes share are known: 80 MB.
-MOST_CUT = 100_000
 # Passages to sort by length before they are split into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
 # Vectors of removed passages to keep in memory, in case another note has the same text: 30 MB.
@@ -296,7 +294,7 @@ class _Run:
     known_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by source and key
     # Vectors of passages removed in this run, whose text may be in another note: hash → vector.
     _kept: dict[str, bytes] = field(default_factory=dict)
-    _cut: dict[int, Sequence[Passage]] = field(default_factory=dict)  # passages of new notes
+    _written: dict[int, Collection[int]] = field(default_factory=dict)  # see rows.insert
 
     def write(
         self,
@@ -372,8 +370,8 @@ class _Run:
         connection, report = self.connection, self.report
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
-                rows.relate(connection, self._cut)
-                self._cut.clear()
+                rows.relate(connection, self._written)
+                self._written.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
             if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
@@ -431,11 +429,10 @@ class _Run:
             fresh = [note for note_id, note in batch if note_id is None]
             stored = [(note_id, note) for note_id, note in batch if note_id is not None]
             with transaction(connection):
-                cut = rows.insert(connection, source_name, fresh, self.known_ids)
+                written = rows.insert(connection, source_name, fresh, self.known_ids)
                 rows.update(connection, source_name, stored)
             self.hooks.on_commit()
-            if sum(map(len, (*self._cut.values(), *cut.values()))) < MOST_CUT:
-                self._cut |= cut
+            self._written |= written
 
     def _write_vectors(self, embedder: Embedder, verify_model: bool) -> None:
         """Make missing vectors, or all of them if the stored ones are from another model."""

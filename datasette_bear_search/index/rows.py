@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from array import array
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ LAST_ID = "last_note_id"
 TRIES = "tries"
 # What a column may hold.
 Value = str | bytes | int | None
+# Notes whose passages are made again in one step, so that few texts are in memory.
+_NOTES_AT_A_TIME = 250
 # Values in one statement. All SQLite versions since 3.32 allow this many.
 _MAX_VALUES = 32_000
 
@@ -156,8 +159,8 @@ _json = json.JSONEncoder(ensure_ascii=False).encode  # dumps() would create one 
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
-# Position, heading, start, length, shared_by, line, text, content hash, embedded.
-PassageRow = tuple[int, str, int, int, int | None, int, str | None, str, int]
+# Position, heading, start, length, shared, line, text, content hash, embedded.
+PassageRow = tuple[int, str, int, int, bool | None, int, str | None, str, int]
 # Notes with more characters are stored with the texts of their passages, because SQLite reads a
 # whole note to return a part of it: half a millisecond for a million characters, each time.
 LONG_NOTE = 100_000
@@ -251,15 +254,16 @@ def insert(
     source_name: str,
     notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
-) -> dict[int, Sequence[Passage]]:
-    """Store notes that aren't in the index file yet; return their passages to embed, by note id.
+) -> dict[int, Collection[int]]:
+    """Store notes that aren't in the index file yet.
 
     :param known_ids: earlier ids of notes, by source and key
+    :returns: for ``relate``, the shared lines that each of these notes was embedded without
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.
     new_ids = count(max(last, int(get_meta(connection, LAST_ID) or 0)) + 1)
-    tokens, shared = max_tokens(connection), shared_lines(connection)
+    tokens = max_tokens(connection)
     new = [
         (known_ids.get((source_name, item.note.key)) or next(new_ids), item)
         for item in note_rows(source_name, notes, tokens)
@@ -268,13 +272,14 @@ def insert(
     rows = [(note_id, *item.values.values()) for note_id, item in new]
     _insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_relations(connection, new)
+    shared = _with_shared(connection, (item.lines for _, item in new))
     rows = [
         (note_id, *row)
         for note_id, item in new
         for row in _passage_rows(item.cut or (), shared, item.note.body)
     ]
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, rows)
-    return {note_id: (item.cut or ())[:MAX_EMBEDDED] for note_id, item in new}
+    return dict.fromkeys((note_id for note_id, _ in new), shared)
 
 
 def update(
@@ -309,13 +314,14 @@ def update(
             if "key" in values
         ),
     )
-    for note_id, new in changed:
-        if new.cut is not None:
-            rows = _passage_rows(new.cut, shared, new.note.body)
-            _replace_passages(connection, note_id, rows)
+    cut = {
+        note_id: _passage_rows(new.cut, shared, new.note.body)
+        for note_id, new in changed
+        if new.cut is not None
+    }
+    _replace_passages(connection, cut)
     _remove_relations(connection, [note_id for note_id, _ in changed])
-    with_new_text = [note_id for note_id, new in changed if new.cut is not None]
-    _remove_relations(connection, with_new_text, [LINES])
+    _remove_relations(connection, [*cut], [LINES])
     _write_relations(connection, changed)
 
 
@@ -363,10 +369,10 @@ def relink(connection: sqlite3.Connection, source: Source) -> None:
     connection.executemany(sql, {row[2:] for row in found})
 
 
-def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] = {}) -> None:
+def relate(connection: sqlite3.Connection, written: Mapping[int, Collection[int]] = {}) -> None:
     """Relate all stored notes to each other: resolve links; find languages, copies, shared lines.
 
-    :param cut: passages by note id, if known, so that they needn't be made again
+    :param written: what ``insert`` returned for new notes
     """
     connection.execute(
         """
@@ -389,7 +395,7 @@ def relate(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]] 
     shares = {language: round(share, 4) for language, share in connection.execute(sql)}
     set_meta(connection, **{LANGUAGES: json.dumps(shares)})
     _deduplicate(connection)
-    _share_lines(connection, cut)
+    _share_lines(connection, written)
 
 
 def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, NoteRows]]) -> None:
@@ -541,7 +547,18 @@ _BLOB = "cast(hashes as blob)"
 _LINES = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
 
 
-def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Passage]]) -> None:
+def _with_shared(
+    connection: sqlite3.Connection, lines: Iterable[Collection[int]]
+) -> Collection[int]:
+    """Return all shared lines, and store those that are new in these notes."""
+    known = shared_lines(connection)
+    counts = Counter(chain.from_iterable(lines))
+    new = [line for line, number in counts.items() if number >= SHARED_BY and line not in known]
+    _insert_rows(connection, SHARED_LINES, ("hash", "notes"), [(line, 0) for line in new])
+    return {*known, *new}
+
+
+def _share_lines(connection: sqlite3.Connection, written: Mapping[int, Collection[int]]) -> None:
     import numpy
 
     rows = connection.execute(_LINES).fetchall()
@@ -558,27 +575,22 @@ def _share_lines(connection: sqlite3.Connection, cut: Mapping[int, Sequence[Pass
         return
     connection.execute(f"delete from {SHARED_LINES}")
     _insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    changed = [*(known.keys() ^ shared.keys())]
-    found = set(note_ids[numpy.isin(lines, changed)].tolist())
-    fresh = found & cut.keys()
-    sql = "select id, title, body from notes where id in (select value from json_each(?))"
-    stored = connection.execute(sql, [json.dumps([*(found - fresh)])]).fetchall()
-    _cut_again(connection, stored, shared)
-    # New notes needn't be cut again: their passages are known, and none has a vector yet.
-    connection.executemany(
-        "update passages set shared_by = ?, content_hash = ? where note_id = ? and position = ?",
-        (
-            (new.shared_by, new.content_hash, note_id, new.position)
-            for note_id, whole in ((note_id, cut[note_id]) for note_id in fresh)
-            for old, new in zip(without_shared(whole, known), without_shared(whole, shared))
-            if new != old
-        ),
-    )
+    # 0 notes: only some of the notes with the line were written as sharing it.
+    changed = known.keys() ^ shared.keys() | {line for line, number in known.items() if not number}
+    found = set(note_ids[numpy.isin(lines, [*changed])].tolist())
+    hashes = dict(rows)
+    stale = [
+        note_id
+        for note_id in found
+        if note_id not in written
+        or any((it in written[note_id]) != (it in shared) for it in array("q", hashes[note_id]))
+    ]
+    _cut_again(connection, stale, shared)
 
 
 # --- passages
 
-_PLACE_COLUMNS = "position heading start length shared_by line text".split()
+_PLACE_COLUMNS = "position heading start length shared line text".split()
 _PASSAGE_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
 
 
@@ -598,12 +610,12 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     if stored == settings:
         return
     set_meta(connection, passage_settings=settings)
-    notes = connection.execute("select id, title, body from notes").fetchall()
-    has_other_lines = bool(notes) and not stored.startswith(f"{PASSAGE_VERSION}/")
+    note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
+    has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
     if has_other_lines:
         connection.execute(f"delete from {LINES}")
         set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, notes, shared_lines(connection), with_lines=has_other_lines)
+    _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
 
 
 def update_words(connection: sqlite3.Connection) -> None:
@@ -619,22 +631,26 @@ def update_words(connection: sqlite3.Connection) -> None:
 
 def _cut_again(
     connection: sqlite3.Connection,
-    notes: Iterable[tuple[int, str, str]],
-    shared: Mapping[int, int],
+    note_ids: Sequence[int],
+    shared: Collection[int],
     *,
     with_lines: bool = False,
 ) -> None:
     tokens = max_tokens(connection)
-    for note_id, title, body in notes:
-        whole = passages(title, body, max_tokens=tokens)
-        if with_lines:
-            _write_lines(connection, [(note_id, line_hashes(title, whole[:MAX_TEMPLATE]))])
-        _replace_passages(connection, note_id, _passage_rows(whole, shared, body))
+    sql = "select id, title, body from notes where id in (select value from json_each(?))"
+    for start in range(0, len(note_ids), _NOTES_AT_A_TIME):
+        some = json.dumps(note_ids[start : start + _NOTES_AT_A_TIME])
+        rows, lines = {}, []
+        for note_id, title, body in connection.execute(sql, [some]).fetchall():
+            whole = passages(title, body, max_tokens=tokens)
+            rows[note_id] = _passage_rows(whole, shared, body)
+            if with_lines:
+                lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
+        _write_lines(connection, lines)
+        _replace_passages(connection, rows)
 
 
-def _passage_rows(
-    whole: Sequence[Passage], shared: Mapping[int, int], body: str
-) -> list[PassageRow]:
+def _passage_rows(whole: Sequence[Passage], shared: Collection[int], body: str) -> list[PassageRow]:
     rows: list[PassageRow] = []
     # Shared lines are removed only from texts to embed.
     cut = [*without_shared(whole[:MAX_EMBEDDED], shared), *whole[MAX_EMBEDDED:]]
@@ -646,28 +662,36 @@ def _passage_rows(
         text = body[each.start : end] if is_long else None
         place = each.position, heading, each.start, length
         embedded = 0 if each.position < MAX_EMBEDDED else NEVER_EMBEDDED
-        rows.append((*place, each.shared_by, line, text, each.content_hash, embedded))
+        rows.append((*place, each.shared, line, text, each.content_hash, embedded))
     return rows
 
 
 def _replace_passages(
-    connection: sqlite3.Connection, note_id: int, cut: Sequence[PassageRow]
+    connection: sqlite3.Connection, notes: Mapping[int, Sequence[PassageRow]]
 ) -> None:
+    """Replace the passages of notes, by id. Those with the same text keep their vectors."""
     listed = ", ".join(_PLACE_COLUMNS)
-    sql = f"select content_hash, id, {listed} from passages where note_id = ? order by position"
-    old: dict[str, list[tuple[Any, ...]]] = {}
-    for content_hash, *stored in connection.execute(sql, [note_id]):
-        old.setdefault(content_hash, []).append(tuple(stored))
-    new = []
-    for row in cut:
-        *place, content_hash, _ = row
-        if not (known := old.get(content_hash)):
-            new.append((note_id, *row))
-            continue
-        passage_id, *stored_place = known.pop(0)
-        if place != stored_place:
-            sql = f"update passages set ({listed}) = ({', '.join('?' * len(place))}) where id = ?"
-            connection.execute(sql, [*place, passage_id])
+    sql = f"""
+    select note_id, content_hash, id, {listed}
+    from passages
+    where note_id in (select value from json_each(?))
+    order by note_id, position
+    """
+    old: dict[tuple[int, str], list[tuple[Any, ...]]] = {}
+    for note_id, content_hash, *stored in connection.execute(sql, [json.dumps([*notes])]):
+        old.setdefault((note_id, content_hash), []).append(tuple(stored))
+    moved, new = [], []
+    for note_id, rows in notes.items():
+        for row in rows:
+            *place, content_hash, _ = row
+            if not (known := old.get((note_id, content_hash))):
+                new.append((note_id, *row))
+                continue
+            passage_id, *stored_place = known.pop(0)
+            if place != stored_place:
+                moved.append((*place, passage_id))
+    sql = f"update passages set ({listed}) = ({', '.join('?' * len(_PLACE_COLUMNS))}) where id = ?"
+    connection.executemany(sql, moved)
     _remove_passages(connection, [passage_id for rest in old.values() for passage_id, *_ in rest])
     _insert_rows(connection, "passages", _PASSAGE_COLUMNS, new)
 

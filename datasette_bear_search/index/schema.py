@@ -11,7 +11,7 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Stored as the file's user_version.
-VERSION = 7
+VERSION = 8
 # Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
@@ -134,7 +134,7 @@ def create(connection: sqlite3.Connection) -> None:
         {
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
             "length": int, "content_hash": str, "embedded": int,
-            "shared_by": int,  # number of notes with this text, if many; 0: too short to compare
+            "shared": int,  # 1: many notes have this text; 0: it is too short to compare
             "line": int,  # its first line in the note, from 1
             # Long notes only: the text up to the next passage, as reading the note takes too long.
             "text": str,
@@ -147,6 +147,7 @@ def create(connection: sqlite3.Connection) -> None:
     db.execute("create index passages_pending on passages (id) where not embedded")
     _create_index_of_long_notes(db)
     db.table(LINES).create({"note_id": int, "hashes": bytes}, pk="note_id")
+    # 0 notes: they aren't counted yet.
     db.execute(f"create table {SHARED_LINES} (hash integer primary key, notes int)")
     # The vec0 table is created later, when the model and its dimension are known.
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")

@@ -543,7 +543,7 @@ own_passages as materialized (
   from passages
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where note_id = :note
-    and shared_by is null
+    and shared is null
     and position % (
       1 + (
         select min(max(position), {MAX_EMBEDDED}) from passages where note_id = :note
@@ -564,7 +564,7 @@ near as materialized (
   ) as near
   join passages on passages.id = near.key + 0
   where passages.note_id != :note
-    and shared_by is null
+    and shared is null
   group by passages.id
 ),
 candidates as materialized (
@@ -583,7 +583,7 @@ compared as (
   select note_id, id
   from candidates
   cross join passages using (note_id)
-  where position < {COMPARED_PASSAGES} and shared_by is null
+  where position < {COMPARED_PASSAGES} and shared is null
 ),
 -- each note's most similar pair of passages. With max(), SQLite takes the other columns from the
 -- same row
@@ -614,7 +614,7 @@ usual as materialized (
         select id from embedded where id % (1 + (select count(*) from embedded) / {SAMPLE}) = 0
       )
       and note_id != :note
-      and shared_by is null
+      and shared is null
     group by passages.id
   )
 )"""

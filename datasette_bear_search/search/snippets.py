@@ -442,7 +442,7 @@ with close as (
   where passages.note_id in (select value from json_each(:notes))
     and passages.id not in (select value from json_each(:shown))
     and passages.length > 0
-    and passages.shared_by is null
+    and passages.shared is null
 ),
 ranked as (
   select *, row_number() over (partition by note_id order by similarity desc, id) as rank

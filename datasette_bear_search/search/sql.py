@@ -166,7 +166,7 @@ def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
 
 
 def template_weight(similarity: str) -> str:
-    return f"({similarity}) * iif(shared_by, {TEMPLATE_WEIGHT}, 1)"
+    return f"({similarity}) * iif(shared, {TEMPLATE_WEIGHT}, 1)"
 
 
 def _q(planned: Plan) -> str:

@@ -196,7 +196,7 @@ def test_no_byte_of_vectors_that_are_given_up_outlasts_them(bear, bear_index, si
 def test_no_word_outlasts_its_note_if_another_stemmer_indexed_it(
     write, bear_index, sidecar_path, monkeypatch
 ):
-    monkeypatch.setattr(index_rows, "detect", lambda text: "de")
+    monkeypatch.setattr(index_rows, "detect", lambda texts: ["de" for _ in texts])
     with monkeypatch.context() as older:
         older.setattr("Stemmer.version", lambda: "2.2.0")
         older.setattr(languages, "_stem", lambda word, language: f"{word}en")

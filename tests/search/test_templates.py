@@ -71,7 +71,7 @@ def test_what_becomes_a_template_or_is_none_anymore_is_embedded_anew(
 
 def _vectors(path):
     sql = """
-    select title, position, shared_by > 0, vector
+    select title, position, shared, vector
     from passages
     join notes on notes.id = note_id
     join _vectors on passage_id = passages.id
@@ -121,7 +121,7 @@ def test_short_lines_are_no_template():
     without = soup[0]._replace(titles="Soup", lines=("Lentils and cumin",))
     assert without_shared(soup, shared) == [without]
     closing = passages("Soup", f"-\n{CLOSING}")
-    assert without_shared(closing, shared) == [closing[0]._replace(shared_by=30)]
+    assert without_shared(closing, shared) == [closing[0]._replace(shared=True)]
     short = passages("Soup", "Salt")
     assert without_shared(short, shared) == short
 
