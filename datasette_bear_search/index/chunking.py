@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import string
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -53,6 +53,7 @@ class Passage(NamedTuple):
     end: int
     titles: str  # the note's title and the headings, as one line
     lines: tuple[str, ...] = ()  # of the text below them; a code block counts as one line
+    hashes: tuple[int | None, ...] = ()  # of these lines; None for those too short for a template
     shared: bool | None = None  # True: many notes have this text; False: it is too short to compare
 
     @property
@@ -84,7 +85,8 @@ def passages(title: str, body: str, *, max_tokens: int = MAX_TOKENS) -> list[Pas
             first = end - len(stripped) if stripped else start
             lines = tuple(chain.from_iterable(piece.lines() for piece in group if piece.text))
             last = first + len(stripped.rstrip())
-            found.append(Passage(len(found), headings, first, last, prefix, lines))
+            hashes = tuple(map(_line_hash, lines))
+            found.append(Passage(len(found), headings, first, last, prefix, lines, hashes))
             start = end
     if not found and title:
         found.append(Passage(0, (), 0, 0, _truncated(title, max_tokens - SPECIAL_TOKENS)))
@@ -111,12 +113,13 @@ def _is_short(words: Sequence[str]) -> bool:
 
 def line_hashes(title: str, cut: Iterable[Passage]) -> set[int]:
     """Return the hashes of a title, and of the lines and headings of some passages."""
-    lines = chain.from_iterable((*each.headings, *each.lines) for each in cut)
-    hashes = _title_hash(title), *map(_line_hash, lines)
-    return {hashed for hashed in hashes if hashed is not None}
+    found = {_title_hash(title)}
+    for each in cut:
+        found.update(each.hashes, map(_line_hash, each.headings))
+    return {hashed for hashed in found if hashed is not None}
 
 
-def without_shared(cut: Sequence[Passage], shared: Collection[int]) -> Sequence[Passage]:
+def without_shared(cut: Sequence[Passage], shared: Set[int]) -> Sequence[Passage]:
     """Return a note's passages without text that many notes share, unless there is nothing else.
 
     :param shared: hashes of lines that many notes share
@@ -124,18 +127,20 @@ def without_shared(cut: Sequence[Passage], shared: Collection[int]) -> Sequence[
     return [_without_shared(each, shared, is_only=len(cut) == 1) for each in cut] if shared else cut
 
 
-def _without_shared(passage: Passage, shared: Collection[int], *, is_only: bool) -> Passage:
-    own = tuple(line for line in passage.lines if _line_hash(line) not in shared)
+def _without_shared(passage: Passage, shared: Set[int], *, is_only: bool) -> Passage:
+    own = passage.lines
+    if not shared.isdisjoint(passage.hashes):
+        own = tuple(line for line, hashed in zip(own, passage.hashes) if hashed not in shared)
     beginning = " ".join(own).split(None, SHORTEST_LINE_WORDS)[:SHORTEST_LINE_WORDS]
     if _is_short(beginning):  # too short to compare
-        is_shared = any(each in shared for each in line_hashes("", [passage]))
+        is_shared = not shared.isdisjoint(line_hashes("", [passage]))
         return passage if is_only and not is_shared else passage._replace(shared=is_shared)
     title, *headings = passage.titles.split(" › ")
     kept = [heading for heading in headings if _line_hash(heading) not in shared]
     prefix = " › ".join(kept if _title_hash(title) in shared else [title, *kept])
     if (prefix, own) == (passage.titles, passage.lines):
         return passage
-    return passage._replace(titles=prefix, lines=own)
+    return passage._replace(titles=prefix, lines=own, hashes=())
 
 
 def _title_hash(title: str) -> int | None:

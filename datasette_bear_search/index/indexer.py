@@ -12,7 +12,7 @@ import re
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -35,7 +35,7 @@ __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 
 # Maximum notes in a transaction, and characters in them: few enough that no search waits long for
 # the lock and memory suffices, but enough that commits cost little.
-NOTES_PER_COMMIT = 4000
+NOTES_PER_COMMIT = 10_000
 CHARACTERS_PER_COMMIT = 4_000_000
 # Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
 PASSAGES_PER_COMMIT = 128
@@ -294,7 +294,7 @@ class _Run:
     known_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by source and key
     # Vectors of passages removed in this run, whose text may be in another note: hash → vector.
     _kept: dict[str, bytes] = field(default_factory=dict)
-    _written: dict[int, Collection[int]] = field(default_factory=dict)  # see rows.insert
+    _written: dict[int, Set[int]] = field(default_factory=dict)  # see rows.insert
 
     def write(
         self,

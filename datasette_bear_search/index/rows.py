@@ -6,7 +6,7 @@ import json
 import time
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, count
@@ -254,7 +254,7 @@ def insert(
     source_name: str,
     notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
-) -> dict[int, Collection[int]]:
+) -> dict[int, Set[int]]:
     """Store notes that aren't in the index file yet.
 
     :param known_ids: earlier ids of notes, by source and key
@@ -369,7 +369,7 @@ def relink(connection: sqlite3.Connection, source: Source) -> None:
     connection.executemany(sql, {row[2:] for row in found})
 
 
-def relate(connection: sqlite3.Connection, written: Mapping[int, Collection[int]] = {}) -> None:
+def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {}) -> None:
     """Relate all stored notes to each other: resolve links; find languages, copies, shared lines.
 
     :param written: what ``insert`` returned for new notes
@@ -523,14 +523,19 @@ SHARED_BY = 5
 MAX_TEMPLATE = 200
 
 
-def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how many notes have each shared line, by its hash."""
+def shared_lines(connection: sqlite3.Connection) -> set[int]:
+    """Return the hashes of lines that many notes share."""
+    return {*_shared_lines(connection)}
+
+
+def _shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many notes share a line, by its hash."""
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
 def most_shared(connection: sqlite3.Connection, note_id: int) -> int:
     """Return how many notes have the line of this note that most of them share; 0 if none is."""
-    shared = shared_lines(connection)
+    shared = _shared_lines(connection)
     found = connection.execute(f"{_LINES} and note_id = ?", [note_id]).fetchall()
     return max((shared.get(it, 0) for _, hashes in found for it in array("q", hashes)), default=0)
 
@@ -547,18 +552,16 @@ _BLOB = "cast(hashes as blob)"
 _LINES = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
 
 
-def _with_shared(
-    connection: sqlite3.Connection, lines: Iterable[Collection[int]]
-) -> Collection[int]:
+def _with_shared(connection: sqlite3.Connection, lines: Iterable[Collection[int]]) -> Set[int]:
     """Return all shared lines, and store those that are new in these notes."""
     known = shared_lines(connection)
     counts = Counter(chain.from_iterable(lines))
     new = [line for line, number in counts.items() if number >= SHARED_BY and line not in known]
     _insert_rows(connection, SHARED_LINES, ("hash", "notes"), [(line, 0) for line in new])
-    return {*known, *new}
+    return known.union(new)
 
 
-def _share_lines(connection: sqlite3.Connection, written: Mapping[int, Collection[int]]) -> None:
+def _share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]]) -> None:
     import numpy
 
     rows = connection.execute(_LINES).fetchall()
@@ -570,7 +573,7 @@ def _share_lines(connection: sqlite3.Connection, written: Mapping[int, Collectio
     distinct, numbers = numpy.unique(counted, return_counts=True)
     is_shared = numbers >= SHARED_BY
     shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
-    known = shared_lines(connection)
+    known = _shared_lines(connection)
     if shared == known:
         return
     connection.execute(f"delete from {SHARED_LINES}")
@@ -585,7 +588,7 @@ def _share_lines(connection: sqlite3.Connection, written: Mapping[int, Collectio
         if note_id not in written
         or any((it in written[note_id]) != (it in shared) for it in array("q", hashes[note_id]))
     ]
-    _cut_again(connection, stale, shared)
+    _cut_again(connection, stale, shared.keys())
 
 
 # --- passages
@@ -632,7 +635,7 @@ def update_words(connection: sqlite3.Connection) -> None:
 def _cut_again(
     connection: sqlite3.Connection,
     note_ids: Sequence[int],
-    shared: Collection[int],
+    shared: Set[int],
     *,
     with_lines: bool = False,
 ) -> None:
@@ -650,7 +653,7 @@ def _cut_again(
         _replace_passages(connection, rows)
 
 
-def _passage_rows(whole: Sequence[Passage], shared: Collection[int], body: str) -> list[PassageRow]:
+def _passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list[PassageRow]:
     rows: list[PassageRow] = []
     # Shared lines are removed only from texts to embed.
     cut = [*without_shared(whole[:MAX_EMBEDDED], shared), *whole[MAX_EMBEDDED:]]

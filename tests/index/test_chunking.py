@@ -46,8 +46,9 @@ def sentences(count: int) -> str:
 
 
 def test_a_short_note_is_one_passage_with_its_title():
-    assert passages("Soup", "Lentils and cumin.") == [
-        Passage(0, (), 0, 18, "Soup", ("Lentils and cumin.",))
+    line = "Lentils and cumin."
+    assert passages("Soup", line) == [
+        Passage(0, (), 0, 18, "Soup", (line,), (line_hash(line),))
     ]
 
 
