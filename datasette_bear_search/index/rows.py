@@ -584,7 +584,7 @@ def _share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]]
     hashes = dict(rows)
     stale = [
         note_id
-        for note_id in found
+        for note_id in sorted(found)
         if note_id not in written
         or any((it in written[note_id]) != (it in shared) for it in array("q", hashes[note_id]))
     ]

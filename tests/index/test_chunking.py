@@ -14,6 +14,7 @@ from datasette_bear_search.index.chunking import (
     TARGET_WORDS,
     Passage,
     estimated_tokens,
+    line_hash,
     passages,
 )
 
@@ -47,9 +48,7 @@ def sentences(count: int) -> str:
 
 def test_a_short_note_is_one_passage_with_its_title():
     line = "Lentils and cumin."
-    assert passages("Soup", line) == [
-        Passage(0, (), 0, 18, "Soup", (line,), (line_hash(line),))
-    ]
+    assert passages("Soup", line) == [Passage(0, (), 0, 18, "Soup", (line,), (line_hash(line),))]
 
 
 @pytest.mark.parametrize("body", ["", "\n \n", "![](photo.png)", "#food #recipes/soup", "---"])

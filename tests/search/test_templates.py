@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.index import indexer, rows
 from datasette_bear_search.index.chunking import line_hash, passages, without_shared
 from datasette_bear_search.index.rows import PASSAGE_VERSION
 from datasette_bear_search.query.query import parse
@@ -67,6 +68,44 @@ def test_what_becomes_a_template_or_is_none_anymore_is_embedded_anew(
     write(*after)
     bear_index()
     assert _vectors(sidecar_path) == expected
+
+
+@pytest.mark.parametrize("at_a_time", [1, 4, 7, 25])
+@pytest.mark.parametrize("then", [DAYS, DAYS[:3], DAYS[3:]])
+def test_a_run_that_dies_before_notes_are_compared_leaves_that_to_the_next(
+    write, bear_index, sidecar_path, monkeypatch, at_a_time, then
+):
+    write(*TOPICS, *then)
+    bear_index("--no-semantic")
+    expected = _passages(sidecar_path)
+    monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", at_a_time)
+    bear_index("--rebuild", "--no-semantic")
+    assert _passages(sidecar_path) == expected
+    sidecar_path.unlink()
+    # Of the first notes, fewer than five are days.
+    write(*DAYS[:3], *TOPICS, *DAYS[3:])
+    with monkeypatch.context() as dying:
+        dying.setattr(rows, "relate", full)
+        bear_index("--no-semantic", fails=True)
+    write(*TOPICS, *then)
+    bear_index("--no-semantic")
+    assert _passages(sidecar_path) == expected
+
+
+def full(*_):
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+def _passages(path):
+    sql = """
+    select title, position, shared, content_hash
+    from passages
+    join notes on notes.id = note_id
+    order by title, position
+    """
+    with open_sidecar(path) as connection:
+        shared = connection.execute("select * from _shared_lines order by hash").fetchall()
+        return connection.execute(sql).fetchall(), shared
 
 
 def _vectors(path):
