@@ -258,7 +258,7 @@ def insert(
     """Store notes that aren't in the index file yet.
 
     :param known_ids: earlier ids of notes, by source and key
-    :returns: for ``relate``, the shared lines that each of these notes was embedded without
+    :returns: for ``relate``, the lines that were known as shared when each note was written
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.

@@ -111,6 +111,11 @@ _TAGGED = (
 )
 _PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
 
+
+def _either(notes: str) -> str:
+    return f"Only {notes}, or only the others."
+
+
 _ROWS = (
     Filter(
         "tag",
@@ -162,17 +167,38 @@ _ROWS = (
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023", in_form=True),
     Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05", in_form=True),
-    Filter("pinned", "state", in_form=True),
-    Filter("archived", "state", in_form=True),
-    Filter("trashed", "state"),
-    Filter("todo", "state", "todos_open > 0", "with to-dos", "without to-dos"),
-    Filter("done", "state", "todos_done > 0", "with finished to-dos", "without finished to-dos"),
-    Filter("untagged", "state", "id not in (select note_id from note_tags)", opposite="tagged"),
-    Filter("encrypted", "state"),
+    Filter("pinned", "state", help=_either("pinned notes"), in_form=True),
+    Filter("archived", "state", help=_either("archived notes"), in_form=True),
+    Filter("trashed", "state", help=_either("notes in the trash")),
+    Filter(
+        "todo",
+        "state",
+        "todos_open > 0",
+        "with to-dos",
+        "without to-dos",
+        help=_either("notes with open to-dos"),
+    ),
+    Filter(
+        "done",
+        "state",
+        "todos_done > 0",
+        "with finished to-dos",
+        "without finished to-dos",
+        help=_either("notes with finished to-dos"),
+    ),
+    Filter(
+        "untagged",
+        "state",
+        "id not in (select note_id from note_tags)",
+        opposite="tagged",
+        help=_either("notes without tags"),
+    ),
+    Filter("encrypted", "state", help=_either("encrypted notes")),
     Filter(
         "has",
         "choice",
         label="has {}",
+        help="Notes that have this. Several must all match.",
         example="todo",
         choices={
             "todo": Choice("with to-dos", "todos_open > 0"),

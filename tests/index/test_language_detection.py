@@ -1,9 +1,13 @@
-"""The language of notes, told for many at a time."""
+"""The languages of notes, many at a time."""
+
+import errno
+import os
 
 import pytest
 
 from datasette_bear_search.index import language_detection
 from datasette_bear_search.index.language_detection import SURE, detect
+from datasette_bear_search.notes import ForeseenError
 
 SENTENCES = {
     "de": "Am Abend gingen die Kinder langsam über die nasse Wiese nach Hause.",
@@ -22,12 +26,12 @@ def test_each_text_has_its_own_language():
 
 
 @pytest.mark.parametrize("text", ["", "Milk, bread", "1234 5678", "```\nwhile der die das\n```"])
-def test_of_too_little_text_no_language_is_told(text):
+def test_too_little_text_has_no_language(text):
     assert detect([text]) == [None]
     assert detect([SENTENCES["de"], text, SENTENCES["de"]]) == ["de", None, "de"]
 
 
-def test_what_the_end_of_a_sample_does_not_tell_its_beginning_may():
+def test_if_the_end_of_a_sample_is_unclear_all_of_it_decides():
     letters = " ".join("qx" for _ in range(40))
     assert detect([letters, f"{SENTENCES['es']} {letters}"]) == [None, "es"]
 
@@ -48,3 +52,12 @@ def test_many_texts_at_a_time_are_classified_as_py3langid_does_one_by_one():
     ]
     assert model.classify(texts) == expected
     assert len({*expected}) > len(SENTENCES)
+
+
+def test_without_room_to_unpack_the_model_the_error_says_so(monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", full)
+    with pytest.raises(ForeseenError, match="No space left on device"):
+        language_detection._Model()
