@@ -269,11 +269,27 @@ def retrieve(
     )
 
 
+# A damaged file may contain anything, and mustn't crash the program.
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "id": int,
+    **dict.fromkeys(("title", "source", "key"), str),
+    **dict.fromkeys(("start", "length", "line", "passage_id"), (int, type(None))),
+    **dict.fromkeys(("created", "modified", "tags", "url", "heading"), (str, type(None))),
+}
+
+
 def fetch_rows(connection: sqlite3.Connection, statement: Statement) -> list[dict[str, Any]]:
-    """Return the rows of a statement by the names of their columns."""
+    """Return the rows of a statement by the names of their columns.
+
+    :raises sqlite3.DatabaseError: if a value isn't of its column's type
+    """
     cursor = execute(connection, statement.sql, statement.parameters)
     columns = [column[0] for column in cursor.description]
-    return [dict(zip(columns, row)) for row in cursor.fetchall()]
+    rows = [dict(zip(columns, row)) for row in cursor.fetchall()]
+    for column in _TYPES.keys() & {*columns}:
+        if not all(isinstance(row[column], _TYPES[column]) for row in rows):
+            raise sqlite3.DatabaseError(f"the column {column} has a value of another type")
+    return rows
 
 
 def note_fields(row: Mapping[str, Any], heading: str | None) -> dict[str, Any]:
@@ -399,6 +415,8 @@ def _hits(
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
         shown.append((row["id"], row["passage_id"], NEAR if rank >= FIRST_HITS else NEAR_FIRST))
     found = fetch_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
+    if [row["id"] for row in found] != [row["id"] for row in rows]:
+        raise sqlite3.DatabaseError("an index names a row that is missing")
     hits = [_hit({**row, **more}) for row, more in zip(rows, found)]
     shared = shared_lines(connection)
     return tuple(_with_templates(hit, shared) for hit in hits) if shared else tuple(hits)

@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from click.testing import CliRunner
+from datasette.cli import cli
 
 from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote, write_library
@@ -80,9 +82,20 @@ async def test_the_log_says_where_a_page_failed_without_words_of_notes(index, tm
     path = shutil.copy(index, tmp_path / "notes.db")
     with closing(sqlite3.connect(path)) as db, db:
         languages.register(db)
-        db.execute("update notes set title = x'00ff', body = 'the roof of zanzibar'")
+        db.execute("update notes set attachments = x'00ff', body = 'the roof of zanzibar'")
     response = await configured([path], {}).client.get("/-/bear-search/note/1")
     assert response.status_code == 503
     log = capsys.readouterr().err
     assert "note_page.py" in log
     assert "zanzibar" not in log
+
+
+@pytest.mark.parametrize("column", ["title", "tags", "modified"])
+def test_a_value_of_another_type_is_an_error_in_the_terminal(index, tmp_path, column):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    with closing(sqlite3.connect(path)) as db, db:
+        languages.register(db)
+        db.execute(f"update notes set {column} = x'00ff'")
+    result = CliRunner().invoke(cli, ["bear-search", "leaks", "--sidecar", str(path)])
+    assert result.exit_code == 2
+    assert f"the column {column} has a value of another type" in result.output
