@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..languages import TOKEN, is_unspaced
+from ..languages import TOKEN, is_unspaced, words_version
 from ..notes import ForeseenError, Note
 from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
@@ -389,7 +389,7 @@ class _Run:
         """First of all, remove text that was deleted or encrypted; return whether any was."""
         connection = self.connection
         with transaction(connection):
-            rows.update_words(connection)
+            _update_words(connection)
             rows.update_passages(connection)
             gone = rows.remove_sources(connection, remove)
             may_return = any(change.added for _, change in diffs)
@@ -612,6 +612,17 @@ def _sentence(text: str) -> list[str]:
         for place in range(0, len(token) if is_unspaced(token) else 1, 2)
     ][:SENTENCE_WORDS]
     return words if len(words) >= FEWEST_WORDS else []
+
+
+def _update_words(connection: sqlite3.Connection) -> None:
+    """Rebuild the word index if texts may now be split into other words than when indexed.
+
+    Otherwise, deleting a note from it would leave words that were inserted at the time.
+    """
+    version = words_version()
+    if get_meta(connection, "words_version") != version:
+        schema.refill_words(connection)
+        set_meta(connection, words_version=version)
 
 
 def _commits(

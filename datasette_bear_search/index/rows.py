@@ -13,7 +13,6 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ..languages import words_version
 from ..notes import Note, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sources.text import timestamp_from_seconds
@@ -182,7 +181,7 @@ def note_rows(source_name: str, notes: Sequence[Note], max_tokens: int | None) -
     :param max_tokens: tokens that a passage may have; None if neither titles nor bodies changed
     """
     values = [_values(source_name, note) for note in notes]
-    if max_tokens is None:
+    if max_tokens is None or not notes:
         return [*map(NoteRows, notes, values)]
     # One step for all notes, then the next: what a step needs stays in the processor's caches, by
     # which all of this takes a fifth less time.
@@ -619,17 +618,6 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
         connection.execute(f"delete from {LINES}")
         set_meta(connection, links_to_resolve="yes")
     _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
-
-
-def update_words(connection: sqlite3.Connection) -> None:
-    """Rebuild the word index if texts may now be split into other words than when indexed.
-
-    Otherwise, deleting a note from it would leave words that were inserted at the time.
-    """
-    version = words_version()
-    if get_meta(connection, "words_version") != version:
-        schema.refill_words(connection)
-        set_meta(connection, words_version=version)
 
 
 def _cut_again(

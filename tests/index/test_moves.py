@@ -73,7 +73,7 @@ def test_notes_that_link_into_a_renamed_folder_are_not_cut_anew(
     run(folder)
     links = "select note_id, target_id from links order by 1, 2"
     linked, text = select(links), select("select * from passages join _lines using (note_id)")
-    for made_of_text in ("passages", "line_hashes"):
+    for made_of_text in ("passages", "detect", "line_hashes"):
         monkeypatch.setattr(rows, made_of_text, None)
     (folder / "a").rename(folder / "c")
     assert "0 notes added, 0 changed, 2 moved" in run()
