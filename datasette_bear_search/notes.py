@@ -150,6 +150,13 @@ def fold_tag(name: str) -> str:
     return re.sub(r"(?<=\w)\+(?=\w)", " ", name.strip().strip("#").strip("/")).casefold()
 
 
+def is_within(tag: str, wanted: str) -> bool:
+    """Return whether a tag is ``wanted`` or nested in it; ``work*`` is all tags that begin so."""
+    tag, wanted = fold_tag(tag), fold_tag(wanted)
+    begins = wanted.endswith("*") and tag.startswith(wanted[:-1])
+    return begins or tag == wanted or tag.startswith(f"{wanted}/")
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 note``, ``1,234 notes``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

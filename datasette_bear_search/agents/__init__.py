@@ -6,14 +6,13 @@ This module has what all tools share: access to the notes, and the form of resul
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..index.config import HIDDEN_TAGS_VARIABLE, ConfigurationError, abouts
+from ..index.config import ConfigurationError, abouts
 from ..index.database import SidecarError
 from ..index.rows import read_sources
 from ..notes import ForeseenError
@@ -112,11 +111,6 @@ from notes
 join sources on sources.name = notes.source
 where notes.id in (select value from json_each(:ids))
 """
-
-
-def hidden_by_environment() -> tuple[str, ...]:
-    named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
-    return tuple(filter(None, map(str.strip, named)))
 
 
 def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any
 
 import yaml
 
+from ..index.config import hidden_by_environment
 from ..notes import ForeseenError
 from ..query.filters import FILTERS, Filter, operators
 from ..query.query import MODES
-from . import Library, ToolError, ToolResult, hidden_by_environment, notes, search
+from . import Library, ToolError, ToolResult, notes, search
 
 logger = logging.getLogger(__name__)
 

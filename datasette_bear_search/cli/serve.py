@@ -176,7 +176,7 @@ def bear_mcp(
         options += [f"--sidecar={sidecar_path.absolute()}"] if sidecar_path else []
         options += [] if redact else ["--no-redact"]
         return _set_up(app, bundle, skill, options, yes)
-    hidden_tags = hidden_tags or agents.hidden_by_environment()
+    hidden_tags = hidden_tags or config.hidden_by_environment()
     try:
         server.serve_stdio(agents.Library(sidecar_path, hidden_tags, redact=redact))
     except server.SdkMissing as error:

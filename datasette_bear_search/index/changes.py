@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from typing import Any
 
-from ..notes import Note, fold_tag
+from ..notes import Note, is_within
 from ..sources import (
     Incremental,
     Source,
@@ -99,8 +99,6 @@ def _parts(
     state: str | None,
     fingerprints: Mapping[str, str],
 ) -> Iterator[Snapshot]:
-    # With a slash at its end, a tag is a prefix of itself and its nested tags, and of no others.
-    never = tuple(f"{fold_tag(tag)}/" for tag in config.never)
     seen: set[str] = set()
     twice: list[str] = []
     try:
@@ -118,7 +116,7 @@ def _parts(
             if key in seen:
                 twice.append(f"{key}: there is another note with this key; the first one counts")
             elif isinstance(item, Note):
-                if never and any(f"{fold_tag(tag.name)}/".startswith(never) for tag in item.tags):
+                if any(is_within(tag.name, never) for never in config.never for tag in item.tags):
                     continue
                 seen.add(key)
                 note = _storable(item)

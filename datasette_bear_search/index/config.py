@@ -53,6 +53,12 @@ class Configuration:
     never: tuple[str, ...]  # tags that are never indexed, from any source
 
 
+def hidden_by_environment() -> tuple[str, ...]:
+    """Return the tags in HIDDEN_TAGS_VARIABLE."""
+    named = os.environ.get(HIDDEN_TAGS_VARIABLE, "").split(",")
+    return tuple(filter(None, map(str.strip, named)))
+
+
 def find_configuration(given: Path | None) -> Path | None:
     """Return the given configuration file, the environment's, or the default one if it exists."""
     if given is None and (chosen := os.environ.get(ENVIRONMENT_VARIABLE)):

@@ -10,22 +10,24 @@ from __future__ import annotations
 import json
 import re
 import statistics
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..languages import TOKEN, is_unspaced, words_version
 from ..notes import ForeseenError, Note
 from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
-from . import database, rows, schema, vectors
+from . import database, restricted, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
 from .chunking import passages, without_shared
 from .database import get_meta, set_meta, transaction
@@ -168,6 +170,11 @@ def update(
             if not rebuild and database.is_cut_off(connection):
                 raise sqlite3.DatabaseError("its end is missing")
             is_older = not schema.is_current(connection)
+            if tags := restricted.tags_of(connection):
+                raise database.SidecarError(
+                    f"{path} holds another index's notes without {', '.join(tags)}, and is kept up "
+                    "to date with it. Choose another file with --sidecar."
+                )
             stored = rows.read_sources(connection)
         if is_older:
             # Rebuild it, including the sources that weren't requested.
@@ -202,8 +209,12 @@ def update(
             database.reset(connection)
             set_meta(connection, **{rows.LAST_ID: max(known_ids.values(), default=0)})
         run = _Run(connection, embedder, report, hooks, known_ids)
-        run.write(path, snapshots, list(remove), tidy=tidy, verify_model=verify_model)
+        run.write_text(snapshots, list(remove), tidy=tidy)
         rows.write_tries(connection, configs, dict(report.failures))
+        # What left the index leaves these now, not after the vectors, which may take hours.
+        _update_all_restricted(path, None, report, hooks)
+        run.write_vectors(path, verify_model=verify_model)
+        _update_all_restricted(path, embedder, report, hooks)
     return report
 
 
@@ -215,8 +226,98 @@ def index(
     with _only_run(path), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
             database.reset(connection)
-        _Run(connection, embedder, report, hooks).write(path, snapshots)
+        run = _Run(connection, embedder, report, hooks)
+        run.write_text(snapshots)
+        run.write_vectors(path)
     return report
+
+
+# --- restricted indexes
+
+_restricting = threading.Lock()
+
+
+def restricted_index(path: Path, tags: Sequence[str]) -> Path:
+    """Return the path of the index without the notes that have these tags; make or update it.
+
+    :param path: the index with all notes
+    :raises SidecarError: if either can't be used, or the restricted one is being made
+    """
+    file = restricted.file_for(path, tags)
+    with _restricting:
+        if restricted.is_current(path, file):
+            return file
+        try:
+            # A run that is writing the index also brings this one up to date.
+            if database.is_made(file) and is_busy(path):
+                return file
+            update_restricted(path, tags, _embedder_of(path))
+        except IndexBusy:
+            if not database.is_made(file):
+                raise database.SidecarError(
+                    "Notes are being prepared for those who may not see all of them. Try again in "
+                    "a minute."
+                ) from None
+        except sqlite3.Error as error:
+            raise database.SidecarError(f"{file}: {database.explained(error)}") from error
+    return file
+
+
+def update_restricted(
+    path: Path, tags: Sequence[str], embedder: Embedder | None, hooks: Hooks = SILENT
+) -> Report:
+    """Bring the restricted index without these tags up to date with the index at ``path``.
+
+    Text that both have gets the vectors of the index. With an embedder, the few other passages get
+    theirs, too, and what depends on all vectors is measured again.
+    """
+    report, file = Report(), restricted.file_for(path, tags)
+    hooks = Hooks(notes_per_commit=hooks.notes_per_commit, on_commit=hooks.on_commit)
+    with ExitStack() as cleanup:
+        whole = cleanup.enter_context(closing(database.connect(path)))
+        database.require_current(whole)
+        cleanup.enter_context(_only_run(file))
+        connection = cleanup.enter_context(database.open_for_writing(file))
+        known_ids = {}
+        if not schema.is_current(connection):
+            known_ids = rows.ids_by_key(connection)
+            database.reset(connection)
+            set_meta(connection, **{rows.LAST_ID: max(known_ids.values(), default=0)})
+        # Before reading, so that a change in between is noticed the next time.
+        made_from = restricted.tokens(whole)
+        with transaction(connection):
+            restricted.take_settings(whole, connection, tags)
+        run = _Run(connection, embedder, report, hooks, known_ids)
+        run.write_text(*restricted.read(whole, connection, tags))
+        with transaction(connection):
+            new = restricted.copy_vectors(whole, connection)
+            set_meta(connection, uncalibrated=new + int(get_meta(connection, "uncalibrated") or 0))
+        if embedder is not None:
+            run.write_vectors(file, verify_model=_is_uncalibrated(connection))
+        with transaction(connection):
+            restricted.take_state(whole, connection, made_from)
+    return report
+
+
+def _update_all_restricted(
+    path: Path, embedder: Embedder | None, report: Report, hooks: Hooks
+) -> None:
+    for tags in restricted.wanted(path):
+        try:
+            update_restricted(path, tags, embedder, hooks)
+        except (ForeseenError, sqlite3.Error) as error:
+            words = database.explained(error) if isinstance(error, sqlite3.Error) else str(error)
+            report.notices.append(
+                f"Those who may not see {', '.join(tags)} get notes as they were: {words}"
+            )
+
+
+def _embedder_of(path: Path) -> Embedder | None:
+    """Return the index's model, unless a run still has to make vectors."""
+    with closing(database.connect(path)) as connection:
+        state = database.read_state(connection)
+    has_all = state.model and state.has_vectors and not state.pending and not state.skips_vectors
+    return registry.get_embedder(str(state.model)) if has_all else None
 
 
 def is_busy(path: Path) -> bool:
@@ -296,23 +397,20 @@ class _Run:
     _kept: dict[str, bytes] = field(default_factory=dict)
     _written: dict[int, Set[int]] = field(default_factory=dict)  # see rows.insert
 
-    def write(
-        self,
-        path: Path,
-        snapshots: Sequence[Snapshot],
-        remove: Sequence[str] = (),
-        *,
-        tidy: bool = True,
-        verify_model: bool = False,
+    def write_text(
+        self, snapshots: Sequence[Snapshot], remove: Sequence[str] = (), *, tidy: bool = True
     ) -> None:
-        connection, embedder, report = self.connection, self.embedder, self.report
         started = time.perf_counter()
         has_withdrawn = self._write_text(snapshots, remove)
         for snapshot in snapshots:
             has_withdrawn |= self._write_rest(snapshot)
         self._complete_text(optimize=tidy or has_withdrawn)
-        report.text_seconds = time.perf_counter() - started
-        self.hooks.on_text(report)
+        self.report.text_seconds = time.perf_counter() - started
+        self.hooks.on_text(self.report)
+
+    def write_vectors(self, path: Path, *, verify_model: bool = False) -> None:
+        """Make missing vectors, if there is a model, and end the run."""
+        connection, embedder, report = self.connection, self.embedder, self.report
         started = time.perf_counter()
         try:
             if embedder is not None:
@@ -373,6 +471,7 @@ class _Run:
                 rows.relate(connection, self._written)
                 self._written.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
+                restricted.mark_text_changed(connection)
             if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
                 # them, and secure_delete overwrites the old pages.
@@ -411,6 +510,7 @@ class _Run:
                 set_meta(connection, old_text_in_fts="yes")
             if gone or remove or any(change.count for _, change in diffs):
                 set_meta(connection, links_to_resolve="yes")
+                restricted.mark_text_changed(connection)
         self.report.removed += gone
         return gone + encrypted > 0
 
@@ -539,14 +639,19 @@ class _Run:
     def _recalibrate(self, embedder: Embedder, new: int) -> None:
         connection = self.connection
         new += int(get_meta(connection, "uncalibrated") or 0)
-        [count] = connection.execute("select count(*) from passages").fetchone()
-        if new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None:
+        set_meta(connection, uncalibrated=new)
+        if _is_uncalibrated(connection):
             threshold = similarity_threshold(connection, embedder)
             set_meta(connection, floor=None if threshold is None else str(round(threshold, 4)))
             fits = json.dumps(language_fits(connection, embedder))
-            set_meta(connection, **{database.LANGUAGE_FITS: fits})
-            new = 0
-        set_meta(connection, uncalibrated=new)
+            set_meta(connection, uncalibrated=0, **{database.LANGUAGE_FITS: fits})
+
+
+def _is_uncalibrated(connection: sqlite3.Connection) -> bool:
+    """Return whether the threshold was never measured, or for too many other passages."""
+    new = int(get_meta(connection, "uncalibrated") or 0)
+    [count] = connection.execute("select count(*) from passages").fetchone()
+    return new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None
 
 
 def language_fits(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, float]:

@@ -13,7 +13,7 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ..notes import Note, files_of, fold_tag, text_hash
+from ..notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
 from ..sources import Source, SourceConfig
 from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
@@ -148,6 +148,7 @@ _FIELDS = (
     *("todos_open", "todos_done", "has_image", "has_file", "has_code", "url", "key", "stamp"),
     *("body", "attachments"),
 )
+_FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
 COLUMNS = (
     *(*_FIELDS, "attachment_names", "has_link", "tags", "source", "fingerprint", "text_hash"),
     "language",
@@ -218,6 +219,32 @@ def row_of(connection: sqlite3.Connection, sql: str, note_id: int) -> tuple[Any,
 def stored_notes(connection: sqlite3.Connection, source_name: str) -> dict[str, StoredNote]:
     sql = "select key, id, fingerprint, stamp from notes where source = ?"
     return {key: StoredNote(*stored) for key, *stored in connection.execute(sql, [source_name])}
+
+
+def stored_note(
+    connection: sqlite3.Connection,
+    note_id: int,
+    *,
+    pinned_in: Set[str],
+    links: tuple[Link, ...],
+    linked_files: tuple[LinkedFile, ...],
+) -> Note:
+    """Return a stored note as its source gave it.
+
+    :param pinned_in: names of the tags within which it is pinned
+    """
+    values = dict(zip(COLUMNS, row_of(connection, _STORED, note_id)))
+    fields: dict[str, Any] = {name: values[name] for name in _FIELDS}
+    fields |= {name: bool(values[name]) for name in _FLAGS}
+    tags = json_value(values["tags"], list)
+    names = json_value(values["attachment_names"], list)
+    return Note(
+        **fields,
+        tags=tuple(Tag(name, name in pinned_in) for name in tags),
+        links=links,
+        linked_files=linked_files,
+        attachment_names=tuple(names),
+    )
 
 
 def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:

@@ -283,8 +283,7 @@ class BinaryVectors:
         import numpy
 
         if self._note_ids is None:
-            # From main: this connection may hide some passages by a temporary view.
-            sql = "select id, note_id from main.passages order by id"
+            sql = "select id, note_id from passages order by id"
             rows = connection.execute(sql).fetchall()
             ids, note_ids = numpy.array(rows, "i8").reshape(-1, 2).T
             position = numpy.searchsorted(ids, self.passage_ids).clip(max=max(len(ids) - 1, 0))

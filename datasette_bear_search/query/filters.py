@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -272,7 +272,6 @@ class Filters:
     required: str | None = None  # FTS5 expression: a result must match it …
     required_in_title: tuple[str, ...] = ()  # … or have all of these in its title
     without: tuple[Filters, ...] = ()  # a result must meet none of these
-    hidden: tuple[Filters, ...] = ()  # nor may any copy of it in another source meet one of these
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -295,7 +294,6 @@ class Filters:
             required_in_title=unique(self.required_in_title + other.required_in_title),
             without=self.without
             + tuple(each for each in other.without if each not in self.without),
-            hidden=self.hidden + tuple(each for each in other.hidden if each not in self.hidden),
         )
 
     def for_programs(self) -> dict[str, Any]:
@@ -353,21 +351,10 @@ class Filters:
         for filters in self.without:
             # For a note without a date, "not" would return null and exclude the note.
             yield f"({' and '.join(filters._conditions(bind))}) is not true"
-        for filters in self.hidden:
-            conditions = " and ".join(filters._conditions(bind))
-            yield (
-                "coalesce(copy_of, id) not in "
-                f"(select coalesce(copy_of, id) from notes where {conditions})"
-            )
 
     def names_source(self) -> bool:
         """Return whether a source is required or excluded, so that its copies of notes count."""
         return "source" in self.values or any(filters.names_source() for filters in self.without)
-
-
-def without_tags(tags: Iterable[str]) -> Filters:
-    """Return filters that hide notes with these tags or nested ones, and all copies of them."""
-    return Filters(hidden=tuple(Filters({"tag": (tag,)}) for tag in tags))
 
 
 _JSON_NAMES = {"tag": "tags", "source": "sources"}  # where they differ from the parameters

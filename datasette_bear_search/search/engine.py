@@ -19,7 +19,7 @@ from ..embeddings.rerankers import Reranker, get_reranker, reranker_factories
 from ..index import config, database
 from ..index.database import State
 from ..notes import counted, time_left
-from ..query.filters import InvalidParameter, read_filters, without_tags
+from ..query.filters import InvalidParameter, read_filters
 from ..query.query import MODES, Query, completed, parse
 from ..sqlite import snapshot, sqlite3, time_limit
 from . import planner, redaction
@@ -52,11 +52,6 @@ class SearchRequest:
     size: int = PAGE_SIZE
     offset: int = 0
     correct: bool = True  # whether words that no note has may be corrected
-
-    def hiding(self, tags: Sequence[str]) -> SearchRequest:
-        """Return the request, but with notes that have any of these tags hidden."""
-        beside = self.query.filters_beside & without_tags(tags)
-        return replace(self, query=replace(self.query, filters_beside=beside))
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,8 @@ class Pipeline:
             self._state = database.read_state(connection)
             self._has_vector_extension = database.has_vector_extension(connection)
             self.planned = self._plan(connection, correct=self._request.correct)
-            self._forget_words(connection)
+            if self._redact:
+                self._forget_words(connection)
         self._end_step("plan")
 
     def _plan(self, connection: sqlite3.Connection, *, correct: bool) -> Plan:
@@ -160,15 +156,11 @@ class Pipeline:
 
     def _forget_words(self, connection: sqlite3.Connection) -> None:
         # Pages and JSON show corrections and completions. They mustn't reveal words that occur only
-        # in secrets or in hidden notes.
-        def secret_words(words: Sequence[str]) -> set[str]:
-            found = redaction.words_of_secrets(connection, words) if self._redact else set()
-            return {*found, *planner.hidden_words(connection, self._request.query, words)}
-
-        if secret_words(self.planned.foreign_words):
+        # in secrets.
+        if redaction.words_of_secrets(connection, self.planned.foreign_words):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query
-        if query.completions and (secret := secret_words(query.completions)):
+        if secret := redaction.words_of_secrets(connection, query.completions):
             kept = (word for word in query.completions if word not in secret)
             self.planned = replace(self.planned, query=completed(query, kept))
 

@@ -12,8 +12,6 @@ from typing import Any
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
 from ..index import database, vectors, watch
-from ..index.schema import FILES
-from ..query.filters import without_tags
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction
@@ -30,7 +28,7 @@ PAGE_CACHE = 16_000
 
 
 @contextmanager
-def open_sidecar(path: Path, *, hidden_tags: Sequence[str] = ()) -> Iterator[sqlite3.Connection]:
+def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the index file at ``path`` read-only, with our SQL functions, or raise SidecarError."""
     # Datasette turns these on. With a damaged index, they would print the query and our code.
     sqlite3.enable_callback_tracebacks(False)
@@ -38,31 +36,7 @@ def open_sidecar(path: Path, *, hidden_tags: Sequence[str] = ()) -> Iterator[sql
         database.require_current(connection)
         register(connection)
         register_embed(connection)
-        if hidden_tags:
-            _hide(connection, hidden_tags)
         yield connection
-
-
-def _hide(connection: sqlite3.Connection, tags: Sequence[str]) -> None:
-    # A temporary view hides the table of the same name from all statements.
-    visible, parameters = without_tags(tags).conditions()
-    connection.execute("create temp table hidden (id integer primary key)")
-    hidden = f"insert into hidden select id from main.notes where not ({' and '.join(visible)})"
-    connection.execute(hidden, parameters)
-    connection.executescript(f"""
-    create temp view notes as select * from main.notes where id not in hidden;
-    create temp view passages as select * from main.passages where note_id not in hidden;
-    create temp view note_tags as select * from main.note_tags where note_id not in hidden;
-    create temp view {FILES} as select * from main.{FILES} where note_id not in hidden;
-    create temp view tags as
-      select * from main.tags where id in (select tag_id from temp.note_tags);
-    create temp view links as
-      select * from main.links where note_id not in hidden
-      and coalesce(target_id, 0) not in hidden;
-    create temp view sources as
-      select (select count(*) from notes where source = name) as notes, rowid, *
-      from main.sources;
-    """)
 
 
 def register(connection: sqlite3.Connection) -> None:

@@ -99,15 +99,12 @@ class Library:
             require()
         with ExitStack() as cleanup:
             try:
-                # The list of hidden notes is made on opening, so don't share these connections.
-                is_kept = not self.hidden_tags and self._thread == threading.get_ident()
-                if self._kept and is_kept:
+                if self._kept and self._thread == threading.get_ident():
                     if self._connection is None:
-                        self._connection = self._kept.enter_context(open_sidecar(self.path))
+                        self._connection = self._kept.enter_context(open_sidecar(self._file()))
                     connection = self._connection
                 else:
-                    opened = open_sidecar(self.path, hidden_tags=self.hidden_tags)
-                    connection = cleanup.enter_context(opened)
+                    connection = cleanup.enter_context(open_sidecar(self._file()))
                 yield connection
             except (SidecarError, TimeLimitExceeded):
                 raise
@@ -151,7 +148,6 @@ class Library:
         texts |= {"q": [query], "tag": [*_texts(tags), *texts.get("tag", [])]}
         texts["source"] = [*_texts(sources), *texts.get("source", [])]
         request = engine.read_request(texts, size=limit, offset=offset, correct=correct)
-        request = request.hiding(self.hidden_tags)
         options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
@@ -201,11 +197,15 @@ class Library:
         from ..index import watch
         from . import engine
 
-        changed = watch.changes_since_indexing(self.path)
-        if changed and self.hidden_tags:
-            # Don't give the number, which includes hidden notes.
-            return "Notes changed since the index was made. To update it, run: datasette bear-index"
-        return engine.changed_notice(changed)
+        return engine.changed_notice(watch.changes_since_indexing(self._file()))
+
+    def _file(self) -> Path:
+        """Return the file to read: the index, or the restricted one that lacks hidden notes."""
+        if not self.hidden_tags:
+            return self.path
+        from ..index import indexer
+
+        return indexer.restricted_index(self.path, self.hidden_tags)
 
     def _id(self, connection: sqlite3.Connection, note: NoteName) -> int:
         from .notes import find_note_id

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -15,6 +15,7 @@ from functools import cache, partial
 from .. import languages
 from ..index import database, vectors
 from ..index.rows import has_copies
+from ..notes import is_within
 from ..query import fts5
 from ..query.filters import FILTERS, Filters, read_operator
 from ..query.fts5 import unique
@@ -245,9 +246,9 @@ def _with_tag_prefix(connection: sqlite3.Connection, query: Query) -> Query:
     if not last or last.kind != "tag" or query.ends_in_space:
         return query
     tag = FILTERS["tag"].normalized(last.value)
-    known = _visible(query, "tag", connection.execute(_VALUES["tag"]))
-    has_end = any(_is_within(each, tag) for each in known) or not query.text.endswith(last.value)
-    if has_end or not tag or not any(_is_within(each, f"{tag}*") for each in known):
+    known = [folded for (folded,) in connection.execute(_VALUES["tag"])]
+    has_end = any(is_within(each, tag) for each in known) or not query.text.endswith(last.value)
+    if has_end or not tag or not any(is_within(each, f"{tag}*") for each in known):
         return query
     typed = query.typed_filters.values
     tags = tuple(f"{tag}*" if each == last.value else each for each in typed["tag"])
@@ -429,18 +430,16 @@ def _alternatives(connection: sqlite3.Connection, query: Query) -> tuple[list[st
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
     for name, sql in _VALUES.items():
         wanted = query.filters.values.get(name, ())
-        known = _visible(query, name, connection.execute(sql)) if wanted else []
+        known = [known for (known,) in connection.execute(sql)] if wanted else []
         for value in wanted:
-            if any(_is_within(other, FILTERS[name].normalized(value)) for other in known):
+            if any(is_within(other, value) for other in known):
                 continue
             near = _near_value(value, known)
             if near and (text := with_value(query.text, name, value, near)) != query.text:
                 offers.append(text)
                 near = None
-            # If notes are hidden, don't reveal anything about tags, and don't repeat the value.
-            named = f"this {name}" if query.filters_beside.hidden else f"the {name} “{value}”"
             asked = f" Did you mean “{near}”?" if near else ""
-            notices.append(f"No note has {named}.{asked}")
+            notices.append(f"No note has the {name} “{value}”.{asked}")
     return offers, notices
 
 
@@ -448,34 +447,9 @@ _VALUES = {"tag": "select distinct folded from tags", "source": "select name fro
 
 
 def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
-    # Don't reveal hidden notes.
-    filters = filters & Filters(hidden=query.filters_beside.hidden)
     conditions, values = filters.conditions()
     sql = f"select exists (select 1 from notes where {' and '.join(conditions)})"
     return bool(connection.execute(sql, values).fetchone()[0])
-
-
-def hidden_words(
-    connection: sqlite3.Connection, query: Query, words: Iterable[str]
-) -> frozenset[str]:
-    """Return the words that occur only in hidden notes."""
-    hidden = words if query.filters_beside.hidden else ()
-    wanted = {word: Filters(required=fts5.quoted(word)) for word in hidden}
-    return frozenset(word for word in wanted if not _has_any(connection, query, wanted[word]))
-
-
-def _is_within(value: str, wanted: str) -> bool:
-    begins = wanted.endswith("*") and value.startswith(wanted[:-1])
-    return begins or value.lower() == wanted.lower() or value.startswith(f"{wanted}/")
-
-
-def _visible(query: Query, name: str, rows: Iterable[tuple[str]]) -> list[str]:
-    hidden = [
-        FILTERS[name].normalized(value)
-        for filters in query.filters_beside.hidden
-        for value in filters.values.get(name, ())
-    ]
-    return [value for (value,) in rows if not any(_is_within(value, each) for each in hidden)]
 
 
 def _near_value(value: str, known: Sequence[str]) -> str | None:

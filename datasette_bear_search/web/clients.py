@@ -6,15 +6,17 @@ import asyncio
 import heapq
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ..search.functions import open_sidecar
 from ..sqlite import sqlite3
 
 T = TypeVar("T")
@@ -108,14 +110,19 @@ class Turns:
 _turns: WeakKeyDictionary[Datasette, Turns] = WeakKeyDictionary()
 _work: ContextVar[Work] = ContextVar("work")  # of the current request
 _working: set[Work] = set()
+# The restricted index that the current request reads, if its actor may not see all notes.
+restricted: ContextVar[Path | None] = ContextVar("restricted", default=None)
 
 
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
-    """Run a function that reads from a database for the current request; return its result."""
+    """Run a function that reads the index for the current request; return its result."""
     work = _work.get(None) or Work()
 
     def read(connection: sqlite3.Connection) -> T:
-        with work.reading(connection):
+        with ExitStack() as stack:
+            if path := restricted.get():  # Datasette's connection serves others, too
+                connection = stack.enter_context(open_sidecar(path))
+            stack.enter_context(work.reading(connection))
             return function(connection)
 
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads

@@ -338,19 +338,22 @@ async def jump_items(datasette: Datasette, actor: Actor, request) -> list[JumpSQ
             "url": site.url(datasette, SEARCH_PATH + query, sidecar),
         }
         items.append(search)
-        if typed and not await site.hidden_tags(datasette, actor, sidecar):
-            items += await _note_items(datasette, sidecar, typed)
+        if typed:
+            items += await _note_items(datasette, actor, sidecar, typed)
     for item in items:
         # Datasette drops items whose search_text lacks the typed text. Ours were chosen above.
         item["typed"] = typed or item["label"]
     return [JumpSQL(sql=ITEMS, params={"items": json.dumps(items)})] if items else []
 
 
-async def _note_items(datasette: Datasette, database: Database, typed: str) -> list[dict[str, Any]]:
+async def _note_items(
+    datasette: Datasette, actor: Actor, database: Database, typed: str
+) -> list[dict[str, Any]]:
     """Return items for notes by their titles; none if the search isn't done in time."""
     from .search_page import respond
 
     try:
+        await site.restrict(datasette, actor, database)
         search = read_request(
             {"q": [f"in:title {typed}"], "mode": ["keyword"], "found": ["1"]}, size=MAX_JUMP_NOTES
         )

@@ -251,7 +251,7 @@ async def respond(
     :param wait: seconds to wait for models
     :param by_words_first: don't wait for the embedding model unless the request chose a mode
     """
-    datasette, search_request = database.ds, search_request.hiding(site.hidden.get())
+    datasette = database.ds
     if updater := site.updaters.get(datasette):
         updater.give_way()
     pipeline = Pipeline(
@@ -275,9 +275,10 @@ async def respond(
         await asyncio.to_thread(pipeline.embed, wait=None if is_awaited else 0)
         # Count changed notes while SQLite searches, which releases the GIL.
         count_changes = watch.changes_since_indexing
-        if (updater and updater.watches) or site.hidden.get():
-            count_changes = lambda path: 0  # noqa: E731 - indexed in a moment, or hidden
-        changes = asyncio.create_task(asyncio.to_thread(count_changes, database.path))
+        if updater and updater.watches:
+            count_changes = lambda path: 0  # noqa: E731 - indexed in a moment
+        path = clients.restricted.get() or database.path
+        changes = asyncio.create_task(asyncio.to_thread(count_changes, path))
         await clients.execute(database, read)
         if is_reranked:
             await asyncio.to_thread(pipeline.refine)

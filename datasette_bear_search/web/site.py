@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
@@ -75,9 +75,8 @@ UNREADABLE = (
 _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
 
 
-# The current request's sidecar, and the tags whose notes its actor may not see.
+# The current request's sidecar.
 _sidecar: ContextVar[Database | None] = ContextVar("sidecar", default=None)
-hidden: ContextVar[tuple[str, ...]] = ContextVar("hidden", default=())
 # The current actor, and a sidecar that it may search: a page's menus check this three more times.
 _searcher: ContextVar[tuple[Actor, Database] | None] = ContextVar("searcher", default=None)
 
@@ -209,6 +208,23 @@ async def hidden_tags(datasette: Datasette, actor: Actor, database: Database) ->
     return () if not tags or await may_view(datasette, actor, database) else tags
 
 
+async def restrict(datasette: Datasette, actor: Actor, database: Database) -> None:
+    """Let the current request read only what its actor may see.
+
+    :raises PageError: if there is no such index yet and none can be made
+    """
+    clients.restricted.set(None)
+    if tags := await hidden_tags(datasette, actor, database):
+        from ..index.indexer import restricted_index
+
+        try:
+            path = await asyncio.to_thread(restricted_index, Path(str(database.path)), tags)
+        except (index_database.SidecarError, sqlite3.Error) as error:
+            print(error, file=sys.stderr)  # says what hides, and where
+            raise PageError(UNREADABLE, 503) from None
+        clients.restricted.set(path)
+
+
 async def read_index(
     database: Database, read: Callable[[sqlite3.Connection], T], *, too_slow: str = UNREADABLE
 ) -> T:
@@ -220,12 +236,7 @@ async def read_index(
 
     def run(connection: sqlite3.Connection) -> T:
         require_current(connection)
-        with ExitStack() as stack:
-            if tags := hidden.get():  # not on Datasette's connection, which serves others, too
-                opened = functions.open_sidecar(Path(str(database.path)), hidden_tags=tags)
-                connection = stack.enter_context(opened)
-                stack.enter_context(clients.reading(connection))
-            stack.enter_context(time_limit(connection, database.ds.setting("sql_time_limit_ms")))
+        with time_limit(connection, database.ds.setting("sql_time_limit_ms")):
             return read(connection)
 
     try:
@@ -258,7 +269,7 @@ async def sql_url(
 
 def may_write(database: Database) -> bool:
     """Return whether the current request may write the index: only if it may see all notes."""
-    return database.is_mutable and not hidden.get()
+    return database.is_mutable and not clients.restricted.get()
 
 
 def judging_is_on(database: Database) -> bool:
@@ -280,6 +291,9 @@ async def start(datasette: Datasette) -> None:
     except redaction.RedactionMissing as error:
         raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
     _attach_sidecar(datasette)
+    if setting_list(datasette, "hidden_tags"):
+        for each in await sidecar_databases(datasette):
+            each.cached_size = 0  # Datasette tells everybody, and it grows with hidden notes
     database = await sidecar_database(datasette)
     setting = config(datasette).get("warm_up")
     if database is None or (setting is not None and not setting):
@@ -419,7 +433,7 @@ def view(
                     raise Forbidden(FORBIDDEN)
                 raise PageError("Permission denied", 403)
             _searcher.set((request.actor, database))
-            hidden.set(await hidden_tags(datasette, request.actor, database))
+            await restrict(datasette, request.actor, database)
             if request.method not in methods:
                 raise PageError("Method not allowed", 405)
             if request.method == "POST" and is_cross_origin(request.headers):

@@ -1,0 +1,246 @@
+"""An index file → its restricted index: a second file that lacks the notes with certain tags.
+
+Whoever may not see these notes is served the restricted index. They aren't in it, so nothing that
+is found, counted, ranked, completed or corrected there can depend on them. It has the same tables
+and its own ids; :func:`~.indexer.update` writes both in the same run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+from ..notes import Link, LinkedFile, Note, fold_tag, is_within
+from ..sources import Unchanged
+from ..sqlite import sqlite3
+from . import changes, rows, schema, vectors
+from .changes import Snapshot
+from .config import hidden_by_environment
+from .database import (
+    SEMANTIC,
+    connect,
+    get_meta,
+    has_vector_extension,
+    is_made,
+    json_value,
+    set_meta,
+)
+from .rows import StoredSource
+from .schema import FILES, VECTORS
+
+# Key in meta of a restricted index: the folded tags whose notes it lacks, a JSON array.
+WITHOUT = "without_tags"
+# Key in meta of an index: a random token that changes whenever its text does. And keys in meta of a
+# restricted index: the tokens of the text and of the vectors that it was last made from.
+TEXT, TEXT_THEN, VECTORS_THEN = "text_changed", "text_made_from", "vectors_made_from"
+# Texts whose vectors are looked up in one scan of the passages.
+_TEXTS_AT_A_TIME = 10_000
+# Notes whose relations are read in one statement.
+_NOTES_AT_A_TIME = 250
+_MARK = ".without-"
+
+
+def file_for(path: Path, tags: Sequence[str]) -> Path:
+    """Return the path of the restricted index of the index at ``path`` that lacks these tags."""
+    folded = json.dumps(sorted({*map(fold_tag, tags)})).encode()
+    return Path(f"{path}{_MARK}{hashlib.blake2b(folded, digest_size=6).hexdigest()}")
+
+
+def wanted(path: Path) -> list[tuple[str, ...]]:
+    """Return the tags that each restricted index of the index at ``path`` lacks.
+
+    That is each one that was made, and one for the tags that the environment names.
+    """
+    pattern = re.compile(re.escape(path.name + _MARK) + "[0-9a-f]{12}")
+    found = {}
+    for file in sorted(path.parent.iterdir()):
+        if pattern.fullmatch(file.name) and is_made(file):
+            with closing(connect(file)) as connection:
+                found[file] = tags_of(connection)
+    if tags := hidden_by_environment():
+        found.setdefault(file_for(path, tags), tags)
+    return [*filter(None, found.values())]
+
+
+def tags_of(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the tags whose notes an index lacks; () for an index with all notes."""
+    with suppress(sqlite3.DatabaseError):
+        return tuple(json_value(get_meta(connection, WITHOUT) or "[]", list))
+    return ()
+
+
+def is_current(path: Path, file: Path) -> bool:
+    """Return whether a restricted index was made from what the index at ``path`` has now."""
+    if not is_made(file):
+        return False
+    with closing(connect(path)) as whole, closing(connect(file)) as connection:
+        then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
+        return schema.is_current(connection) and tokens(whole) == then
+
+
+def tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:
+    """Return tokens of an index's text and of its vectors, which change whenever these do."""
+    return get_meta(whole, TEXT), get_meta(whole, vectors.CHANGED)
+
+
+def mark_text_changed(connection: sqlite3.Connection) -> None:
+    sql = "insert or replace into meta (key, value) values (?, hex(randomblob(8)))"
+    connection.execute(sql, [TEXT])
+
+
+def take_settings(
+    whole: sqlite3.Connection, connection: sqlite3.Connection, tags: Sequence[str]
+) -> None:
+    """Prepare the restricted index for notes and vectors like those of the index."""
+    about_model = {key: get_meta(whole, key) for key in ("model", "fingerprint", "dimension")}
+    if get_meta(connection, "fingerprint") != about_model["fingerprint"]:
+        vectors.drop(connection)
+    without = json.dumps(tags, ensure_ascii=False)
+    set_meta(connection, **about_model, **{WITHOUT: without, SEMANTIC: get_meta(whole, SEMANTIC)})
+    rows.update_passages(connection, rows.max_tokens(whole))
+    if about_model["dimension"] and has_vector_extension(connection):
+        vectors.prepare(connection)
+
+
+def take_state(
+    whole: sqlite3.Connection,
+    connection: sqlite3.Connection,
+    made_from: tuple[str | None, str | None],
+) -> None:
+    """Note when the index was made, the sources' errors, and the index's ``tokens`` by then."""
+    then = dict(zip((TEXT_THEN, VECTORS_THEN), made_from))
+    now = {key: get_meta(whole, key) for key in ("indexed", rows.TRIES)}
+    set_meta(connection, **now, **then)
+
+
+def read(
+    whole: sqlite3.Connection, connection: sqlite3.Connection, tags: Sequence[str]
+) -> tuple[list[Snapshot], list[str]]:
+    """Return what the restricted index must hold of each source, and the sources it must remove.
+
+    :param whole: the index; ``connection`` is to the restricted one
+    """
+    hidden = _hidden_notes(whole, tags)
+    sources = rows.read_sources(whole)
+    snapshots = []
+    for name, stored in sources.items():
+        config = replace(stored.config, never=(*stored.config.never, *tags))
+        known = rows.stored_notes(connection, name)
+        fingerprints = {key: note.fingerprint for key, note in known.items()}
+        source = _IndexedSource(whole, stored, hidden)
+        snapshots.append(changes.read(source, config, fingerprints, fingerprints=fingerprints))
+    return snapshots, [name for name in rows.read_sources(connection) if name not in sources]
+
+
+def copy_vectors(whole: sqlite3.Connection, connection: sqlite3.Connection) -> int:
+    """Give passages of the restricted index the vectors of the same texts; return how many."""
+    sql = "select distinct content_hash from passages where not embedded"
+    pending = [content_hash for (content_hash,) in connection.execute(sql)]
+    sql = f"""
+    select content_hash, vector
+    from passages
+    join {VECTORS} on passage_id = passages.id
+    where content_hash in (select value from json_each(?))
+    group by content_hash
+    """
+    for start in range(0, len(pending), _TEXTS_AT_A_TIME):
+        some = json.dumps(pending[start : start + _TEXTS_AT_A_TIME])
+        vectors.reuse(connection, dict(whole.execute(sql, [some]).fetchall()))
+    return len(pending)
+
+
+def _hidden_notes(whole: sqlite3.Connection, tags: Sequence[str]) -> Set[int]:
+    """Return the notes with these tags or nested ones, and all copies of them in other sources."""
+    known = whole.execute("select id, folded from tags").fetchall()
+    tag_ids = [tag_id for tag_id, folded in known if any(is_within(folded, tag) for tag in tags)]
+    sql = """
+    select id
+    from notes
+    where coalesce(copy_of, id) in (
+      select coalesce(copy_of, id)
+      from notes
+      join note_tags on note_id = notes.id
+      where tag_id in (select value from json_each(?))
+    )
+    """
+    return {note_id for (note_id,) in whole.execute(sql, [json.dumps(tag_ids)])}
+
+
+class _IndexedSource:
+    """The notes of a source as an index has them, without hidden ones."""
+
+    def __init__(self, whole: sqlite3.Connection, stored: StoredSource, hidden: Set[int]) -> None:
+        self.name, self.location = stored.config.name, stored.config.location
+        sql = "select app, heading_link from sources where name = ?"
+        self.app, self.heading_link = whole.execute(sql, [self.name]).fetchone()
+        # Without the names of skipped files, which may belong to hidden notes.
+        self.skipped: list[str] = []
+        self._whole, self._state, self._hidden = whole, stored.state, hidden
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return False
+
+    def state(self) -> str:
+        return self._state
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        notes = self.read_changed({}, include_trashed=include_trashed)
+        return (note for note in notes if isinstance(note, Note))
+
+    def read_changed(
+        self, known: Mapping[str, str], *, include_trashed: bool = False
+    ) -> Iterator[Note | Unchanged]:
+        sql = "select id, key, fingerprint from notes where source = ? order by id"
+        stored = self._whole.execute(sql, [self.name]).fetchall()
+        hidden = json.dumps([*self._hidden])
+        sql = "select note_id from links where target_id in (select value from json_each(?))"
+        # A link to a hidden note isn't there, which the note's fingerprint doesn't say.
+        links_to_hidden = {note_id for (note_id,) in self._whole.execute(sql, [hidden])}
+        changed = []
+        for note_id, key, fingerprint in stored:
+            if note_id in self._hidden:
+                continue
+            if fingerprint and known.get(key) == fingerprint and note_id not in links_to_hidden:
+                yield Unchanged(key)
+            else:
+                changed.append(note_id)
+        for start in range(0, len(changed), _NOTES_AT_A_TIME):
+            yield from self._notes(changed[start : start + _NOTES_AT_A_TIME])
+
+    def _notes(self, note_ids: Sequence[int]) -> Iterator[Note]:
+        def by_note(columns: str, table: str) -> dict[int, list[tuple[Any, ...]]]:
+            sql = f"""
+            select note_id, {columns}
+            from {table}
+            where note_id in (select value from json_each(?))
+            order by {table.split()[0]}.rowid
+            """
+            found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+            for note_id, *values in self._whole.execute(sql, [json.dumps(note_ids)]):
+                found[note_id].append(tuple(values))
+            return found
+
+        links = by_note("target_id, target_key, title", "links")
+        files = by_note("target, place, stamp", FILES)
+        pinned = by_note("name, pinned", "note_tags join tags on tags.id = tag_id")
+        for note_id in note_ids:
+            yield rows.stored_note(
+                self._whole,
+                note_id,
+                pinned_in={name for name, is_pinned in pinned[note_id] if is_pinned},
+                links=tuple(
+                    Link(key, title)
+                    for target, key, title in links[note_id]
+                    if target not in self._hidden
+                ),
+                linked_files=tuple(starmap(LinkedFile, files[note_id])),
+            )
