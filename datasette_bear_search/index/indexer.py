@@ -249,17 +249,22 @@ def restricted_index(path: Path, tags: Sequence[str]) -> Path:
             return file
         try:
             # A run that is writing the index also brings this one up to date.
-            if database.is_made(file) and is_busy(path):
+            if database.is_sidecar(file) and is_busy(path):
                 return file
             update_restricted(path, tags, _embedder_of(path))
         except IndexBusy:
-            if not database.is_made(file):
+            if not database.is_sidecar(file):
                 raise database.SidecarError(
                     "Notes are being prepared for those who may not see all of them. Try again in "
                     "a minute."
                 ) from None
-        except sqlite3.Error as error:
-            raise database.SidecarError(f"{file}: {database.explained(error)}") from error
+        except sqlite3.OperationalError as error:
+            raise database.SidecarError(database.explained(error)) from error
+        except (database.SidecarError, sqlite3.DatabaseError) as error:
+            raise database.SidecarError(
+                f"{file} can't be used ({error}). If it is damaged, delete it: it is made again "
+                f"from {path}."
+            ) from error
     return file
 
 

@@ -26,6 +26,7 @@ from .changes import Snapshot
 from .config import hidden_by_environment
 from .database import (
     SEMANTIC,
+    SidecarError,
     connect,
     get_meta,
     has_vector_extension,
@@ -62,9 +63,10 @@ def wanted(path: Path) -> list[tuple[str, ...]]:
     pattern = re.compile(re.escape(path.name + _MARK) + "[0-9a-f]{12}")
     found = {}
     for file in sorted(path.parent.iterdir()):
-        if pattern.fullmatch(file.name) and is_made(file):
-            with closing(connect(file)) as connection:
-                found[file] = tags_of(connection)
+        with suppress(SidecarError, sqlite3.Error):  # damaged; it is made anew when it is needed
+            if pattern.fullmatch(file.name) and is_made(file):
+                with closing(connect(file)) as connection:
+                    found[file] = tags_of(connection)
     if tags := hidden_by_environment():
         found.setdefault(file_for(path, tags), tags)
     return [*filter(None, found.values())]
@@ -79,11 +81,11 @@ def tags_of(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def is_current(path: Path, file: Path) -> bool:
     """Return whether a restricted index was made from what the index at ``path`` has now."""
-    if not is_made(file):
-        return False
-    with closing(connect(path)) as whole, closing(connect(file)) as connection:
-        then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
-        return schema.is_current(connection) and tokens(whole) == then
+    with closing(connect(path)) as whole, suppress(SidecarError, sqlite3.DatabaseError):
+        with closing(connect(file)) as connection:
+            then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
+            return schema.is_current(connection) and tokens(whole) == then
+    return False
 
 
 def tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:

@@ -94,9 +94,8 @@ def test_a_note_is_stored_alike_in_both(seen, tmp_path, sidecar_path):
     )
     indexer.update(sidecar_path, [SourceConfig("vault", "", str(vault))], TinyEmbedder(TINY))
     columns = "source, key, fingerprint, text_hash, title, body, tags, created, language, has_link"
-    sql = (
-        f"select {columns} from notes where key not in (select key from notes where title = 'Roof')"
-    )
+    # The note about the roof lacks its link to the hidden one.
+    sql = f"select {columns} from notes where title not in ('Diary', 'Roof') order by key"
     with closing(sqlite3.connect(sidecar_path)) as connection:
         expected = connection.execute(sql).fetchall()
         vectors = "select content_hash, vector from passages join _vectors on passage_id = id"
@@ -156,6 +155,17 @@ def test_while_a_run_writes_the_last_restricted_index_is_shown(
     with indexer._only_run(sidecar_path):
         assert len(Library(sidecar_path, hidden_tags=TAGS).search("roof zanzibarium")) == 1
         assert not restricted.is_current(sidecar_path, restricted.file_for(sidecar_path, TAGS))
+
+
+def test_a_damaged_restricted_index_is_named(seen, bear_index, sidecar_path):
+    seen(DIARY, ROOF)
+    file = restricted.file_for(sidecar_path, TAGS)
+    file.write_bytes(b"no database" * 1000)
+    bear_index()
+    with pytest.raises(SidecarError, match=f"{file.name} can't be used .* delete it"):
+        Library(sidecar_path, hidden_tags=TAGS).search("roof")
+    file.unlink()
+    assert len(Library(sidecar_path, hidden_tags=TAGS).search("roof")) == 1
 
 
 def test_an_environment_variable_makes_one_in_advance(write, bear_index, sidecar_path, monkeypatch):
