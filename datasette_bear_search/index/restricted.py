@@ -81,10 +81,11 @@ def tags_of(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def is_current(path: Path, file: Path) -> bool:
     """Return whether a restricted index was made from what the index at ``path`` has now."""
-    with closing(connect(path)) as whole, suppress(SidecarError, sqlite3.DatabaseError):
-        with closing(connect(file)) as connection:
-            then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
-            return schema.is_current(connection) and tokens(whole) == then
+    with closing(connect(path)) as whole:
+        now = tokens(whole)
+    with suppress(SidecarError, sqlite3.DatabaseError), closing(connect(file)) as connection:
+        then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
+        return schema.is_current(connection) and now == then
     return False
 
 
