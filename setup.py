@@ -90,6 +90,7 @@ setup(
             "agents/skill.md",
             "py.typed",
             "stop_words.txt",
+            "index/unrelated.txt",
         ]
     },
     entry_points={

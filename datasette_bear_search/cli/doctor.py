@@ -341,11 +341,11 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, False, f"datasette bear-index{option}")
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
-    if state.has_vectors and (fits := database.by_language(connection, database.LANGUAGE_FITS)):
+    if state.has_vectors and (foreign := database.foreign_languages(connection)):
         shares = database.by_language(connection, database.LANGUAGES)
-        share = sum(shares.get(language, 0) for language in fits)
+        share = sum(shares.get(language, 0) for language in foreign)
         says = (
             f"{share:.0%} of the notes are in languages that the model wasn't made for "
-            f"({', '.join(sorted(fits))}): they can be found by words, but hardly by meaning."
+            f"({', '.join(sorted(foreign))}): they can be found by words, but hardly by meaning."
         )
         yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL}")

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -36,10 +37,14 @@ STALE = "passage_index_stale"
 SEMANTIC, NO = "semantic", "no"
 SAVED_SEARCHES = "saved_searches"
 PACE = "passages_per_second"
+# Keys in meta: the mean vector of the passages when their signs were taken, hexadecimal; and how
+# much more similar unrelated texts are for the model than for all-MiniLM-L6-v2.
+MEAN, UNRELATED = "mean_vector", "unrelated_similarity"
 # Key in meta: a JSON object with each language's share of the notes, largest first.
 LANGUAGES = "languages"
-# Key in meta: a JSON object with how well the model fits languages it wasn't made for, 0 to 1.
-LANGUAGE_FITS = "language_fits"
+# Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
+# query; and a JSON array of the library's languages for which the model wasn't made.
+THRESHOLDS, FOREIGN = "thresholds", "foreign_languages"
 
 
 # --- errors
@@ -305,10 +310,26 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
         try:
             # sqlite_vec.load() isn't used, because importing sqlite_vec imports numpy.
             connection.load_extension(str(Path(spec.origin).with_name("vec0")))
+            for function in (mean_vector, unrelated_distance):
+                # Deterministic, or SQLite would call it once per row.
+                connection.create_function(
+                    function.__name__, 0, partial(function, connection), deterministic=True
+                )
             return True
         finally:
             connection.enable_load_extension(False)
     return False
+
+
+def mean_vector(connection: sqlite3.Connection) -> bytes:
+    """Return the vector that is subtracted before signs are taken; zeros if there is none yet."""
+    dimension = int(get_meta(connection, "dimension") or 0)
+    return bytes.fromhex(get_meta(connection, MEAN) or "") or bytes(4 * dimension)
+
+
+def unrelated_distance(connection: sqlite3.Connection) -> float:
+    """Return the cosine distance of unrelated texts for the index's model; MiniLM's is 1."""
+    return 1 - float(get_meta(connection, UNRELATED) or 0)
 
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -425,11 +446,18 @@ def stored(path: Path, key: str = "model") -> str | None:
 
 
 def by_language(connection: sqlite3.Connection, key: str) -> dict[str, float]:
-    """Return the numbers in LANGUAGES or LANGUAGE_FITS, by language, as of the last run."""
+    """Return the numbers in LANGUAGES or THRESHOLDS, by language, as of the last run."""
     with suppress(sqlite3.DatabaseError):
         numbers = json_value(get_meta(connection, key) or "{}", dict)
         return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
     return {}
+
+
+def foreign_languages(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the library's languages for which the model wasn't made, as of the last run."""
+    with suppress(sqlite3.DatabaseError):
+        return frozenset(json_value(get_meta(connection, FOREIGN) or "[]", list))
+    return frozenset()
 
 
 def count_notes(connection: sqlite3.Connection) -> int:

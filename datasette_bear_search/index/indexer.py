@@ -8,8 +8,6 @@ stay in the index, and the other sources are indexed all the same.
 from __future__ import annotations
 
 import json
-import re
-import statistics
 import threading
 import time
 from collections import deque
@@ -23,11 +21,11 @@ from typing import NamedTuple
 
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..languages import TOKEN, is_unspaced, words_version
+from ..languages import words_version
 from ..notes import ForeseenError, Note
 from ..sources import SourceConfig, SourceError
 from ..sqlite import sqlite3
-from . import database, restricted, rows, schema, vectors
+from . import calibration, database, restricted, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
 from .chunking import passages, without_shared
 from .database import get_meta, set_meta, transaction
@@ -45,35 +43,6 @@ PASSAGES_PER_COMMIT = 128
 PASSAGES_PER_WINDOW = 4096
 # Vectors of removed passages to keep in memory, in case another note has the same text: 30 MB.
 MOST_KEPT = 20_000
-# Nonsense queries, which no library is about. Passages are near to them only by chance.
-UNRELATED = (
-    "purple anvil homework", "tax giraffe clarinet", "velvet tractor vowel",
-    "marble insurance penguin", "yogurt satellite glove", "violin gravel election",
-    "cactus invoice lullaby", "hammer mist parliament", "pillow uranium bishop",
-    "lobster algebra curtain", "candle bicycle enzyme", "trumpet moss mortgage",
-    "snow ledger papaya", "dragon sewer almanac", "pepper orbit sandal", "thimble glacier jury",
-    "carpet volcano tuba", "button harvest sonar", "wig monsoon calculus", "ladder saffron treaty",
-    "walrus zipper opera", "kettle comet lawyer", "broom plasma verse", "igloo mustard census",
-)  # fmt: skip
-
-# The threshold is this many standard deviations above the mean nearest similarity of unrelated
-# queries: .26 to .39 on five collections. 95 of 100 of their own queries are closer than .43
-# (single words: .27), and at most one in ten nonsense queries is closer than the threshold.
-DEVIATIONS = 1.5
-# Passages to retrieve for each unrelated query: more candidates, so that the nearest is found.
-UNRELATED_CANDIDATES = 50
-# The self-test of languages with at least this share of the notes: maximum passages, and minimum
-# for a reliable result; maximum letters and words of a sentence, and minimum words.
-TESTED_SHARE = 0.05
-TESTED_PASSAGES, FEWEST_TESTED = 24, 12
-SENTENCE_LETTERS, SENTENCE_WORDS, FEWEST_WORDS = 200, 24, 8
-# A model with a result below POOR_FIT wasn't made for the language. Nor was one that splits words
-# into more than MOST_PIECES, unless the result is at least MADE_FOR_IT: words of five English
-# collections have 1.1 to 1.5 pieces, Spanish, Italian, German and Swedish ones 1.8 to 2.5
-# (all-MiniLM-L6-v2).
-POOR_FIT, MADE_FOR_IT, MOST_PIECES = 0.75, 0.97, 1.65
-# The threshold is measured again, with two dozen searches, if this share of the passages is new.
-RECALIBRATE_SHARE = 0.05
 
 
 class IndexBusy(ForeseenError):
@@ -298,7 +267,7 @@ def update_restricted(
             new = restricted.copy_vectors(whole, connection)
             set_meta(connection, uncalibrated=new + int(get_meta(connection, "uncalibrated") or 0))
         if embedder is not None:
-            run.write_vectors(file, verify_model=_is_uncalibrated(connection))
+            run.write_vectors(file, verify_model=calibration.is_due(connection))
         with transaction(connection):
             restricted.take_state(whole, connection, made_from)
     return report
@@ -569,6 +538,7 @@ class _Run:
                 vectors.drop(connection)
                 set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
                 set_meta(connection, dimension=embedder.dimension)
+                calibration.measure_model(connection, embedder)
             rows.update_passages(connection, embedder.max_tokens)
             # This depends on the number of passages, so it comes last.
             vectors.prepare(connection)
@@ -593,7 +563,8 @@ class _Run:
         if total:
             with transaction(connection):
                 vectors.reuse(connection)
-        self._recalibrate(embedder, report.embedded)
+        with transaction(connection):
+            calibration.renew(connection, embedder, report.embedded)
         if report.refused:
             report.notices.append(
                 f"The model gave no usable vector for {report.refused} passages. They are found by "
@@ -641,88 +612,6 @@ class _Run:
             for start in range(0, len(texts), PASSAGES_PER_COMMIT):
                 yield texts[start : start + PASSAGES_PER_COMMIT]
 
-    def _recalibrate(self, embedder: Embedder, new: int) -> None:
-        connection = self.connection
-        new += int(get_meta(connection, "uncalibrated") or 0)
-        set_meta(connection, uncalibrated=new)
-        if _is_uncalibrated(connection):
-            threshold = similarity_threshold(connection, embedder)
-            set_meta(connection, floor=None if threshold is None else str(round(threshold, 4)))
-            fits = json.dumps(language_fits(connection, embedder))
-            set_meta(connection, uncalibrated=0, **{database.LANGUAGE_FITS: fits})
-
-
-def _is_uncalibrated(connection: sqlite3.Connection) -> bool:
-    """Return whether the threshold was never measured, or for too many other passages."""
-    new = int(get_meta(connection, "uncalibrated") or 0)
-    [count] = connection.execute("select count(*) from passages").fetchone()
-    return new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None
-
-
-def language_fits(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, float]:
-    """Return how well the model fits each main language that it wasn't made for, from 0 to 1.
-
-    This self-test searches sampled passages by meaning, each for every other word of one of its
-    sentences, and returns the mean reciprocal rank. Passages of English collections are as hard to
-    tell apart as German ones (.85 to 1 and .95; Spanish .71, Chinese .64, with all-MiniLM-L6-v2),
-    so the number of word pieces counts, too.
-    """
-    import numpy
-
-    fits = {}
-    for language, share in database.by_language(connection, database.LANGUAGES).items():
-        sampled = connection.execute(_SAMPLE, [language, TESTED_PASSAGES]).fetchall()
-        asked = [(_sentence(text), vector) for text, vector in sampled]
-        asked = [(words, vector) for words, vector in asked if words]
-        if share < TESTED_SHARE or not asked:
-            continue
-        vectors_asked = embedder.embed_queries([" ".join(words[::2]) for words, _ in asked])
-        queries = [numpy.frombuffer(vector or bytes(4), "<f4") for vector in vectors_asked]
-        stored = numpy.array([numpy.frombuffer(vector, "<f4") for _, vector in asked])
-        if any(len(query) != stored.shape[1] for query in queries):
-            continue
-        similarities = numpy.array(queries) @ stored.T
-        ranks = (similarities > similarities.diagonal()[:, None]).sum(axis=1) + 1
-        fit = float((1 / ranks).mean()) if len(asked) >= FEWEST_TESTED else MADE_FOR_IT
-        words = [word for words, _ in asked for word in words if not is_unspaced(word)]
-        pieces = sum(embedder.lengths(words)) / len(words) if words else 0.0
-        # Lengths include the special tokens for beginning and end.
-        has_pieces = pieces - sum(embedder.lengths([""])) > MOST_PIECES
-        if fit < POOR_FIT or (has_pieces and (fit < MADE_FOR_IT or len(asked) < FEWEST_TESTED)):
-            fits[language] = round(fit, 3)
-    return fits
-
-
-# One passage per note, in a pseudorandom order.
-_SAMPLE = f"""
-with chosen as (
-  select notes.id as note_id, passages.id as passage_id, max(passages.length)
-  from notes
-  join passages on passages.note_id = notes.id
-  where language = ? and embedded
-  group by notes.id
-  order by notes.id * 2654435761 % 4294967296
-  limit ?
-)
-select substr(body, start + 1, length), vector
-from chosen
-join notes on notes.id = chosen.note_id
-join passages on passages.id = chosen.passage_id
-join {schema.VECTORS} using (passage_id)
-"""
-
-
-def _sentence(text: str) -> list[str]:
-    """Return the words of the longest sentence (unspaced: pairs of characters); [] if short."""
-    longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:SENTENCE_LETTERS]
-    tokens = TOKEN.findall(longest)
-    words = [
-        token[place : place + 2] if is_unspaced(token) else token
-        for token in tokens
-        for place in range(0, len(token) if is_unspaced(token) else 1, 2)
-    ][:SENTENCE_WORDS]
-    return words if len(words) >= FEWEST_WORDS else []
-
 
 def _update_words(connection: sqlite3.Connection) -> None:
     """Rebuild the word index if texts may now be split into other words than when indexed.
@@ -747,14 +636,3 @@ def _commits(
             batch, characters = [], 0
     if batch:
         yield batch
-
-
-def similarity_threshold(connection: sqlite3.Connection, embedder: Embedder) -> float | None:
-    """Return the cosine similarity that few unrelated queries reach; None without vectors."""
-    # Measured in the library itself: in larger and more varied ones, more is near by chance.
-    queries = filter(None, embedder.embed_queries(UNRELATED))
-    found = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
-    nearest = [similarity for [(_, similarity), *_] in filter(None, found)]
-    if len(nearest) < 2:
-        return None
-    return statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)

@@ -26,6 +26,7 @@ from .changes import Snapshot
 from .config import hidden_by_environment
 from .database import (
     SEMANTIC,
+    UNRELATED,
     SidecarError,
     connect,
     get_meta,
@@ -103,7 +104,9 @@ def take_settings(
     whole: sqlite3.Connection, connection: sqlite3.Connection, tags: Sequence[str]
 ) -> None:
     """Prepare the restricted index for notes and vectors like those of the index."""
-    about_model = {key: get_meta(whole, key) for key in ("model", "fingerprint", "dimension")}
+    about_model = {
+        key: get_meta(whole, key) for key in ("model", "fingerprint", "dimension", UNRELATED)
+    }
     if get_meta(connection, "fingerprint") != about_model["fingerprint"]:
         vectors.drop(connection)
     without = json.dumps(tags, ensure_ascii=False)

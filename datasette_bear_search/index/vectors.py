@@ -2,46 +2,38 @@
 
 A plain table stores the float32 vectors. A vec0 table stores their binary quantization: a bit for
 the sign of each number. Its scan finds candidates, which are then ranked by their float32 vectors.
-In libraries too large for that scan, the same bits are compared in memory.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..sqlite import sqlite3, wrong_argument
-from .database import STALE, file_of, get_meta, has_vector_extension, keep, set_meta
+from .database import (
+    MEAN,
+    STALE,
+    UNRELATED,
+    get_meta,
+    has_vector_extension,
+    mean_vector,
+    set_meta,
+)
 from .schema import PASSAGE_INDEX, VECTORS
 
-if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
+Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
 
-    Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
-
-# sqlite-vec's scan of this many passages takes 6 ms, two thirds of an ordinary search. Larger
-# libraries are scanned in memory.
-MAX_VEC0_PASSAGES = 20_000
 # Vectors in a chunk (a row) of the vec0 table. Larger chunks are slower to choose the nearest from:
 # with sqlite-vec's default of 1,024, a scan takes six times as long (benchmarks/speed/nearest.py).
 CHUNK_SIZE = 64
-# Binary candidates for each wanted passage. In memory, they include .98 of the 50 nearest passages
-# of 322,000 (with 2: .96). The passages that are missed are about as near as those that are found.
+# Binary candidates for each wanted passage.
 OVERSAMPLING = 4
-# Binary candidates from vec0: an eighth of all passages, within these limits. The last is vec0's
+# Binary candidates of a search: an eighth of all passages, within these limits. The last is vec0's
 # own. They include .98 of the 50 nearest passages of 9,200; reading 1,200 vectors takes 4 ms. With
 # 400 of 1,900, pseudo-relevance feedback sees other notes: Cranfield loses .001 nDCG@10.
 CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1200, 4096
-# In memory, the Hamming distance, cheap but coarse, first selects this many passages, or this share
-# if that is more. The asymmetric distance then ranks them.
-HAMMING_CANDIDATES = 4000
-HAMMING_SHARE = 0.01
-# Searches whose nearest passages are cached, 30 KB each.
-CACHED_SEARCHES = 50
 # Ids of notes count up from 1. No note has a larger id, and a set with one would need much memory.
 MAX_NOTE_ID = 50_000_000
 # The empty set; b"" isn't one, because SQLite takes it for NULL.
@@ -49,44 +41,32 @@ NO_NOTES = b"\0"
 # Lists of ids up to this many characters are parsed without importing numpy.
 SHORT_LIST = 20_000
 # Key in meta: a random token that changes whenever vectors do.
-CHANGED = "passage_index_changed"
+CHANGED = "vectors_changed"
+# Passages of which the mean vector is computed, and how far it may move before all signs are taken
+# anew, relative to the length of a vector.
+SAMPLED, MAX_SHIFT = 5000, 0.05
 
 
 # --- in the index file
 
 
-def has_vec0(connection: sqlite3.Connection) -> bool:
-    """Return whether the binary vectors are in a vec0 table."""
-    return _is_virtual(connection) == (1,)
-
-
-def _is_virtual(connection: sqlite3.Connection) -> tuple[int] | None:
-    # (1,) if the passage index is a vec0 table, (0,) if a plain one; None if it doesn't exist.
-    sql = "select sql like 'create virtual%' from sqlite_master where name = ?"
-    row: tuple[int] | None = connection.execute(sql, [PASSAGE_INDEX]).fetchone()
-    return row
+def _exists(connection: sqlite3.Connection) -> bool:
+    sql = "select 1 from sqlite_master where name = ?"
+    return connection.execute(sql, [PASSAGE_INDEX]).fetchone() is not None
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Create the table of binary vectors for the index's model.
-
-    Replace an existing one if it is incomplete or of the wrong kind for the library's size.
-    """
-    [count] = connection.execute("select count(*) from passages").fetchone()
-    exists = _is_virtual(connection)
-    is_large = count > MAX_VEC0_PASSAGES
-    if exists == (not is_large,) and not get_meta(connection, STALE):
+    """Create the table of binary vectors for the index's model; replace an incomplete one."""
+    if _exists(connection) and not get_meta(connection, STALE):
         return
     _drop_passage_index(connection)
     connection.execute(
-        f"create table {PASSAGE_INDEX} (rowid integer primary key, embedding blob)"
-        if is_large
-        else f"create virtual table {PASSAGE_INDEX} using vec0("
+        f"create virtual table {PASSAGE_INDEX} using vec0("
         f"embedding bit[{_dimension(connection)}], chunk_size={CHUNK_SIZE})"
     )
     connection.execute(
-        f"insert into {PASSAGE_INDEX} (rowid, embedding) "
-        f"select passage_id, vec_quantize_binary(vector) from {VECTORS}"
+        f"insert into {PASSAGE_INDEX} (rowid, embedding) select passage_id, {signs('vector')} "
+        f"from {VECTORS}"
     )
     _mark_changed(connection)
 
@@ -95,7 +75,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> No
     """Store vectors of passages, given as pairs of passage id and float32 BLOB."""
     connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
     connection.executemany(
-        f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, vec_quantize_binary(?))", rows
+        f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, {signs('?')})", rows
     )
     connection.executemany(
         "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
@@ -119,7 +99,7 @@ def of_notes(
 
 def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> None:
     """Give pending passages the vector of an equal text, from ``kept`` or another passage."""
-    if _is_virtual(connection) is None or get_meta(connection, STALE):
+    if not _exists(connection) or get_meta(connection, STALE):
         return  # there are no vectors, or none can be written now
     sql = "select id, content_hash from passages where not embedded"
     pending = connection.execute(sql).fetchall()
@@ -159,6 +139,7 @@ def drop(connection: sqlite3.Connection) -> None:
     connection.execute(f"delete from {VECTORS}")
     connection.execute("update passages set embedded = 0 where embedded = 1")
     _drop_passage_index(connection)
+    set_meta(connection, **{MEAN: None, UNRELATED: None})
     _mark_changed(connection)
 
 
@@ -169,9 +150,51 @@ def _drop_passage_index(connection: sqlite3.Connection) -> None:
 
 def _mark_changed(connection: sqlite3.Connection) -> None:
     # In the same transaction as the change, so that readers see both or neither.
-    connection.execute(
-        "insert or replace into meta (key, value) values (?, hex(randomblob(8)))", [CHANGED]
-    )
+    sql = "insert or replace into meta (key, value) values (?, hex(randomblob(8)))"
+    connection.execute(sql, [CHANGED])
+
+
+def center(connection: sqlite3.Connection) -> bool:
+    """Take the signs of vectors relative to their mean; return whether they were taken anew.
+
+    The vectors of many models lie in a narrow cone, where most signs are the same for all texts:
+    with multilingual-e5-small, candidates by plain signs have .43 of the 50 nearest of 1,338
+    passages, and .75 by centered ones (all-MiniLM-L6-v2: .92 and .92).
+    """
+    import numpy
+
+    sql = f"""
+    select vector
+    from {VECTORS}
+    where passage_id % (1 + (select count(*) from {VECTORS}) / {SAMPLED}) = 0
+    """
+    rows = connection.execute(sql).fetchall()
+    if not rows:
+        return False
+    mean = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4")
+    mean = mean.reshape(len(rows), -1).mean(axis=0).astype("<f4")
+    known = numpy.frombuffer(mean_vector(connection), "<f4")
+    if get_meta(connection, MEAN) and numpy.linalg.norm(mean - known) <= MAX_SHIFT:
+        return False
+    _drop_passage_index(connection)
+    set_meta(connection, **{MEAN: mean.tobytes().hex()})
+    prepare(connection)
+    return True
+
+
+def signs(vector: str) -> str:
+    """Return SQL for the binary quantization of a vector."""
+    return f"vec_quantize_binary(vec_sub({vector}, mean_vector()))"
+
+
+def similarity(vector: str, other: str) -> str:
+    """Return SQL for the similarity of two vectors: 1 for the same, 0 for unrelated texts.
+
+    That is (cosine - u) / (1 - u). u is how much more similar unrelated texts are for the index's
+    model than for all-MiniLM-L6-v2, for which it is the cosine: all constants that a similarity is
+    compared with were chosen there. With multilingual-e5-small, u is .75.
+    """
+    return f"1 - vec_distance_cosine({vector}, {other}) / unrelated_distance()"
 
 
 def _dimension(connection: sqlite3.Connection) -> int:
@@ -196,131 +219,21 @@ def nearest(
     :param notes: search only these notes, as :func:`note_set` returns them; None for all
     :raises sqlite3.DatabaseError: if the file is damaged
     """
-    search = vector, count, notes
-    binary = None if has_vec0(connection) else _binary_vectors(connection)
-    if binary:
-        if known := binary.nearest.get(search):
-            return known
-        wanted = OVERSAMPLING * count
-        near = "select value as passage_id from json_each(?)"
-        among: list[Any] = [json.dumps(binary.candidates(connection, vector, wanted, notes))]
-    else:
-        wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
-        near = f"""
-          select rowid as passage_id
-          from {PASSAGE_INDEX}
-          where embedding match vec_quantize_binary(?) and k = {wanted}"""
-        among = [vector]
-        if notes is not None:
-            near += """
-            and rowid in (select id from passages where substr(?, note_id, 1) = x'01')"""
-            among.append(notes)
+    wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
+    parameters: dict[str, Any] = {"vector": vector, "notes": notes, "count": count}
+    only = "and rowid in (select id from passages where substr(:notes, note_id, 1) = x'01')"
     sql = f"""
-    select passage_id, 1 - vec_distance_cosine(vector, ?) as similarity
-    from ({near})
+    select passage_id, {similarity("vector", ":vector")} as similarity
+    from (
+      select rowid as passage_id
+      from {PASSAGE_INDEX}
+      where embedding match {signs(":vector")} and k = {wanted} {"" if notes is None else only}
+    )
     join {VECTORS} using (passage_id)
     order by similarity desc, passage_id
-    limit ?
+    limit :count
     """
-    found: Neighbors = connection.execute(sql, [vector, *among, count]).fetchall()
-    if binary:
-        keep(binary.nearest, search, found, CACHED_SEARCHES)
-    return found
-
-
-class BinaryVectors:
-    """The binary vectors of a library in memory, and the note of each passage."""
-
-    def __init__(self, passage_ids: NDArray[numpy.int64], bits: NDArray[numpy.uint8]) -> None:
-        """:param bits: packed, passages x dimension / 8"""
-        self.passage_ids = passage_ids
-        # A cache by vector, count and notes: a page asks twice, for its results and for its facets.
-        self.nearest: dict[tuple[bytes, int, bytes | None], Neighbors] = {}
-        # Words of 64 bits, the first words of all vectors together, so that a scan is sequential.
-        self._words = _words(bits)
-        self._note_ids: NDArray[numpy.int64] | None = None
-
-    def candidates(
-        self, connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None
-    ) -> list[int]:
-        """Return the ids of the ``count`` nearest passages by binary quantization, ascending."""
-        import numpy
-
-        ids, words = self.passage_ids, self._words
-        if notes is not None:
-            # The set begins with note 1. The byte added before it is for passages whose note is
-            # gone, the byte added after it for all notes with larger ids.
-            is_allowed = numpy.frombuffer(b"\0" + notes + b"\0", bool)
-            note_ids = numpy.minimum(self._notes_of_passages(connection), len(notes) + 1)
-            allowed = numpy.flatnonzero(is_allowed[note_ids])
-            ids, words = ids[allowed], [word[allowed] for word in words]
-        if len(ids) <= count:
-            return list(ids.tolist())
-        numbers = numpy.frombuffer(vector, "<f4")
-        query = _words(numpy.packbits(numbers > 0, bitorder="little")[None, :])
-        distances = numpy.zeros(len(ids), "u2")
-        for word, query_word in zip(words, query):
-            distances += numpy.bitwise_count(word ^ query_word[0])
-        least = max(HAMMING_CANDIDATES, count, int(HAMMING_SHARE * len(ids)))
-        # There are few different distances, so counting is faster than sorting. Ties pass, too.
-        up_to = numpy.bincount(distances).cumsum()
-        near = numpy.flatnonzero(distances <= numpy.searchsorted(up_to, min(least, len(ids))))
-        if len(near) > count:
-            # Asymmetric distance: the query's float32 numbers times the passage's signs. A table
-            # has the product of each eight numbers with each of the 256 possible bytes.
-            ways = numpy.arange(256, dtype="u1")[:, None]
-            signs = numpy.unpackbits(ways, axis=1, bitorder="little").astype("f4").T * 2 - 1
-            products = numbers.reshape(-1, 8) @ signs
-            bits = numpy.column_stack([word[near] for word in words]).view("u1")
-            rows = numpy.arange(len(products))
-            similarities = products[rows, bits[:, : len(products)]].sum(axis=1)
-            # Sorted, because SQLite then reads the vectors in three quarters of the time.
-            near = numpy.sort(near[numpy.argpartition(-similarities, count - 1)[:count]])
-        return list(ids[near].tolist())
-
-    def _notes_of_passages(self, connection: sqlite3.Connection) -> NDArray[numpy.int64]:
-        """Return the note of each passage, 0 if it is gone. Read them at the first filter."""
-        import numpy
-
-        if self._note_ids is None:
-            sql = "select id, note_id from passages order by id"
-            rows = connection.execute(sql).fetchall()
-            ids, note_ids = numpy.array(rows, "i8").reshape(-1, 2).T
-            position = numpy.searchsorted(ids, self.passage_ids).clip(max=max(len(ids) - 1, 0))
-            is_there = ids[position] == self.passage_ids
-            self._note_ids = numpy.where(is_there, note_ids[position], 0)
-        return self._note_ids
-
-
-def _binary_vectors(connection: sqlite3.Connection) -> BinaryVectors:
-    """Return the index's current binary vectors. Read them again only after a change."""
-    import numpy
-
-    path = file_of(connection)
-    token = get_meta(connection, CHANGED)
-    with _loaded_lock:
-        known_token, binary = _loaded.get(path, (None, None))
-        if binary is None or known_token != token:
-            size = _dimension(connection) // 8
-            sql = f"select rowid, embedding from {PASSAGE_INDEX} where length(embedding) = ?"
-            rows = connection.execute(sql, [size]).fetchall()
-            ids = numpy.array([passage_id for passage_id, _ in rows], "i8")
-            bits = numpy.frombuffer(b"".join(bits for _, bits in rows), "u1")
-            binary = BinaryVectors(ids, bits.reshape(len(rows), size))
-            _loaded[path] = token, binary
-    return binary
-
-
-_loaded_lock = threading.Lock()
-_loaded: dict[str, tuple[str | None, BinaryVectors]] = {}
-
-
-def _words(bits: NDArray[numpy.uint8]) -> list[NDArray[numpy.uint64]]:
-    """Return rows of bytes as columns of 64-bit words, padded with zeros."""
-    import numpy
-
-    padded = numpy.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
-    return [numpy.ascontiguousarray(word) for word in padded.view("u8").T]
+    return connection.execute(sql, parameters).fetchall()
 
 
 # --- in SQL

@@ -15,6 +15,7 @@ from .. import languages
 from ..index import database, rows
 from ..index.database import SAVED_SEARCHES, get_meta, json_value, set_meta
 from ..index.schema import MAX_EMBEDDED, VECTORS
+from ..index.vectors import similarity
 from ..markdown import wiki_links
 from ..notes import counted, files_of
 from ..query.query import Query
@@ -360,7 +361,8 @@ COMPARED_PASSAGES = 100
 # Passages sampled to find out how similar the average note is, which differs by model and by note.
 SAMPLE = 200
 
-# A mean of few passages isn't reliable, so it is computed as if this many more had similarity 0.
+# A mean of few passages isn't reliable, so it is computed as if this many more were unrelated
+# (similarity 0).
 UNSEEN = 10
 
 _ONLY = "Notes are compared by tags and links only."
@@ -590,7 +592,7 @@ compared as (
 similarities as materialized (
   select
     note_id, passage_id,
-    max(1 - vec_distance_cosine(own_passages.vector, {VECTORS}.vector)) as similarity
+    max({similarity("own_passages.vector", f"{VECTORS}.vector")}) as similarity
   from compared
   join {VECTORS} using (passage_id)
   cross join own_passages
@@ -606,7 +608,7 @@ embedded as materialized (
 usual as materialized (
   select sum(similarity) / (count(*) + {UNSEEN}) as similarity
   from (
-    select max(1 - vec_distance_cosine(own_passages.vector, {VECTORS}.vector)) as similarity
+    select max({similarity("own_passages.vector", f"{VECTORS}.vector")}) as similarity
     from passages
     join {VECTORS} on {VECTORS}.passage_id = passages.id
     cross join own_passages

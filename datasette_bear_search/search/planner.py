@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from .. import languages
-from ..index import database, vectors
+from ..index import database
 from ..index.rows import has_copies
 from ..notes import is_within
 from ..query import fts5
@@ -56,10 +56,13 @@ BALANCES = {
     "keywords": 0.7,  # one or two words
     "sentence": 0.7,
 }
-# In a language that the model wasn't made for, the weight of meaning is at most this times the
-# model's self-test (language_fits in index/indexer.py). nDCG@10 on XQuAD with .7, with this, and
-# with words alone: German .946, .960, .951; Spanish .963, .974, .974; Chinese .875, .970, .968.
-FOREIGN_BALANCE = 0.4
+# The weight of meaning in a language that the model wasn't made for, at most. nDCG@10 on XQuAD with
+# 0, .1, .2, .25, .3 and .4, all-MiniLM-L6-v2: German .926 .930 .931 .932 .929 .927; Spanish .936
+# .939 .938 .939 .941 .943; Romanian .984 .983 .985 .986 .985 .985; Chinese .927 .925 .926 .926 .932
+# .931; with .7, Chinese .869.
+FOREIGN_BALANCE = 0.25
+# No similarity is so high.
+NOTHING_IS_CLOSE = 2.0
 # A query of more words is a sentence, even with an identifier or a phrase (+.001 on Chroma).
 MAX_KEYWORDS = 2
 
@@ -92,10 +95,10 @@ class Plan:
     beginnings: tuple[str, ...] = ()  # words of the notes that begin with the last word
     languages: tuple[str, ...] = ()  # languages whose word forms are searched for
     stop_words: frozenset[str] = frozenset()
-    threshold: float | None = None  # cosine similarity from which a passage is close in meaning
+    threshold: float | None = None  # similarity from which a passage is close in meaning
+    is_foreign: bool = False  # whether the model wasn't made for the query's language
     reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
     has_copies: bool = False  # whether some notes are copies of others
-    has_vec0: bool = True  # whether sqlite-vec finds the nearest passages
     corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
     doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # typed word, words that may be meant
     others: tuple[str, ...] = ()  # other texts that may be meant
@@ -152,7 +155,7 @@ class Plan:
     @property
     def closeness(self) -> float:
         """The similarity from which a passage is found by its meaning; above 1: none is."""
-        return 2.0 if self.is_exact else self.threshold or 0.0
+        return NOTHING_IS_CLOSE if self.is_exact else self.threshold or 0.0
 
 
 def plan(
@@ -213,7 +216,7 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             others, found_notices = _alternatives(connection, query)
             notices += found_notices
-    threshold = database.get_meta(connection, "floor")
+    is_foreign = language in database.foreign_languages(connection)
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
@@ -221,12 +224,12 @@ def plan(
         languages=searched,
         stop_words=stop_words,
         shape=shape,
-        balance=_balance(connection, shape, language) if balance is None else balance,
+        balance=_balance(shape, is_foreign) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
-        threshold=float(threshold) if threshold else None,
+        threshold=NOTHING_IS_CLOSE if is_foreign else _threshold(connection, language),
+        is_foreign=is_foreign,
         has_copies=has_copies(connection),
-        has_vec0=vectors.has_vec0(connection),
         corrections=tuple(
             (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
         ),
@@ -283,9 +286,14 @@ def _shape(query: Query) -> str:
     return "keywords" if is_short else "sentence"
 
 
-def _balance(connection: sqlite3.Connection, shape: str, language: str) -> float:
-    fit = database.by_language(connection, database.LANGUAGE_FITS).get(language)
-    return BALANCES[shape] if fit is None else min(BALANCES[shape], FOREIGN_BALANCE * fit)
+def _balance(shape: str, is_foreign: bool) -> float:
+    return min(BALANCES[shape], FOREIGN_BALANCE) if is_foreign else BALANCES[shape]
+
+
+def _threshold(connection: sqlite3.Connection, language: str) -> float | None:
+    """Return the threshold for queries in a language; for others, the highest; or None."""
+    known = database.by_language(connection, database.THRESHOLDS)
+    return known.get(language, max(known.values(), default=None))
 
 
 def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:

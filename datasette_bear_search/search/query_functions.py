@@ -117,7 +117,7 @@ def register(connection: sqlite3.Connection) -> None:
         # Deterministic, or SQLite would call them once per row.
         connection.create_function(name, -1, _of_text(connection, function), deterministic=True)
     languages.register(connection)
-    connection.create_aggregate("refine", 7, Refine)
+    connection.create_aggregate("refine", 8, Refine)
 
 
 def _of_text(connection: sqlite3.Connection, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,25 +288,35 @@ _YEAR_OR_MONTH = re.compile(r"[0-9]{4}(-[0-9]{2})?", re.ASCII)
 class Refine:
     """Aggregate: the refined blend of each row, as a JSON object by id; NULL if there are no rows.
 
-    ``refine(query_vector, vector, id, level, blend, dense_score, balance)``: vectors are float32
-    BLOBs of one length. A row without a vector keeps its blend; a row without a blend is left out.
+    ``refine(query_vector, vector, id, level, blend, dense_score, balance, unrelated_distance)``:
+    vectors are float32 BLOBs of one length. A row without a vector keeps its blend; a row without a
+    blend is left out. Similarities are relative to unrelated texts, as in the statement.
 
     1. Feedback: the weighted mean vector of the first rows, by ``level`` and ``blend``, is added to
        the query's vector. ``blend`` changes by ``balance`` times the change of ``dense_score``,
-       which is (cosine + 1) relative to the best.
+       which is (similarity + 1) relative to the best.
     2. Regularization: the ``blend`` of each of the first rows then moves toward the mean of its
-       nearest neighbors, weighted by their squared cosine.
+       nearest neighbors, weighted by their squared similarity.
     """
 
     def __init__(self) -> None:
         self._query: Any = None
         self._balance: Any = None
+        self._unrelated: Any = None
         self._rows: list[tuple[Any, ...]] = []
 
     def step(
-        self, query: Any, vector: Any, row_id: Any, level: Any, blend: Any, dense: Any, balance: Any
+        self,
+        query: Any,
+        vector: Any,
+        row_id: Any,
+        level: Any,
+        blend: Any,
+        dense: Any,
+        balance: Any,
+        unrelated: Any,
     ) -> None:
-        self._query, self._balance = query, balance
+        self._query, self._balance, self._unrelated = query, balance, unrelated
         self._rows.append((vector, row_id, level or 0, blend, dense))
 
     def finalize(self) -> str | None:
@@ -317,11 +327,14 @@ class Refine:
         size = len(query) if isinstance(query, bytes) and len(query) % 4 == 0 else 0
         comparable = [row for row in rows if isinstance(row[0], bytes) and len(row[0]) == size]
         with suppress(TypeError, ValueError):  # a value that isn't a number mustn't end the query
-            refined |= _refined(query, comparable, float(self._balance)) if comparable else {}
+            numbers = float(self._balance), float(self._unrelated)
+            refined |= _refined(query, comparable, *numbers) if comparable else {}
         return json.dumps(refined)
 
 
-def _refined(query: bytes, rows: Sequence[tuple[Any, ...]], balance: float) -> dict[Any, float]:
+def _refined(
+    query: bytes, rows: Sequence[tuple[Any, ...]], balance: float, unrelated: float
+) -> dict[Any, float]:
     """Return refined blends by id, from rows of (vector, id, level, blend, dense score)."""
     import numpy
 
@@ -331,25 +344,36 @@ def _refined(query: bytes, rows: Sequence[tuple[Any, ...]], balance: float) -> d
     vectors = numpy.frombuffer(b"".join(row[0] for row in rows), "<f4").reshape(len(rows), -1)
     vectors = vectors / _lengths(vectors)[:, None]
     first = numpy.lexsort((ids, -blend, -level))[:FEEDBACK_NOTES]
-    weights = 1 / numpy.arange(1, len(first) + 1, dtype="f4")
-    mean = numpy.einsum("i,ij->j", weights / weights.sum(), vectors[first])
-    feedback = numpy.frombuffer(query, "<f4") + FEEDBACK_WEIGHT * mean
-    cosines = numpy.einsum("ij,j->i", vectors, feedback) / _lengths(feedback)
-    blend += balance * ((cosines + 1) / max(cosines.max() + 1, 1e-9) - dense)
+    ranks = 1 / numpy.arange(1, len(first) + 1, dtype="f4")
+    weights = numpy.array([1, *FEEDBACK_WEIGHT * ranks / ranks.sum()])
+    asked = numpy.vstack([numpy.frombuffer(query, "<f4"), vectors[first]])
+    # Products with a sum of vectors, and its length, from the similarities of the vectors: so they
+    # are relative to unrelated texts, too.
+    products = numpy.einsum("i,ij->j", weights, _similarities(asked, vectors, unrelated))
+    square = numpy.einsum("i,ij,j->", weights, _similarities(asked, asked, unrelated), weights)
+    scores = numpy.clip(products / max(square, 1e-12) ** 0.5 + 1, 0, None)
+    blend += balance * (scores / max(scores.max(), 1e-9) - dense)
     first = numpy.lexsort((ids, -blend, -level))[:REGULARIZED_NOTES]
-    around = _neighborhood(vectors[first], blend[first])
+    around = _neighborhood(_similarities(vectors[first], vectors[first], unrelated), blend[first])
     blend[first] += REGULARIZATION * (around - blend[first])
     return dict(zip(ids, blend.tolist()))
 
 
-def _neighborhood(vectors: NDArray[Any], scores: NDArray[Any]) -> NDArray[Any]:
+def _similarities(some: NDArray[Any], others: NDArray[Any], unrelated: float) -> NDArray[Any]:
+    """Return the similarity of each row of ``some`` and ``others``, as similarity() in vectors."""
+    import numpy
+
+    return 1 - (1 - numpy.einsum("in,jn->ij", some, others)) / unrelated
+
+
+def _neighborhood(similarities: NDArray[Any], scores: NDArray[Any]) -> NDArray[Any]:
     """Return the weighted mean score of each row's nearest neighbors; its own if it has none."""
     import numpy
 
-    cosines = numpy.clip(numpy.einsum("in,jn->ij", vectors, vectors), 0, None)
-    numpy.fill_diagonal(cosines, 0)
-    nearest = numpy.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBORS]
-    weights = numpy.take_along_axis(cosines, nearest, axis=1) ** 2
+    similarities = numpy.clip(similarities, 0, None)
+    numpy.fill_diagonal(similarities, 0)
+    nearest = numpy.argsort(-similarities, axis=1, kind="stable")[:, :NEIGHBORS]
+    weights = numpy.take_along_axis(similarities, nearest, axis=1) ** 2
     totals = weights.sum(axis=1)
     means = (weights * scores[nearest]).sum(axis=1) / numpy.maximum(totals, 1e-12)
     return numpy.where(totals > 0, means, scores)

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index.schema import VECTORS
+from ..index.vectors import similarity
 from ..languages import STOP_WORDS, is_unspaced
 from ..markdown import FENCE, plain_text, without_html
 from ..notes import fold_tag
@@ -436,7 +437,7 @@ _SQL = f"""
 with close as (
   select
     passages.id, passages.note_id, passages.heading, passages.start, passages.length,
-    1 - vec_distance_cosine({VECTORS}.vector, embed(:meaning)) as similarity
+    {similarity(f"{VECTORS}.vector", "embed(:meaning)")} as similarity
   from passages
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where passages.note_id in (select value from json_each(:notes))

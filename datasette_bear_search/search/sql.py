@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..index.schema import MAX_EMBEDDED, PASSAGE_INDEX, VECTORS
-from ..index.vectors import MANY_CANDIDATES
+from ..index.vectors import MANY_CANDIDATES, signs, similarity
 from ..query.filters import Filters
 from .planner import Plan
 
@@ -210,11 +210,9 @@ def _retrieved(
             parts.append(_substrings(q) if "like" in retrievers else NO_LEXICAL)
         if "semantic" not in retrievers:
             parts.append(NO_DENSE if of_passages is _dense else NO_NEAREST)
-        elif planned.has_vec0:
+        else:
             is_filtered = bool(planned.query.filters or conditions)
             parts.append(of_passages(_nearest(q, is_filtered)))
-        else:
-            parts.append(of_passages(_nearest_in_memory(q)))
     return parts, {"q": planned.query.typed, **values}
 
 
@@ -293,23 +291,13 @@ def _nearest(q: str, is_filtered: bool) -> str:
         and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
     return f"""\
     select note_id, passage_id,
-      {template_weight(f"1 - vec_distance_cosine(vector, embed(meaning({q})))")} as similarity
+      {template_weight(similarity("vector", f"embed(meaning({q}))"))} as similarity
     from (
       select rowid as passage_id from {PASSAGE_INDEX}
-      where embedding match vec_quantize_binary(embed(meaning({q}))) and k = {k}
+      where embedding match {signs(f"embed(meaning({q}))")} and k = {k}
     ) join {VECTORS} using (passage_id) join passages on passages.id = passage_id
     {_join_filtered("note_id")}
     order by similarity desc limit {NEAREST_PASSAGES}"""
-
-
-def _nearest_in_memory(q: str) -> str:
-    # For libraries too large for sqlite-vec's scan.
-    return f"""\
-    select note_id, passages.id as passage_id, {template_weight("value")} as similarity
-    from json_each(
-      nearest_passages(embed(meaning({q})), {NEAREST_PASSAGES}, (select ids from filtered))
-    )
-    join passages on passages.id = key + 0"""
 
 
 NO_NEAREST = _empty("nearest", "note_id", "similarity")
@@ -364,7 +352,7 @@ scored as materialized (
       select * from dense
       union all
       select note_id, passage_id,
-        max({template_weight(f"1 - vec_distance_cosine(vector, embed(meaning({q})))")}), null
+        max({template_weight(similarity("vector", f"embed(meaning({q}))"))}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
       where note_id not in (select note_id from dense) and position < {MAX_EMBEDDED}
       group by note_id
@@ -376,7 +364,7 @@ scored as materialized (
   from (
     select *,
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
-      ifnull((similarity + 1) / (max(similarity) over () + 1), 0) as dense_score
+      ifnull(max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9), 0) as dense_score
     from candidates
 {lexical}
     {dense}
@@ -389,14 +377,17 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
     has_words = _has_words(planned, retrievers)
     if ranking.fusion == "rrf":
         score = "rrf(lexical_rank, dense_rank)"
-    elif len(retrievers) > 1:
+    elif len(retrievers) > 1 and not planned.is_foreign:
         q, balance = _q(planned), _balance(planned, retrievers, ranking)
         score = "ifnull(refined, blend)"
         comment = f"""
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine(embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance})
+    select refine(
+      embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance},
+      unrelated_distance()
+    )
     from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
     left join {VECTORS} using (passage_id)
   ))

@@ -1,6 +1,7 @@
-"""Nearest passages: from sqlite-vec or, in a large library, from the same bits in memory."""
+"""Nearest passages, from sqlite-vec."""
 
 import json
+import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -29,98 +30,27 @@ NOTES = [
 ]
 
 
-@pytest.fixture
-def large_from(monkeypatch):
-    """Treat libraries with more passages than this as large ones."""
-
-    return lambda passages: monkeypatch.setattr(vectors, "MAX_VEC0_PASSAGES", passages)
-
-
 @pytest.fixture(scope="module")
-def indexes(tmp_path_factory) -> dict[int, Path]:
-    """Index the notes as a small library, and as one that is treated as large."""
+def indexed(tmp_path_factory) -> Path:
+    """Index the notes."""
     folder = tmp_path_factory.mktemp("indexes")
     library = bear_library(folder / "database.sqlite", NOTES)
-    paths = {}
-    for passages in (20_000, 5):
-        paths[passages] = folder / f"{passages}.db"
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(vectors, "MAX_VEC0_PASSAGES", passages)
-            snapshot = indexer.read(BearLibrary(library))
-            indexer.index(paths[passages], [snapshot], TinyEmbedder("test/tiny"))
-    return paths
+    snapshot = indexer.read(BearLibrary(library))
+    indexer.index(folder / "notes.db", [snapshot], TinyEmbedder("test/tiny"))
+    return folder / "notes.db"
 
 
-@pytest.fixture(params=[20_000, 5])
-def connection(request, indexes, large_from):
-    large_from(request.param)
-    with closing(database.connect(indexes[request.param])) as connection:
+@pytest.fixture
+def connection(indexed):
+    with closing(database.connect(indexed)) as connection:
         vectors.register(connection)
         yield connection
 
 
-def is_large(path) -> bool:
-    with closing(database.connect(path)) as connection:
-        return not vectors.has_vec0(connection)
-
-
-async def rows(path, **parameters) -> list[dict]:
-    # A new Datasette each time, because one mustn't see another one's cache.
-    datasette = Datasette([str(path)])
-    response = await datasette.client.get("/-/bear-search.json", params=parameters)
-    assert response.status_code == 200, response.text
-    return response.json()["rows"]
-
-
-QUESTIONS = [
-    {"q": "pixel"},
-    {"q": "a waltz with a glyph", "mode": "semantic"},
-    {"q": "jazz", "mode": "semantic", "tag": "two"},
-    {"q": "lynx crypt", "tag": "one", "_facets": "1"},
-    {"q": "fjord", "mode": "semantic", "tag": "no-note-has-this"},
-]
-
-
-@pytest.mark.datasette
-@pytest.mark.asyncio
-async def test_a_large_library_finds_what_a_small_one_finds(
-    write, bear_index, sidecar_path, large_from
-):
-    write(*NOTES)
-    bear_index()
-    exact = [await rows(sidecar_path, **question) for question in QUESTIONS]
-    assert not is_large(sidecar_path)
-    assert exact[0]
-    assert not exact[-1]
-    large_from(5)
-    bear_index("--rebuild")
-    assert is_large(sidecar_path)
-    assert [await rows(sidecar_path, **question) for question in QUESTIONS] == exact
-
-
-@pytest.mark.datasette
-@pytest.mark.asyncio
-async def test_a_large_library_has_the_same_similar_notes(
-    write, bear_index, sidecar_path, large_from
-):
-    async def similar() -> list[dict]:
-        response = await Datasette([str(sidecar_path)]).client.get("/-/bear-search/similar/3.json")
-        return response.json()["rows"]
-
-    write(*NOTES)
-    bear_index()
-    exact = await similar()
-    large_from(5)
-    bear_index("--rebuild")
-    assert exact
-    assert await similar() == exact
-
-
 @pytest.mark.asyncio
 async def test_a_note_that_is_added_or_removed_is_so_for_a_server_that_runs(
-    write, bear_index, sidecar_path, large_from
+    write, bear_index, sidecar_path
 ):
-    large_from(5)
     write(*NOTES)
     bear_index()
     datasette = Datasette([str(sidecar_path)])
@@ -140,9 +70,7 @@ async def test_a_note_that_is_added_or_removed_is_so_for_a_server_that_runs(
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_sql_finds_the_nearest_passages_in_a_library_of_any_size(
-    write, bear_index, sidecar_path, large_from
-):
+async def test_sql_finds_the_nearest_passages(write, bear_index, sidecar_path):
     async def nearest(arguments: str) -> list[str]:
         sql = f"""
             select notes.title
@@ -157,39 +85,17 @@ async def test_sql_finds_the_nearest_passages_in_a_library_of_any_size(
         return [title for (title,) in response.json()["rows"]]
 
     write(*NOTES)
-    for large in (20_000, 5):
-        large_from(large)
-        bear_index("--rebuild")
-        found = await nearest("embed('pixel vortex'), 4")
-        assert len(found) == 4
-        assert {"Pixel", "Vortex"} >= set(found[:2])
-        for only in ("note_set('3,4')", "'3,4'"):
-            assert await nearest(f"embed('pixel vortex'), 4, {only}") == ["Zither", "Zither"]
-        # Values in URLs are text.
-        assert len(await nearest("embed('pixel vortex'), '4', null")) == 4
-        assert await nearest("embed('pixel vortex'), 0") == []
-        assert await nearest("null, 4") == []
-        assert await nearest("x'00', 4") == []
-
-
-def test_a_library_that_grows_and_shrinks_changes_its_index(
-    write, bear_index, sidecar_path, large_from
-):
-    large_from(20)
-    write(*NOTES[:20])
     bear_index()
-    assert not is_large(sidecar_path)
-    write(*NOTES)
-    bear_index()
-    assert is_large(sidecar_path)
-    write(*NOTES[:4], BearNote("# Other", created=day(30)))
-    bear_index()
-    assert not is_large(sidecar_path)
-    with closing(database.connect(sidecar_path)) as connection:
-        found = connection.execute(
-            "select count(*) from _passage_index where rowid in (select passage_id from _vectors)"
-        ).fetchone()
-    assert found == (5,)
+    found = await nearest("embed('pixel vortex'), 4")
+    assert len(found) == 4
+    assert {"Pixel", "Vortex"} >= set(found[:2])
+    for only in ("note_set('3,4')", "'3,4'"):
+        assert await nearest(f"embed('pixel vortex'), 4, {only}") == ["Zither", "Zither"]
+    # Values in URLs are text.
+    assert len(await nearest("embed('pixel vortex'), '4', null")) == 4
+    assert await nearest("embed('pixel vortex'), 0") == []
+    assert await nearest("null, 4") == []
+    assert await nearest("x'00', 4") == []
 
 
 def test_a_run_with_nothing_to_embed_makes_a_vec0_table_anew_that_lacks_passages(
@@ -215,43 +121,51 @@ def test_vectors_whose_signs_fill_no_whole_bytes_are_refused(write, bear_index, 
     assert "Vectors of 60 numbers can't be indexed" in bear_index().output
 
 
-def in_memory(rows: numpy.ndarray) -> vectors.BinaryVectors:
-    packed = numpy.packbits(rows > 0, axis=1, bitorder="little")
-    return vectors.BinaryVectors(numpy.arange(len(rows)) + 1000, packed)
-
-
-@pytest.mark.parametrize("dimension", [72, 384])
-def test_bits_find_what_is_near(dimension):
+def cone(dimension: int = 64) -> numpy.ndarray:
+    """Return vectors of 300 subjects with ten passages each, which have much in common."""
     random = numpy.random.default_rng(1)
-    # Passages are in groups of ten about the same subject, as in a library.
-    subjects = random.standard_normal((600, dimension), "f4").repeat(10, axis=0)
-    rows = subjects + 0.5 * random.standard_normal(subjects.shape, "f4")
-    rows /= numpy.linalg.norm(rows, axis=1, keepdims=True)
-    found = []
-    for subject in range(0, 600, 20):
-        vector = subjects[subject * 10]
-        near = in_memory(rows).candidates(None, vector.tobytes(), 200, None)
-        assert len(set(near)) == 200
-        best = numpy.argsort(-rows @ vector)[:10] + 1000
-        found.append(len(set(best) & set(near)) / 10)
-    assert numpy.mean(found) >= 0.97
+    subjects = random.standard_normal((300, dimension)).repeat(10, axis=0)
+    rows = subjects + 0.5 * random.standard_normal(subjects.shape) + 6 * numpy.ones(dimension)
+    return (rows / numpy.linalg.norm(rows, axis=1, keepdims=True)).astype("<f4")
 
 
-def test_few_passages_are_all_found():
-    rows = numpy.random.default_rng(3).standard_normal((40, 64)).astype("f4")
-    found = in_memory(rows).candidates(None, rows[0].tobytes(), 50, None)
-    assert sorted(found) == list(range(1000, 1040))
+def test_signs_of_vectors_in_a_cone_are_taken_relative_to_their_mean(sidecar_path, monkeypatch):
+    # Few candidates, as in a large library.
+    monkeypatch.setattr(vectors, "FEWEST_CANDIDATES", 40)
+    monkeypatch.setattr(vectors, "CANDIDATES_SHARE", 1000)
+    rows = cone()
+    with database.open_for_writing(sidecar_path) as connection, database.transaction(connection):
+        connection.execute("insert into sources (name, location) values ('s', 's')")
+        connection.execute("insert into notes (id, source, key) values (1, 's', 'n')")
+        insert_passages(connection, 1, range(1, len(rows) + 1))
+        database.set_meta(connection, dimension=rows.shape[1])
+        vectors.prepare(connection)
+        vectors.add(connection, [(number + 1, row.tobytes()) for number, row in enumerate(rows)])
+
+        def recall() -> float:
+            shares = []
+            for number in range(0, len(rows), 100):
+                near = dict(vectors.nearest(connection, rows[number].tobytes(), 10))
+                best = numpy.argsort(-rows @ rows[number])[:10] + 1
+                shares.append(len({*near} & {*best.tolist()}) / 10)
+            return float(numpy.mean(shares))
+
+        before = recall()
+        assert vectors.center(connection)
+        assert not vectors.center(connection), "the mean hasn't moved"
+        assert recall() > 0.95 > 0.6 > before
 
 
-def test_the_vec0_table_is_replaced_when_the_limit_is_lower(
-    write, bear_index, sidecar_path, large_from
-):
-    write(*NOTES)
-    bear_index()
-    assert not is_large(sidecar_path)
-    large_from(5)
-    bear_index()
-    assert is_large(sidecar_path), "without a note that changed"
+def test_similarities_are_relative_to_what_unrelated_texts_have_in_common(indexed, tmp_path):
+    path = Path(shutil.copy(indexed, tmp_path / "notes.db"))
+    with closing(database.connect(path)) as connection:
+        vector = connection.execute("select vector from _vectors").fetchone()[0]
+        plain = dict(vectors.nearest(connection, vector, 24))
+    with database.open_for_writing(path) as connection:
+        database.set_meta(connection, **{database.UNRELATED: "0.75"})
+        crowded = dict(vectors.nearest(connection, vector, 24))
+    expected = {number: (similarity - 0.75) / 0.25 for number, similarity in plain.items()}
+    assert crowded == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -325,9 +239,8 @@ KEPT, COMING_AND_GOING = 300, 100
 
 
 @pytest.fixture
-def index(sidecar_path, monkeypatch):
-    """Make an index with the bits of the passages that stay."""
-    monkeypatch.setattr(vectors, "MAX_VEC0_PASSAGES", 10)
+def index(sidecar_path):
+    """Make an index with the passages that stay."""
     with database.open_for_writing(sidecar_path) as connection, database.transaction(connection):
         connection.execute("insert into sources (name, location) values ('s', 's')")
         for note in (1, 2):
@@ -339,7 +252,6 @@ def index(sidecar_path, monkeypatch):
         database.set_meta(connection, dimension=DIMENSION)
         vectors.prepare(connection)
         vectors.add(connection, rows_of(range(1, KEPT + 1)))
-        assert not vectors.has_vec0(connection)
     return sidecar_path
 
 
@@ -354,26 +266,6 @@ def rows_of(ids) -> list[tuple[int, bytes]]:
     randomness = numpy.random.default_rng(7)
     rows = randomness.standard_normal((KEPT + COMING_AND_GOING + 1, DIMENSION), "float32")
     return [(number, rows[number].tobytes()) for number in ids]
-
-
-def test_what_is_asked_again_is_not_looked_for_again_until_the_vectors_change(index, monkeypatch):
-    looked = []
-    candidates = vectors.BinaryVectors.candidates
-    monkeypatch.setattr(
-        vectors.BinaryVectors,
-        "candidates",
-        lambda *arguments: looked.append(1) or candidates(*arguments),
-    )
-    [(_, vector)] = rows_of([7])
-    with closing(database.connect(index)) as connection:
-        found = vectors.nearest(connection, vector, 5)
-        assert vectors.nearest(connection, vector, 5) == found
-        assert len(looked) == 1
-        with database.open_for_writing(index) as writing, database.transaction(writing):
-            vectors.remove(writing, [7])
-        assert 7 not in dict(vectors.nearest(connection, vector, 5))
-    assert found[0][0] == 7
-    assert len(looked) == 2
 
 
 def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):

@@ -8,7 +8,8 @@ import pytest
 from datasette_bear_search import languages
 from datasette_bear_search.cli import doctor
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, indexer
+from datasette_bear_search.embeddings import cards
+from datasette_bear_search.index import calibration, database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.engine import read_request, search
 from datasette_bear_search.search.functions import open_sidecar
@@ -163,11 +164,13 @@ GERMAN = [
 ]
 
 
-FITS = "insert or replace into meta values ('language_fits', ?)"
+FOREIGN = "insert or replace into meta values ('foreign_languages', ?)"
 
 
 class Stub:
     """A model that always or never finds the right passage, and splits words into pieces."""
+
+    name = "test/undeclared"
 
     def __init__(self, connection, pieces: int, *, finds: bool) -> None:
         self.vectors = [vector for (vector,) in connection.execute(VECTORS_ASKED)]
@@ -181,7 +184,9 @@ class Stub:
         return [2 + self.pieces * bool(text) for text in texts]
 
 
-VECTORS_ASKED = f"select vector from ({indexer._SAMPLE.replace('?', '{}').format(repr('de'), 24)})"
+VECTORS_ASKED = (
+    f"select vector from ({calibration._SAMPLE.replace('?', '{}').format(repr('de'), 96)})"
+)
 
 
 @pytest.mark.parametrize(
@@ -193,24 +198,68 @@ def test_a_model_that_finds_no_sentences_was_not_made_for_their_language(
 ):
     path = index_notes(GERMAN)
     with closing(database.connect(path)) as connection:
-        fits = indexer.language_fits(connection, Stub(connection, pieces, finds=finds))
-    assert ("de" not in fits) == is_made_for_it
+        stub = Stub(connection, pieces, finds=finds)
+        foreign = calibration.foreign_languages(connection, stub)
+    assert foreign == ([] if is_made_for_it else ["de"])
+
+
+@pytest.mark.parametrize(
+    ("model", "foreign"),
+    [
+        ("sentence-transformers/all-MiniLM-L6-v2", ["de"]),
+        ("sentence-transformers/all-MiniLM-L6-v2@128", ["de"]),
+        ("ollama:all-minilm:22m", ["de"]),
+        ("ollama:bge-m3", []),
+        ("openai:text-embedding-3-small@https://example.com", []),
+    ],
+)
+def test_what_a_model_is_made_for_is_declared(index_notes, model, foreign):
+    path = index_notes(GERMAN)
+    with closing(database.connect(path)) as connection:
+        stub = Stub(connection, 1, finds=bool(foreign))
+        stub.name = model
+        assert calibration.foreign_languages(connection, stub) == foreign
+
+
+@pytest.mark.parametrize(
+    ("card", "declared"),
+    [
+        ("---\nlanguage: en\n---\n# Model", {"en"}),
+        ("---\nlanguage:\n- zh-CN\n- de\n- no\n---", {"zh", "de", "no"}),
+        ("---\nlicense: mit\nlanguage: [multilingual, af]\n---", {"multilingual", "af"}),
+        ("---\nlicense: mit\n---", None),
+        ("---\nlanguage: {a: [\n---", None),
+        ("# Model\nlanguage: en", None),
+    ],
+)
+def test_a_card_declares_languages(tmp_path, card, declared):
+    (tmp_path / "README.md").write_text(card)
+    assert cards.languages(str(tmp_path)) == declared
+
+
+def test_an_english_library_is_never_foreign(index_notes):
+    notes = [
+        BearNote(f"# Week {n}\n\nOn day {n} we had bought it and we talked.") for n in range(20)
+    ]
+    with closing(database.connect(index_notes(notes))) as connection:
+        assert "en" in database.by_language(connection, database.LANGUAGES)
+        assert calibration.foreign_languages(connection, Stub(connection, 3, finds=False)) == []
 
 
 def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(index_notes):
     path = index_notes([*LIBRARY, *ASIA])
-    edit(path, FITS, '{"de": 0.5, "zh": 0.25}')
+    edit(path, FOREIGN, '["de", "zh"]')
     with open_sidecar(path) as connection:
         german = plan(connection, parse("was haben wir mit dem Boot gemacht")).balance
         chinese = plan(connection, parse("在北京大学见到了谁")).balance
         english = plan(connection, parse("what have we done with the sheds")).balance
         chosen = plan(connection, parse("was haben wir mit dem Boot"), balance=0.7).balance
-    assert (german, chinese, english, chosen) == (0.2, 0.1, 0.7, 0.7)
+    assert (german, chinese, english, chosen) == (0.25, 0.25, 0.7, 0.7)
 
 
 def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes):
     path = index_notes(LIBRARY)
-    edit(path, FITS, '{"de": 0.5, "sv": 0.4}')
+    edit(path, FOREIGN, '["de", "sv"]')
     [finding] = (each for each in doctor.examine(path)["Index"] if each.name == "languages")
     assert "22% of the notes" in finding.says
     assert "(de, sv)" in finding.says

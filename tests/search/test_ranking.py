@@ -1,10 +1,12 @@
 """How a query is planned for the library and which notes rank first, through the JSON API."""
 
+import json
+
 import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import indexer
+from datasette_bear_search.index import calibration
 from tests.support.bear_libraries import day
 
 pytestmark = pytest.mark.asyncio
@@ -175,15 +177,15 @@ async def test_an_order_that_there_is_not_is_a_400(datasette, parameters):
     assert next(iter(parameters)) in response.json()["error"]
 
 
-async def test_the_floor_is_measured_when_vectors_are_made(datasette):
-    response = await datasette.client.get("/notes/meta.json?key=floor&_shape=array")
-    assert 0 < float(response.json()[0]["value"]) < 1
+async def test_thresholds_are_measured_when_vectors_are_made(datasette):
+    response = await datasette.client.get("/notes/meta.json?key=thresholds&_shape=array")
+    assert 0 < json.loads(response.json()[0]["value"])["en"] < 1
 
 
 async def test_a_query_that_is_close_to_nothing_says_so(
     write, bear_index, sidecar_path, monkeypatch
 ):
-    monkeypatch.setattr(indexer, "similarity_threshold", lambda connection, embedder: 0.999)
+    monkeypatch.setattr(calibration, "thresholds", lambda connection, embedder: {"en": 0.999})
     write(*NOTES)
     bear_index()
     datasette = Datasette([str(sidecar_path)])

@@ -69,18 +69,18 @@ def test_rrf_can_be_used_in_an_index():
     db.execute("create index scores on ranks (rrf(a, b))")
 
 
-def refined(rows, query=(1.0, 0.0), balance=0.7):
+def refined(rows, query=(1.0, 0.0), balance=0.7, unrelated=1.0):
     """Refine rows of id, vector, level, blend and dense score."""
     db = sqlite3.connect(":memory:")
-    db.create_aggregate("refine", 7, query_functions.Refine)
+    db.create_aggregate("refine", 8, query_functions.Refine)
     db.execute("create table scored (id, vector, level, blend, dense)")
     blob = lambda vector: vector and numpy.array(vector, "<f4").tobytes()  # noqa: E731
     db.executemany(
         "insert into scored values (?, ?, ?, ?, ?)",
         [(row_id, blob(vector), *scores) for row_id, vector, *scores in rows],
     )
-    sql = "select refine(?, vector, id, level, blend, dense, ?) from scored"
-    [answer] = db.execute(sql, [blob(query), balance]).fetchone()
+    sql = "select refine(?, vector, id, level, blend, dense, ?, ?) from scored"
+    [answer] = db.execute(sql, [blob(query), balance, unrelated]).fetchone()
     return answer and {int(row_id): blend for row_id, blend in json.loads(answer).items()}
 
 
@@ -101,6 +101,23 @@ def test_the_first_rows_move_the_query_vector(monkeypatch):
         2: pytest.approx(0.5),
         3: pytest.approx(0.5 + 0.7 * (far / near - 1)),
     }
+
+
+def test_a_part_that_all_vectors_have_in_common_changes_nothing():
+    random = numpy.random.default_rng(5)
+    vectors = random.standard_normal((40, 8))
+    query, *others = vectors / numpy.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def rows(vectors):
+        return [(n, [*it], None, 1 - n / 50, 1 - n / 60) for n, it in enumerate(vectors)]
+
+    def crowded(vector):  # cosines are .75 + .25 of the plain ones
+        return [*(vector / 2), 0.75**0.5]
+
+    plain = refined(rows(others), query=[*query])
+    assert len({*plain.values()}) == 39
+    found = refined(rows(map(crowded, others)), query=crowded(query), unrelated=0.25)
+    assert found == pytest.approx(plain, abs=1e-5)
 
 
 def test_what_comes_first_is_what_feeds_back(monkeypatch):
