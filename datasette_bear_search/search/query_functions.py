@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import languages
+from ..index.database import unrelated_distance
 from ..index.schema import MAX_EMBEDDED
 from ..index.vectors import MAX_CANDIDATES, candidates, note_set
 from ..query import fts5
@@ -117,7 +119,7 @@ def register(connection: sqlite3.Connection) -> None:
         # Deterministic, or SQLite would call them once per row.
         connection.create_function(name, -1, _of_text(connection, function), deterministic=True)
     languages.register(connection)
-    connection.create_aggregate("refine", 8, Refine)
+    connection.create_aggregate("refine", 7, partial(Refine, connection))
 
 
 def _of_text(connection: sqlite3.Connection, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,9 +290,9 @@ _YEAR_OR_MONTH = re.compile(r"[0-9]{4}(-[0-9]{2})?", re.ASCII)
 class Refine:
     """Aggregate: the refined blend of each row, as a JSON object by id; NULL if there are no rows.
 
-    ``refine(query_vector, vector, id, level, blend, dense_score, balance, unrelated_distance)``:
-    vectors are float32 BLOBs of one length. A row without a vector keeps its blend; a row without a
-    blend is left out. Similarities are relative to unrelated texts, as in the statement.
+    ``refine(query_vector, vector, id, level, blend, dense_score, balance)``: vectors are float32
+    BLOBs of one length. A row without a vector keeps its blend; a row without a blend is left out.
+    Similarities are relative to unrelated texts, as in the statement.
 
     1. Feedback: the weighted mean vector of the first rows, by ``level`` and ``blend``, is added to
        the query's vector. ``blend`` changes by ``balance`` times the change of ``dense_score``,
@@ -299,24 +301,16 @@ class Refine:
        nearest neighbors, weighted by their squared similarity.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._unrelated = unrelated_distance(connection)
         self._query: Any = None
         self._balance: Any = None
-        self._unrelated: Any = None
         self._rows: list[tuple[Any, ...]] = []
 
     def step(
-        self,
-        query: Any,
-        vector: Any,
-        row_id: Any,
-        level: Any,
-        blend: Any,
-        dense: Any,
-        balance: Any,
-        unrelated: Any,
+        self, query: Any, vector: Any, row_id: Any, level: Any, blend: Any, dense: Any, balance: Any
     ) -> None:
-        self._query, self._balance, self._unrelated = query, balance, unrelated
+        self._query, self._balance = query, balance
         self._rows.append((vector, row_id, level or 0, blend, dense))
 
     def finalize(self) -> str | None:
@@ -327,7 +321,7 @@ class Refine:
         size = len(query) if isinstance(query, bytes) and len(query) % 4 == 0 else 0
         comparable = [row for row in rows if isinstance(row[0], bytes) and len(row[0]) == size]
         with suppress(TypeError, ValueError):  # a value that isn't a number mustn't end the query
-            numbers = float(self._balance), float(self._unrelated)
+            numbers = float(self._balance), self._unrelated
             refined |= _refined(query, comparable, *numbers) if comparable else {}
         return json.dumps(refined)
 

@@ -34,8 +34,7 @@ from .sql import (
     SENTENCE,
     Ranking,
     Statement,
-    is_close,
-    matches_statement,
+    counting_statement,
     search_statement,
 )
 
@@ -197,6 +196,9 @@ class Results:
     notices: tuple[str, ...]
     next_offset: int | None
     ranking: Ranking = DEFAULT_RANKING
+    found_ids: str | None = None  # of all found notes, a JSON array; None if there is no text
+    # Whether more notes may be close in meaning: all of the nearest passages are.
+    at_least: bool = False
 
     @property
     def nothing_found(self) -> bool:
@@ -266,6 +268,8 @@ def retrieve(
         notices=tuple(notices),
         next_offset=offset + size if offset + size < total else None,
         ranking=ranking,
+        found_ids=counts[0]["found_ids"] if counts else None,
+        at_least=bool(counts) and (counts[0]["close_passages"] or 0) >= NEAREST_PASSAGES,
     )
 
 
@@ -499,22 +503,16 @@ class Facets:
         return dict(years)
 
 
-def count_facets(
-    connection: sqlite3.Connection,
-    planned: Plan,
-    retrievers: Sequence[str],
-    ranking: Ranking = DEFAULT_RANKING,
-) -> Facets:
-    """Count the facets of all notes that a search finds with these retrievers."""
+def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
+    """Count the facets of all notes that a search found."""
+    planned, found = results.plan, results.found_ids
     # A search within a source shows its copies of other sources' notes, so they count there.
     names_source = planned.query.filters.names_source()
     has_copies = planned.has_copies and not names_source
     planned = replace(planned, has_copies=False)
-    close = _CLOSE.format(is_close(planned, retrievers, ranking))
-    select = _SELECT + (close if "semantic" in retrievers else "")
-    statement = matches_statement(planned, retrievers, ranking, _counted(has_copies) + select)
+    statement = counting_statement(planned, found, _counted(has_copies) + _SELECT)
     # Without text, the counts depend only on the filters and may include all notes (start page).
-    state = () if retrievers else database.file_state(connection)
+    state = () if found else database.file_state(connection)
     key = state and (*state, statement.sql, *statement.parameters.items())
     if key and (known := _counts_of_all.get(key)):
         return known
@@ -531,7 +529,7 @@ def count_facets(
 
     facets = Facets(
         total=of("found").get("", 0),
-        at_least=of("close").get("", 0) >= NEAREST_PASSAGES,
+        at_least=results.at_least,
         tags=_tree(counts.get("tag", [])),
         months=dict(sorted(of("month").items())),
         sources=dict(sorted(of("source").items(), key=lambda item: (-item[1], item[0]))),
@@ -661,9 +659,3 @@ from counted
 where not is_copy"""
     for name, value, _ in KINDS
 )
-
-_CLOSE = """
-union all
-select 'close', '', '', count(*)
-from nearest
-where {}"""

@@ -6,7 +6,7 @@ the text on Datasette's SQL page. Common table expressions are in this module in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..index.schema import MAX_EMBEDDED, PASSAGE_INDEX, VECTORS
@@ -101,7 +101,7 @@ def search_statement(
         substrings), ``semantic`` (the nearest passages). Without any, the statement lists the notes
         that pass the filters, newest first.
     """
-    parts, parameters = _retrieved(planned, retrievers, _dense)
+    parts, parameters = _retrieved(planned, retrievers, ranking)
     sort = ranking.sort
     if not retrievers:
         sort = "newest" if sort == "relevance" else sort
@@ -119,31 +119,34 @@ def search_statement(
     return Statement(statement_sql(parts, f"{ROWS}{order}\n"), parameters)
 
 
-def matches_statement(
-    planned: Plan, retrievers: Sequence[str], ranking: Ranking, rest: str
-) -> Statement:
+def counting_statement(planned: Plan, found: str | None, rest: str) -> Statement:
     """Return a statement about all notes that a search finds, which are in its table ``matches``.
 
-    A note is found if it has enough of the words, if its title is the query, or if it is close in
-    meaning. That depends only on the note: filters remove notes but never add any. The ranking
-    statement has the same notes as ``is_found``, and also lists the nearest in meaning, however
-    distant.
-
-    :param rest: parts that may read ``matches`` (which may repeat notes), and a select
+    :param found: the ids that the ranking statement returned, a JSON array; None for a search
+        without text, which finds all notes that pass the filters
+    :param rest: parts that may read ``matches``, and a select
     """
-    parts, parameters = _retrieved(planned, retrievers, _passages)
-    if retrievers:
-        matches = f"""select note_id from lexical where {_has_words(planned, retrievers)}
-  union all select note_id from nearest where {is_close(planned, retrievers, ranking)}
-  union all select note_id from exact"""
-    else:
-        matches = f"select id as note_id from notes {_join_filtered('id')}"
-    parts.append(f"""
--- may repeat notes, because removing duplicates would take longer than all counts
+    if found is None:
+        parts, parameters = _retrieved(planned, ())
+        parts.append(f"""
 matches as materialized (
-  {matches}
+  select id as note_id from notes {_join_filtered("id")}
 )""")
+    else:
+        # A search without a named source finds no copies, but its source's count includes them.
+        parts, parameters = [_FOUND], {"found": found}
     return Statement(statement_sql(parts, f",{rest}"), parameters)
+
+
+_FOUND = """
+found as materialized (
+  select value as note_id from json_each(:found)
+),
+matches as materialized (
+  select note_id from found
+  union
+  select id from notes where copy_of in (select note_id from found)
+)"""
 
 
 def statement_sql(parts: Sequence[str], rest: str) -> str:
@@ -166,7 +169,7 @@ def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
 
 
 def template_weight(similarity: str) -> str:
-    return f"({similarity}) * iif(shared, {TEMPLATE_WEIGHT}, 1)"
+    return f"iif(shared, {TEMPLATE_WEIGHT}, 1)\n      * ({similarity})"
 
 
 def _q(planned: Plan) -> str:
@@ -186,7 +189,7 @@ def _empty(name: str, *columns: str) -> str:
 
 
 def _retrieved(
-    planned: Plan, retrievers: Sequence[str], of_passages: Callable[[str], str]
+    planned: Plan, retrievers: Sequence[str], ranking: Ranking = DEFAULT_RANKING
 ) -> tuple[list[str], dict[str, str | int | float]]:
     """Return the parts with filters and retrievers, and the parameters of the whole statement."""
     q, typed, beside = _q(planned), planned.query.typed_filters, planned.query.filters_beside
@@ -208,11 +211,11 @@ def _retrieved(
             parts.append(_lexical(q))
         else:
             parts.append(_substrings(q) if "like" in retrievers else NO_LEXICAL)
-        if "semantic" not in retrievers:
-            parts.append(NO_DENSE if of_passages is _dense else NO_NEAREST)
-        else:
+        if "semantic" in retrievers:
             is_filtered = bool(planned.query.filters or conditions)
-            parts.append(of_passages(_nearest(q, is_filtered)))
+            parts.append(_dense(q, is_filtered, is_close(planned, retrievers, ranking)))
+        else:
+            parts.append(NO_DENSE)
     return parts, {"q": planned.query.typed, **values}
 
 
@@ -247,8 +250,7 @@ lexical as (
   from notes_fts {_join_filtered("rowid")}
   where notes_fts match fts_query({q})
     and rowid not in (select key + 0 from json_each(substring_matches({q})))
-  union all
-  select key + 0, value from json_each(substring_matches({q}))
+  union all select key + 0, value from json_each(substring_matches({q}))
   {_join_filtered("key")}
 )"""
 
@@ -265,43 +267,31 @@ lexical as (
 NO_LEXICAL = _empty("lexical", "note_id", "bm25")
 
 
-def _dense(nearest: str) -> str:
-    return f"""
--- meaning: the nearest passages, the best one of each note
-dense as (
-  select note_id, passage_id, max(similarity) as similarity,
-    rank() over (order by max(similarity) desc) as dense_rank from (
-{nearest}
-  ) group by note_id
-)"""
-
-
-def _passages(nearest: str) -> str:
-    return f"""
--- read twice if facets are counted
-nearest as materialized (
-{nearest}
-)"""
-
-
-def _nearest(q: str, is_filtered: bool) -> str:
+def _dense(q: str, is_filtered: bool, close: str) -> str:
     k = f"nearest_candidates({q})"
     if is_filtered:
         k = f"""min({k}, {MANY_CANDIDATES})
         and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
-    return f"""\
-    select note_id, passage_id,
-      {template_weight(similarity("vector", f"embed(meaning({q}))"))} as similarity
+    vector = f"embed(meaning({q}))"
+    return f"""
+-- meaning: the nearest passages, the best one of each note
+dense as materialized (
+  select note_id, passage_id, max(similarity) as similarity,
+    rank() over (order by max(similarity) desc) as dense_rank,
+    count(*) filter (where {close}) as close_passages from (
+    select note_id, passage_id, {template_weight(similarity("vector", vector))} as similarity
     from (
       select rowid as passage_id from {PASSAGE_INDEX}
-      where embedding match {signs(f"embed(meaning({q}))")} and k = {k}
+      where k = {k}
+        and embedding match {signs(vector)}
     ) join {VECTORS} using (passage_id) join passages on passages.id = passage_id
     {_join_filtered("note_id")}
-    order by similarity desc limit {NEAREST_PASSAGES}"""
+    order by similarity desc limit {NEAREST_PASSAGES}
+  ) group by note_id
+)"""
 
 
-NO_NEAREST = _empty("nearest", "note_id", "similarity")
-NO_DENSE = _empty("dense", "note_id", "passage_id", "similarity", "dense_rank")
+NO_DENSE = _empty("dense", "note_id", "passage_id", "similarity", "dense_rank", "close_passages")
 
 
 # --- Scores
@@ -310,7 +300,7 @@ NO_DENSE = _empty("dense", "note_id", "passage_id", "similarity", "dense_rank")
 def _exact(q: str) -> str:
     return f"""
 -- titles equal to the text (2), phrases and identifiers (1)
-exact as (
+exact as materialized (
   select key + 0 as note_id, value as level
   from json_each(exact_matches({q})) {_join_filtered("key")}
 )"""
@@ -319,8 +309,7 @@ exact as (
 CANDIDATES_SQL = f"""
 candidates as (
   select note_id from (select * from lexical order by bm25 desc, note_id limit {CANDIDATES})
-  union select note_id from dense
-  union select note_id from exact
+  union select note_id from dense union select note_id from exact
 )"""
 
 
@@ -335,10 +324,12 @@ def _scored(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     lexical = """\
     left join exact using (note_id)
     left join (
-      select *, rank() over (order by bm25 desc) as lexical_rank
-      from lexical where note_id in candidates
+      select *, rank() over (order by bm25 desc) as lexical_rank from lexical
+      where note_id in candidates
     ) using (note_id)"""
-    dense = "left join dense using (note_id)"
+    dense = """left join (
+      select note_id, passage_id, similarity, dense_rank from dense
+    ) using (note_id)"""
     if ranking.fusion == "rrf":
         return f"""
 scored as materialized (
@@ -348,20 +339,18 @@ scored as materialized (
     {dense}
 )"""
     if len(retrievers) > 1:
+        vector, is_embedded = f"embed(meaning({q}))", f"position < {MAX_EMBEDDED}"
         dense = f"""left join (
-      select * from dense
+      select note_id, passage_id, similarity, dense_rank from dense
       union all
-      select note_id, passage_id,
-        max({template_weight(similarity("vector", f"embed(meaning({q}))"))}), null
+      select note_id, passage_id, max({template_weight(similarity("vector", vector))}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
-      where note_id not in (select note_id from dense) and position < {MAX_EMBEDDED}
-      group by note_id
+      where note_id not in (select note_id from dense) and {is_embedded} group by note_id
     ) using (note_id)"""
     return f"""
 -- both scores relative to the best, and their blend
 scored as materialized (
-  select *, {balance} * dense_score + (1 - {balance}) * lexical_score as blend
-  from (
+  select *, {balance} * dense_score + (1 - {balance}) * lexical_score as blend from (
     select *,
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
       ifnull(max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9), 0) as dense_score
@@ -384,10 +373,7 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine(
-      embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance},
-      unrelated_distance()
-    )
+    select refine(embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance})
     from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
     left join {VECTORS} using (passage_id)
   ))
@@ -414,19 +400,22 @@ fused as materialized (
 
 
 def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str:
-    # For a shallow page, the other notes that have the words are merely counted.
-    more = ""
+    # For a shallow page, the other notes that have the words aren't in ``fused``.
+    others = ""
     if has_words:
-        more = f"""(select count(*) from lexical where {has_words} and note_id not in candidates)
-      + """
+        others = f""" union all
+  select note_id from lexical where {has_words} and note_id not in candidates"""
     notes = "" if sort == "relevance" else " join notes on id = note_id"
     return f"""
--- notes that are found, and a few that are only nearest
+found_notes as (
+  select note_id from fused where is_found{others}
+),
+-- all notes that are found, and a few that are only nearest
 counts as materialized (
-  select found, found + min(others, {weaker}) as total, closest from (
-    select {more}count(*) filter (where is_found) as found,
-      count(*) filter (where not is_found) as others, max(similarity) as closest from fused
-  )
+  select *, found + min(others, {weaker}) as total from
+    (select count(*) as found, json_group_array(note_id) as found_ids from found_notes),
+    (select count(*) filter (where not is_found) as others, max(similarity) as closest from fused),
+    (select sum(close_passages) as close_passages from dense)
 ),
 page as (
   select fused.*, counts.* from fused, counts{notes}
@@ -441,7 +430,8 @@ page as (
   select
     notes.id as note_id, null as score, null as blend, null as bm25, null as lexical_rank,
     null as similarity, null as dense_rank, null as level, 1 as is_found, null as passage_id,
-    null as closest, count(*) over () as total, count(*) over () as found
+    null as closest, count(*) over () as total, count(*) over () as found,
+    null as found_ids, null as close_passages
   from notes
   {_join_filtered("notes.id")}
   order by {_order(sort)} limit {int(size)} offset {int(offset)}
@@ -459,7 +449,5 @@ def _order(sort: str, first: str = "") -> str:
 
 
 ROWS = """
-select id, title, score, blend, bm25, lexical_rank, similarity,
-  dense_rank, level, is_found, passage_id, total, found, closest
-from page join notes on id = note_id
+select id, title, page.* from page join notes on id = note_id
 order by """

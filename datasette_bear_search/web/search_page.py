@@ -329,12 +329,7 @@ async def _home(database: Database, request, query: Query) -> StartPage | None:
 async def _facets(database: Database, results: Results) -> Facets | None:
     if results.statement is None or _is_empty(results):
         return None
-    return await _in_time(
-        database,
-        lambda connection: count_facets(
-            connection, results.plan, results.retrievers, results.ranking
-        ),
-    )
+    return await _in_time(database, lambda connection: count_facets(connection, results))
 
 
 async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) -> T | None:
