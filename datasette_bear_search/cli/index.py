@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -140,6 +141,7 @@ def bear_index(**values: Any) -> None:
             options.library.watch(
                 *selection.read, poll=options.poll, say=click.echo, quiet=options.quiet
             )
+            os._exit(0)  # Python's own exit fails if a thread is still importing torch
         elif failure:
             raise click.ClickException(failure)
 

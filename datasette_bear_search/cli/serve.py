@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from . import clear_errors, redact_option, sidecar_option
 from .index import Options, index_sources
 
 if TYPE_CHECKING:
-    from ..index.background import Task
+    from ..index.background import Task, Updater
 
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
@@ -235,7 +235,7 @@ def serve(
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
     click.echo(f"Search your notes at {address} (Ctrl-C stops)")
-    with _exit_on_ctrl_c():
+    with _exit_on_ctrl_c(updaters):
         # The setting warm_up would load the model only with the first request.
         _load_model(path)
         if open_browser:
@@ -244,17 +244,15 @@ def serve(
         plugins = {"datasette-bear-search": settings}
         datasette = Datasette([str(path)], metadata={"plugins": plugins})
         uvicorn_server = server(datasette, settings.get("mcp_hosts", ()))
-        updater = Updater(
+        updater = updaters[datasette] = Updater(
             path,
             partial(_task, path, source),
             watches=watches,
             on_vectors=partial(_load_model, path),
         )
-        updaters[datasette] = updater
         if watches or source is not None:
             updater.update()
-    with suppress(KeyboardInterrupt):
-        uvicorn_server.run(sockets=[listener])
+        uvicorn_server.run(sockets=[listener])  # waits for open requests, then calls the handler
     click.echo(STOPPED)
     updater.stop()
 
@@ -282,16 +280,20 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
 
 
 @contextmanager
-def _exit_on_ctrl_c() -> Iterator[None]:
-    # If KeyboardInterrupt arrives while Python cleans up after an import, Python ignores it and
-    # keeps the import lock: the thread that loads the model, and so the server, would hang forever.
+def _exit_on_ctrl_c(updaters: Mapping[Any, Updater]) -> Iterator[None]:
+    # KeyboardInterrupt won't do: while Python cleans up after an import, it ignores it and keeps
+    # the import lock, so that the thread that loads the model, and so the server, hang forever.
+    # Nor will Python's own exit: a thread that is importing torch then prints tracebacks.
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
 
     def end(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # people press it again
         os.write(1, f"{STOPPED}\n".encode())  # not click, which may be writing now
+        for updater in updaters.values():
+            updater.stop()
         os._exit(0)
 
     signal.signal(signal.SIGINT, end)
