@@ -80,6 +80,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
         "Embedding model": chain(_model(path, load_model), _reports()),
         "Sources": _sources(path),
         "Index": _index(path),
+        "AI assistants": _assistants(),
     }
     found = {area: [_on_index(path, each) for each in checks] for area, checks in areas.items()}
     return {area: findings for area, findings in found.items() if findings}
@@ -349,3 +350,19 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"({', '.join(sorted(fits))}): they can be found by words, but hardly by meaning."
         )
         yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL}")
+
+
+def _assistants() -> Findings:
+    from ..agents import install
+
+    for app, file, options in install.unsafe_entries():
+        says = (
+            f"{app} starts the notes' server with python -m ({file}). In a project's folder, Python "
+            "then runs files of the project, which may be somebody else's, instead of its own."
+        )
+        way = f"--install {app}"
+        if file.name == "manifest.json":  # of a bundle
+            way = "--bundle notes.mcpb"
+        yield Finding(
+            app, says, False, shlex.join(["datasette", "bear-mcp", *way.split(), *options])
+        )
