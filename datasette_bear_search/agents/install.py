@@ -71,7 +71,8 @@ def write(path: Path, content: str | bytes) -> Path | None:
         os.replace(draft, path)
     except OSError as error:
         for each in filter(None, (draft, backup)):
-            each.unlink(missing_ok=True)
+            with suppress(OSError):
+                each.unlink()
         why = f"{path} can't be written ({error.strerror}). It is as it was before."
         raise ForeseenError(why) from None
     return backup
@@ -148,7 +149,8 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
             values = (f"{name} = {json.dumps(value)}\n" for name, value in entry.items())
             added = f"[{key}.{NAME}]\n{''.join(values)}"
             if f"[{key}.{NAME}" in text:
-                raise ForeseenError(f"{path} has [{key}.{NAME}] already. Replace it by:\n\n{added}")
+                says = f"{path} has [{key}.{NAME}] already. Replace it by:"
+                raise ForeseenError(says, "", *added.split("\n"))
             return path, added, f"{text.rstrip()}\n\n{added}".lstrip()
         content = json.loads(text) if text.strip() else {}
         content.setdefault(key, {})[NAME] = entry
@@ -156,7 +158,8 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
         raise ForeseenError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError):
         # For instance, it has comments, which would be lost.
-        raise ForeseenError(f"{path} isn't plain JSON. Add this to it:\n\n{added}") from None
+        says = f"{path} isn't plain JSON. Add this to it:"
+        raise ForeseenError(says, "", *added.split("\n")) from None
     return path, added, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -20,6 +20,7 @@ from ..sources import SourceConfig
 from ..sqlite import sqlite3
 from . import clear_errors, redact_option, sidecar_option
 from .index import Options, index_sources
+from .output import Command, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.background import Task, Updater
@@ -37,7 +38,7 @@ port_option = click.option(
 OF_ONE_PERSON = {"judgments": True, "files": True}
 
 
-@click.command()
+@click.command(cls=Command)
 @sidecar_option
 @port_option
 @click.option(
@@ -86,7 +87,7 @@ def bear_serve(
         serve(path, port, open_browser, settings, watches=watch)
 
 
-@click.command()
+@click.command(cls=Command)
 @port_option
 @click.option("--no-serve", is_flag=True, help="Only write and index the sample notes")
 @click.option(
@@ -119,7 +120,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
                 f"The sample notes can't be written to {directory} ({why}). Choose another "
                 "folder with --directory, or free some space."
             ) from None
-        click.echo(f"Wrote {count} sample notes to {library}")
+        echo(f"Wrote {count} sample notes to {library}")
         source = SourceConfig("bear", "bear", str(library))
         with database.open_for_writing(path) as connection:
             is_current = schema.is_current(connection)
@@ -131,7 +132,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
             serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
 
 
-@click.command()
+@click.command(cls=Command)
 @sidecar_option
 @click.option(
     "--hide-tag",
@@ -192,13 +193,13 @@ def _set_up(
 
     with clear_errors():
         for path, added, text in install.files(app, bundle, skill, options):
-            click.echo(f"This will be written to {path}:\n\n{added}")
+            echo(f"This will be written to {path}:", "", *added.split("\n"))
             if not yes:
-                click.confirm("Write it?", abort=True)
+                confirm("Write it?")
             backup = install.write(path, text)
-            click.echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
+            echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
     if app:
-        click.echo(f"Restart {app} and ask it something about your notes.")
+        echo(f"Restart {app} and ask it something about your notes.")
 
 
 def serve(
@@ -234,7 +235,7 @@ def serve(
             ) from None
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
-    click.echo(f"Search your notes at {address} (Ctrl-C stops)")
+    echo(f"Search your notes at {address} (Ctrl-C stops)")
     with _exit_on_ctrl_c(updaters):
         # The setting warm_up would load the model only with the first request.
         _load_model(path)
@@ -253,7 +254,7 @@ def serve(
         if watches or source is not None:
             updater.update()
         uvicorn_server.run(sockets=[listener])  # waits for open requests, then calls the handler
-    click.echo(STOPPED)
+    echo(STOPPED)
     updater.stop()
 
 

@@ -13,6 +13,7 @@ from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
 from ..index import database, vectors, watch
 from ..index.schema import FILES
+from ..notes import printable
 from ..query.filters import without_tags
 from ..query.query import parse
 from ..sqlite import sqlite3
@@ -92,7 +93,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
             return embedder.embed_query(str(text))
         except ModelUnavailable as error:
             # SQLite would only report that a function raised an error, so print it and return NULL.
-            print(error, file=sys.stderr)
+            print(printable(str(error)), file=sys.stderr)
             return None
 
     connection.execute(f"pragma cache_size = -{PAGE_CACHE}")

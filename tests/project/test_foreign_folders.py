@@ -147,7 +147,7 @@ def test_an_installed_entry_imports_nothing_of_the_folder(folder, monkeypatch, h
     if how.endswith("3.10"):
         monkeypatch.setattr(install.sys, "version_info", (3, 10))
     options = [f"--sidecar={folder / 'notes.db'}"]
-    [(path, _, content)] = install.files("claude-code", None, None, options)
+    [(_, _, content)] = install.files("claude-code", None, None, options)
     entry = json.loads(content)["mcpServers"]["notes"]
 
     async def titles() -> list[str]:
