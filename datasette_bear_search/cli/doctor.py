@@ -56,8 +56,8 @@ def bear_doctor(
     """
     Diagnose problems and suggest fixes
 
-    Checks the sources, the index, this Python and the embedding model, and changes nothing. The
-    exit status is 1 if there are problems.
+    Checks the sources, the index, this Python, the embedding model and the entries of bear-mcp in
+    apps, and changes nothing. The exit status is 1 if there are problems.
     """
     with clear_errors():
         findings = examine(sidecar_path or database.default_path(), load_model=model_check)

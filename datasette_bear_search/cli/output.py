@@ -96,7 +96,7 @@ def _printable_errors() -> Iterator[None]:
         yield
     except click.ClickException as error:
         if not isinstance(error.message, Lines):
-            error.message = printable(error.message)
+            error.message = printable(error.message)  # type: ignore[misc]
         raise
 
 
