@@ -48,7 +48,7 @@ class SentenceTransformerEmbedder(Embedder):
             try:
                 return self._onnx.encode(texts, is_query=is_query)
             except Exception as error:
-                logger.warning("The ONNX export of %s failed: %s", self.name, error)
+                logger.warning("The ONNX export of %r failed: %r", self.name, error)
                 self._onnx = None
         model = model or self._library_model()
 
@@ -79,7 +79,7 @@ class SentenceTransformerEmbedder(Embedder):
                 # In float32, the export is as fast as torch and needs less memory.
                 self._fast_model = _in_bfloat16(self._library_model())
             except Exception as error:
-                logger.warning("%s makes many vectors as slowly as few: %s", self.name, error)
+                logger.warning("%r makes many vectors as slowly as few: %r", self.name, error)
 
     def loads_fast(self) -> bool:
         folder = files.model_folder(self._source)
@@ -108,7 +108,7 @@ class SentenceTransformerEmbedder(Embedder):
                     lambda texts, is_query: _encode(model, texts, is_query=is_query),
                 )
             except Exception as error:
-                logger.warning("No ONNX export of %s can be kept: %s", self.name, error)
+                logger.warning("No ONNX export of %r can be kept: %r", self.name, error)
                 return False
 
     def open_word_pieces(self) -> WordPieces:

@@ -105,7 +105,7 @@ def index_collection(
     snapshot = indexer.read(Corpus(collection.folder.resolve() / CORPUS))
     report = indexer.index(path, [snapshot], embedder if semantic else None, hooks)
     if semantic and report.pending > report.refused:
-        raise EvaluationError("\n".join(report.notices))
+        raise EvaluationError(*report.notices)
     return path
 
 
