@@ -181,9 +181,10 @@ def test_a_proxy_never_sees_notes_for_this_machine(server, monkeypatch):
 
 
 def test_names_have_dimensions_like_any_other(server):
-    made = registry.get_embedder(f"openai:m@{server.address}@4")
+    made = registry.trust(f"openai:m@{server.address}@4")
     assert made.dimension == 4
     assert made.name == f"openai:m@{server.address}@4"
+    registry.trust("ollama:embeddinggemma")
     assert registry.is_here("ollama:embeddinggemma")
 
 
@@ -201,11 +202,11 @@ def test_embedding_models_of_llm_are_used(monkeypatch):
 
     package = SimpleNamespace(get_embedding_model=get, UnknownModelError=UnknownModelError)
     monkeypatch.setitem(sys.modules, "llm", package)
-    assert registry.get_embedder("llm:local").dimension == 2
+    assert registry.trust("llm:local").dimension == 2
     with pytest.raises(ModelUnavailable, match="llm embed-models"):
-        registry.get_embedder("llm:unknown").load()
+        registry.trust("llm:unknown").load()
     with pytest.raises(ModelUnavailable, match="to the makers of 3-small"):
-        registry.get_embedder("llm:3-small").load()
+        registry.trust("llm:3-small").load()
     monkeypatch.setitem(sys.modules, "llm", None)
     with pytest.raises(ModelUnavailable, match="pip install llm"):
-        registry.get_embedder("llm:another").load()
+        registry.trust("llm:another").load()
