@@ -58,6 +58,8 @@ def no_trusted_models(tmp_path, monkeypatch):
     """No test knows the models that whoever runs it trusts, or adds to them."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # for processes of the test
     monkeypatch.setattr(names, "trusted_models", lambda: tmp_path / "data" / PROGRAM / TRUSTED)
+    for model in [each for each in registry._embedders if not registry.is_trusted(each)]:
+        del registry._embedders[model]  # which another test trusted
 
 
 @pytest.fixture(autouse=True)

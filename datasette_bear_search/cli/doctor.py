@@ -131,11 +131,11 @@ def _model(path: Path, load_model: bool) -> Findings:
         model = database.stored(path) or model
     embedder = registry.get_embedder(model)
     name, fix = embedder.name, "datasette bear-index --model NAME"
-    if not registry.is_trusted(name):
-        yield Finding("model", str(embedder.failure), False, "datasette bear-index --trust")
-        return
     try:
-        if load_model:
+        if not registry.is_trusted(name):
+            fix = "datasette bear-index --trust"
+            registry.is_here(name)  # fails with the reason
+        elif load_model:
             fix = f"{INSTALL_BUNDLED} && datasette bear-index --model {BUNDLED}"
             embedder.load()
             says = f"{name} works and makes vectors of {embedder.dimension} numbers"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,8 @@ def check(folder: Path) -> None:
     if problem := next(_problems(folder), None):
         raise ModelUnavailable(
             f"The model in {folder} isn't loaded, because {problem}. Loading it could run code of "
-            "its makers. Choose another model, or a version of this one that needs no code and "
-            "whose weights are in the format safetensors."
+            "its makers. Choose another one with --model (or another reranker) that needs no code "
+            "of its own and has its weights in the format safetensors."
         )
 
 
@@ -105,10 +106,12 @@ def _problems(folder: Path) -> Iterator[str]:
         elif name.endswith(".json") and path.name not in _WORDS and path.is_file():
             try:
                 settings = json.loads(path.read_text(encoding="utf-8-sig"))
-                risks = [*_elsewhere(name, settings), *_risky(settings)]
-            except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-                risks = [f"what can't be read ({first_line(error)})"]
-            yield from (f"{place} sets {risk}" for risk in risks)
+                for risk in chain(_elsewhere(name, settings), _risky(settings)):
+                    yield f"{place} sets {risk}"
+            except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+                yield f"{place} can't be read ({first_line(error)})"
+            except RecursionError:
+                yield f"{place} is too deep"
     if not has_weights:
         yield "it has no weights in the format safetensors"
 

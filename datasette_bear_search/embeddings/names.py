@@ -18,19 +18,19 @@ OURS = (BUNDLED, HUB_DEFAULT)  # chosen by this program
 # Remote models that may be sent notes, separated by commas.
 REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
 
-# A name that is no folder by itself, although the current directory may have one of that name.
+# How a person types a folder. No other name means one, whatever the current directory holds.
 _TYPED_FOLDER = re.compile(r"\.{1,2}[/\\]|~")
 
 
 def given(model: str) -> str:
-    """Return the name to store for one that a person typed: the path of a folder, made absolute.
+    """Return a name that a person typed, with the path of a folder made absolute.
 
     Only an absolute path and one that begins with ``./``, ``../`` or ``~`` is a folder. In an
-    index, where "here" could be anywhere, only an absolute path is.
+    index, only an absolute path is.
     """
     if _TYPED_FOLDER.match(model) or os.path.isabs(model):
         return str(Path(os.path.expanduser(model)).resolve())
-    return full_name(model)
+    return model
 
 
 def full_name(model: str) -> str:
