@@ -19,7 +19,8 @@ import click
 
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
-from ..embeddings.files import BUNDLED, INSTALL_BUNDLED
+from ..embeddings.files import INSTALL_BUNDLED
+from ..embeddings.names import BUNDLED
 from ..index import changes, config, database, rows, schema
 from ..notes import counted
 from ..sources import SourceConfig, SourceError, open_source

@@ -30,7 +30,7 @@ HUB_TIMEOUT = 5.0
 WEIGHTS = "*.safetensors"
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 # What is downloaded of a model.
-_NEEDED = (WEIGHTS, "*.json", "*.txt", "*.model", "*.jinja", "artifact.metadata")
+_NEEDED = (WEIGHTS, "*.json", "*.txt", "*.model", "*.jinja")
 _UNNEEDED = ("onnx/*", "openvino/*")
 
 
@@ -123,8 +123,8 @@ def download(name: str) -> Path:
 
     with suppress(EntryNotFoundError):  # then the cache knows that there is none
         hf_hub_download(name, "modules.json")
-    kinds = {"allow_patterns": list(_NEEDED), "ignore_patterns": list(_UNNEEDED)}
-    return Path(snapshot_download(name, **kinds))
+    folder = snapshot_download(name, allow_patterns=list(_NEEDED), ignore_patterns=list(_UNNEEDED))
+    return Path(folder)
 
 
 def _unreachable(name: str, error: Exception) -> ModelUnavailable:

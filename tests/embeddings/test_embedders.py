@@ -17,9 +17,8 @@ from datasette.plugins import pm
 
 from datasette_bear_search.embeddings import base, loading, names, registry
 from datasette_bear_search.embeddings.base import QUERY_CHARACTERS, ModelFacts, ModelUnavailable
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.embeddings.registry import (
-    HUB_DEFAULT,
     default_model,
     get_embedder,
     is_here,
@@ -166,9 +165,9 @@ def test_importing_the_module_imports_nothing_heavy():
     # Datasette itself imports numpy where there is one: so here there is none of them.
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy})); "
-        "from datasette_bear_search.embeddings import registry, rerankers; "
+        "from datasette_bear_search.embeddings import names, registry, rerankers; "
         "registry.default_model(); "
-        "rerankers.get_reranker('cross-encoder', registry.get_embedder(registry.BUNDLED)).ready"
+        "rerankers.get_reranker('cross-encoder', registry.get_embedder(names.BUNDLED)).ready"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")

@@ -18,8 +18,9 @@ import pytest
 
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
-from datasette_bear_search.embeddings.registry import HUB_DEFAULT, get_embedder
+from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
+from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.index.chunking import MAX_TOKENS, passages
 

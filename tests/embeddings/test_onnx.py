@@ -20,7 +20,8 @@ import pytest
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
-from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.search.snippets import sentence_scores
