@@ -164,8 +164,9 @@ def _explain_folders(model: str) -> None:
 
 def _trust(options: Options) -> str:
     """Let this machine use the model that the index names; return what that means."""
-    if options.paths or options.model:
-        raise click.UsageError("--trust only trusts a model. Use it without PATH and --model.")
+    work = (options.paths, options.only, options.remove, options.model, options.rebuild)
+    if any((*work, options.watch)):
+        raise click.UsageError("--trust reads no notes. Use it without PATH and other options.")
     path = options.library.path
     model = database.stored(path) if database.is_made(path) else None
     if model is None:
@@ -176,9 +177,9 @@ def _trust(options: Options) -> str:
     says = f"From now on, this machine uses {model}, which the index at {path} names."
     if servers.factory_for(model):
         return f"{says} Your queries and the text of your notes are sent to it."
-    return (
-        says if registry.is_here(model) else f"{says} The next datasette bear-index downloads it."
-    )
+    if not registry.is_here(model):
+        says += " The next datasette bear-index downloads it."
+    return says
 
 
 def _shortened(options: Options, dimensions: int) -> str:

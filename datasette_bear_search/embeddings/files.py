@@ -162,10 +162,8 @@ def _connect_to_hub() -> None:
         raise failures[0]
 
 
-def weight_hashes(folder: Path | None) -> dict[str, str]:
+def weight_hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file with weights, by its path in the folder."""
-    if folder is None:
-        return {}
     files = sorted(folder.rglob(WEIGHTS))
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 

@@ -137,8 +137,7 @@ class SentenceTransformerEmbedder(Embedder):
                 )
             folder = files.download(self._source)
         weights = files.weight_hashes(folder)
-        is_bundled = self._source == BUNDLED
-        if is_bundled and weights.get("model.safetensors") != files.BUNDLED_SHA256:
+        if self._source == BUNDLED and weights.get("model.safetensors") != files.BUNDLED_SHA256:
             raise ModelUnavailable(
                 f"The model {self.name} isn't used, because its weights in {folder} are not "
                 "those that its makers published. Install it again: "

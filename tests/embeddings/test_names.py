@@ -130,8 +130,8 @@ def test_trust_names_the_model_of_an_index(index_notes, tmp_path):
 
 def test_trust_reads_no_notes(index_notes, tmp_path):
     path = index_notes([BearNote("# Roof")])
-    assert "Use it without PATH and --model" in trust(path, str(tmp_path))
-    assert "Use it without PATH and --model" in trust(path, "--model", "a/b")
+    for options in ([str(tmp_path)], ["--model", "a/b"], ["--rebuild"], ["--only", "bear"]):
+        assert "Use it without PATH and other options" in trust(path, *options)
     assert "names no model" in trust(tmp_path / "other.db")
     assert not (tmp_path / "other.db").exists()
 
