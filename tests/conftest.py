@@ -24,7 +24,7 @@ from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.embeddings import onnx, registry
+from datasette_bear_search.embeddings import names, onnx, registry
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
@@ -33,6 +33,7 @@ from tests.support.chromium import launched
 from tests.support.tiny_embedder import TinyEmbedder
 
 TINY = "test/tiny"
+PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +51,15 @@ def no_configuration(tmp_path, monkeypatch):
     """No test reads the configuration file of whoever runs it."""
     monkeypatch.delenv(config.ENVIRONMENT_VARIABLE, raising=False)
     monkeypatch.setattr(config, "default_path", lambda: tmp_path / "config" / "none.yaml")
+
+
+@pytest.fixture(autouse=True)
+def no_trusted_models(tmp_path, monkeypatch):
+    """No test knows the models that whoever runs it trusts, or adds to them."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # for processes of the test
+    monkeypatch.setattr(names, "trusted_models", lambda: tmp_path / "data" / PROGRAM / TRUSTED)
+    for model in [each for each in registry._embedders if not registry.is_trusted(each)]:
+        del registry._embedders[model]  # which another test trusted
 
 
 @pytest.fixture(autouse=True)

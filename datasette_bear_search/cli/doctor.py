@@ -18,7 +18,8 @@ import click
 
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
-from ..embeddings.files import BUNDLED, INSTALL_BUNDLED
+from ..embeddings.files import INSTALL_BUNDLED
+from ..embeddings.names import BUNDLED
 from ..index import changes, config, database, rows, schema
 from ..notes import counted, printable
 from ..sources import SourceConfig, SourceError, open_source
@@ -136,7 +137,10 @@ def _model(path: Path, load_model: bool) -> Findings:
     embedder = registry.get_embedder(model)
     name, fix = embedder.name, "datasette bear-index --model NAME"
     try:
-        if load_model:
+        if not registry.is_trusted(name):
+            fix = "datasette bear-index --trust"
+            registry.is_here(name)  # fails with the reason
+        elif load_model:
             fix = f"{INSTALL_BUNDLED} && datasette bear-index --model {BUNDLED}"
             embedder.load()
             says = f"{name} works and makes vectors of {embedder.dimension} numbers"

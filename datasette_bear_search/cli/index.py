@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import registry
+from ..embeddings import names, registry, servers
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
@@ -51,6 +51,7 @@ class Options:
     watch: bool = False
     poll: bool = False
     model: str | None = None
+    trust: bool = False
     dimensions: int | None = None
     rebuild: bool = False
     semantic: bool | None = None
@@ -86,7 +87,12 @@ class Options:
 @click.option("--remove", multiple=True, metavar="NAME", help="Remove a source from the index")
 @click.option("--watch", is_flag=True, help="Keep running and index changes as they happen")
 @click.option("--poll", is_flag=True, help="With --watch: check every few seconds (network drives)")
-@click.option("--model", help="Embedding model: a name, folder, ollama:NAME or openai:NAME@URL")
+@click.option("--model", help="Embedding model: a name, ./FOLDER, ollama:NAME or openai:NAME@URL")
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Only allow this machine to use the model or server that the index names",
+)
 @click.option(
     "--dimensions",
     type=click.IntRange(min=1),
@@ -130,10 +136,15 @@ def bear_index(**values: Any) -> None:
         if options.list_only:
             echo(*_listing(options.library))
             return
+        if options.trust:
+            click.echo(_trust(options))
+            return
         selection = _select(options)
         if options.dry_run:
             failure = _preview(options.library, selection)
         else:
+            if options.model and os.path.isdir(options.model):
+                _explain_folders(options.model)
             if options.dimensions and options.semantic is not False:
                 options = replace(options, model=_shortened(options, options.dimensions))
             _confirm_new_vectors(options)
@@ -143,6 +154,32 @@ def bear_index(**values: Any) -> None:
             os._exit(0)  # Python's own exit fails if a thread is still importing torch
         elif failure:
             raise click.ClickException(failure)
+
+
+def _explain_folders(model: str) -> None:
+    if not os.path.isabs(names.given(model)):
+        where = "this machine's models and the Hugging Face hub"
+        click.echo(f"{model} is looked for among {where}. For the folder here: ./{model}", err=True)
+
+
+def _trust(options: Options) -> str:
+    """Let this machine use the model that the index names; return what that means."""
+    work = (options.paths, options.only, options.remove, options.model, options.rebuild)
+    if any((*work, options.watch)):
+        raise click.UsageError("--trust reads no notes. Use it without PATH and other options.")
+    path = options.library.path
+    model = database.stored(path) if database.is_made(path) else None
+    if model is None:
+        return f"The index at {path} names no model."
+    if registry.is_trusted(model):
+        return f"The index at {path} names {model}, which is trusted on this machine already."
+    registry.trust(model)
+    says = f"From now on, this machine uses {model}, which the index at {path} names."
+    if servers.factory_for(model):
+        return f"{says} Your queries and the text of your notes are sent to it."
+    if not registry.is_here(model):
+        says += " The next datasette bear-index downloads it."
+    return says
 
 
 def _shortened(options: Options, dimensions: int) -> str:

@@ -275,9 +275,7 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
     if known or locations or (configuration and configuration.sources):
         configs = config.select(known, configuration, paths=locations, everything=True).read
     embedder = library.embedder()
-    if embedder is None:
-        return Task(configs, None)
-    return Task(configs, embedder.name, embedder.may_download)
+    return Task(configs, embedder.name if embedder else None)
 
 
 @contextmanager

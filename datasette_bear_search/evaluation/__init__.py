@@ -15,7 +15,7 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from ..embeddings import registry
+from ..embeddings import names, registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
 from ..index import database, indexer
@@ -238,7 +238,7 @@ def copy_with_model(
     path: Path, model: str, on_embedded: Callable[[int, int], None]
 ) -> Iterator[sqlite3.Connection]:
     """Open a copy of the index file at ``path`` with vectors of another model."""
-    embedder = registry.get_embedder(model)
+    embedder = registry.trust(names.given(model))
     embedder.may_download = True
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "notes.db"

@@ -51,7 +51,6 @@ class Task:
 
     configs: Sequence[SourceConfig]
     model: str | None
-    may_download: bool = False
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ class _Worker(watch.Watcher):
         embedder = None
         if task.model:
             embedder = registry.get_embedder(task.model)
-            embedder.may_download |= task.may_download
+            embedder.may_download = True
             embedder = cast(Embedder, _IdleModel(embedder, last_search))
         super().__init__(
             path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
