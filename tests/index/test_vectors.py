@@ -69,7 +69,11 @@ async def rows(path, **parameters) -> list[dict]:
     datasette = Datasette([str(path)])
     response = await datasette.client.get("/-/bear-search.json", params=parameters)
     assert response.status_code == 200, response.text
-    return response.json()["rows"]
+    # In memory, similarities have nine digits.
+    return [
+        {name: round(it, 6) if isinstance(it, float) else it for name, it in row.items()}
+        for row in response.json()["rows"]
+    ]
 
 
 QUESTIONS = [
