@@ -155,6 +155,7 @@ setup(
             "playwright",
             "pytest",
             "pytest-asyncio",
+            "pytest-timeout",
             "pytest-xdist",
             "pytrec-eval-terrier",
             "scipy",

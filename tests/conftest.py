@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import cache
@@ -66,6 +67,15 @@ def no_trusted_models(tmp_path, monkeypatch):
 def no_onnx_exports(tmp_path, monkeypatch):
     """Keep tests from the ONNX exports of whoever runs them, and theirs from that cache."""
     monkeypatch.setattr(onnx, "cache_folder", lambda: tmp_path / "cache" / "models")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def daemon_threads():
+    """A thread that a failed test leaves behind doesn't keep the run from ending."""
+    with pytest.MonkeyPatch.context() as patch:
+        # A new thread is a daemon if the one that starts it is.
+        patch.setattr(threading.current_thread(), "_daemonic", True)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

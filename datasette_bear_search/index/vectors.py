@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..sqlite import sqlite3, wrong_argument
+from ..sqlite import read_value, sqlite3, wrong_argument
 from .database import STALE, file_of, get_meta, has_vector_extension, keep, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
 
@@ -57,14 +57,14 @@ CHANGED = "passage_index_changed"
 
 def has_vec0(connection: sqlite3.Connection) -> bool:
     """Return whether the binary vectors are in a vec0 table."""
-    return _is_virtual(connection) == (1,)
+    return bool(_is_virtual(connection))
 
 
-def _is_virtual(connection: sqlite3.Connection) -> tuple[int] | None:
-    # (1,) if the passage index is a vec0 table, (0,) if a plain one; None if it doesn't exist.
+def _is_virtual(connection: sqlite3.Connection) -> bool | None:
+    # Whether the passage index is a vec0 table or a plain one; None if it doesn't exist.
     sql = "select sql like 'create virtual%' from sqlite_master where name = ?"
-    row: tuple[int] | None = connection.execute(sql, [PASSAGE_INDEX]).fetchone()
-    return row
+    is_virtual = read_value(connection, sql, [PASSAGE_INDEX])
+    return None if is_virtual is None else bool(is_virtual)
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -72,10 +72,8 @@ def prepare(connection: sqlite3.Connection) -> None:
 
     Replace an existing one if it is incomplete or of the wrong kind for the library's size.
     """
-    [count] = connection.execute("select count(*) from passages").fetchone()
-    exists = _is_virtual(connection)
-    is_large = count > MAX_VEC0_PASSAGES
-    if exists == (not is_large,) and not get_meta(connection, STALE):
+    is_large = read_value(connection, "select count(*) from passages") > MAX_VEC0_PASSAGES
+    if _is_virtual(connection) == (not is_large) and not get_meta(connection, STALE):
         return
     _drop_passage_index(connection)
     connection.execute(
@@ -133,11 +131,9 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> Non
     group by pending.id
     """
     for passage_id, known_id in connection.execute(sql).fetchall():
-        found = connection.execute(
-            f"select vector from {VECTORS} where passage_id = ?", [known_id]
-        ).fetchone()
-        if found:
-            add(connection, [(passage_id, *found)])
+        sql = f"select vector from {VECTORS} where passage_id = ?"
+        if vector := read_value(connection, sql, [known_id]):
+            add(connection, [(passage_id, vector)])
 
 
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
@@ -183,7 +179,7 @@ def _dimension(connection: sqlite3.Connection) -> int:
 
 def candidates(connection: sqlite3.Connection) -> int:
     """Return how many candidates vec0 finds by binary quantization, before they are ranked."""
-    [count] = connection.execute("select count(*) from passages").fetchone()
+    count = read_value(connection, "select count(*) from passages")
     return min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES)
 
 
