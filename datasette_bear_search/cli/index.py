@@ -137,7 +137,7 @@ def bear_index(**values: Any) -> None:
             echo(*_listing(options.library))
             return
         if options.trust:
-            click.echo(_trust(options))
+            echo(_trust(options))
             return
         selection = _select(options)
         if options.dry_run:
@@ -159,7 +159,7 @@ def bear_index(**values: Any) -> None:
 def _explain_folders(model: str) -> None:
     if not os.path.isabs(names.given(model)):
         where = "this machine's models and the Hugging Face hub"
-        click.echo(f"{model} is looked for among {where}. For the folder here: ./{model}", err=True)
+        echo(f"{model} is looked for among {where}. For the folder here: ./{model}", err=True)
 
 
 def _trust(options: Options) -> str:
