@@ -156,6 +156,7 @@ setup(
             "playwright",
             "pytest",
             "pytest-asyncio",
+            "pytest-timeout",
             "pytest-xdist",
             "pytrec-eval-terrier",
             "scipy",

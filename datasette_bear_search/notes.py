@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import zip_longest
+from json import dumps
 from typing import NamedTuple
 
 # Separates the texts of two attached files: a form feed.
@@ -33,7 +34,13 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
 
 
 class ForeseenError(Exception):
-    """An error that people can fix: its message says what happened and what to do."""
+    """An error that people can fix: its message says what happened and what to do.
+
+    Each argument is a line, so that a name in it can't add another.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(printable(str(line)) for line in self.args)
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,44 @@ def is_within(tag: str, wanted: str) -> bool:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 note``, ``1,234 notes``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def printable(text: str) -> str:
+    """Return the text on one line, without characters that control a terminal or aren't seen."""
+    return _UNPRINTABLE.sub("", _BLANKS.sub(" ", text))
+
+
+def printable_lines(text: str) -> str:
+    """Do the same as :func:`printable`, but keep lines and tabs."""
+    return _UNPRINTABLE.sub("", _LINE_BREAKS.sub("\n", text))
+
+
+def printable_json(json: str) -> str:
+    """Return JSON that also escapes the characters that :func:`printable` removes."""
+    return _UNPRINTABLE.sub(lambda match: dumps(match[0])[1:-1], json)
+
+
+_BLANKS = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
+_LINE_BREAKS = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
+# Emoji and the scripts of Persia and India need a joiner after a letter; pictures, Mongolian and
+# rare Han characters a variation selector. Elsewhere and in a row, they can only hide something.
+_JOINERS, _SELECTORS = "\u200c\u200d", "\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_UNSEEN = (
+    # Control characters apart from tabs and line breaks; halves of characters, which stand for
+    # bytes in a file's name that aren't UTF-8 and can't be printed.
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+    # What changes the direction of text (CVE-2021-42574).
+    "\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    # Unicode's other "default ignorable" characters. Tags, the last, can spell out any text.
+    "\u00ad\u115f\u1160\u17b4\u17b5\u200b\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+_UNPRINTABLE = re.compile(
+    f"[{_UNSEEN}{_JOINERS}{_SELECTORS}](?:(?<![{_JOINERS}{_SELECTORS}])"
+    f"|(?<=[{_JOINERS}])(?<![^\x00-\u02ff\u2000-\u206f].)"
+    f"|(?<=[{_SELECTORS}])(?<![^\x00-\x20{_JOINERS}{_SELECTORS}].))",
+    re.DOTALL,
+)
 
 
 def time_left(count: int, per_second: float | None) -> str:

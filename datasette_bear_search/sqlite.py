@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -66,6 +66,18 @@ def execute(
         with suppress(sqlite3.ProgrammingError):
             connection.execute(sql)
     return connection.execute(sql, parameters)
+
+
+def read_value(
+    connection: sqlite3.Connection, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()
+) -> Any:
+    """Return the only value of a statement's first row; None if there is no row.
+
+    Datasette's connections return a ``sqlite3.Row``, which never equals a tuple. Comparing the
+    value instead of the row gives the same result on every connection.
+    """
+    row = connection.execute(sql, parameters).fetchone()
+    return row[0] if row else None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import cache
@@ -24,7 +25,7 @@ from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.embeddings import onnx, registry
+from datasette_bear_search.embeddings import names, onnx, registry
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
@@ -33,6 +34,7 @@ from tests.support.chromium import launched
 from tests.support.tiny_embedder import TinyEmbedder
 
 TINY = "test/tiny"
+PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +55,27 @@ def no_configuration(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def no_trusted_models(tmp_path, monkeypatch):
+    """No test knows the models that whoever runs it trusts, or adds to them."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # for processes of the test
+    monkeypatch.setattr(names, "trusted_models", lambda: tmp_path / "data" / PROGRAM / TRUSTED)
+    for model in [each for each in registry._embedders if not registry.is_trusted(each)]:
+        del registry._embedders[model]  # which another test trusted
+
+
+@pytest.fixture(autouse=True)
 def no_onnx_exports(tmp_path, monkeypatch):
     """Keep tests from the ONNX exports of whoever runs them, and theirs from that cache."""
     monkeypatch.setattr(onnx, "cache_folder", lambda: tmp_path / "cache" / "models")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def daemon_threads():
+    """A thread that a failed test leaves behind doesn't keep the run from ending."""
+    with pytest.MonkeyPatch.context() as patch:
+        # A new thread is a daemon if the one that starts it is.
+        patch.setattr(threading.current_thread(), "_daemonic", True)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -28,7 +28,7 @@ from benchmarks.lib.measuring import publish, table
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.sentence_transformers import (
     MIN_BATCH,
     SentenceTransformerEmbedder,

@@ -23,7 +23,8 @@ from benchmarks.lib.collections import collections, write_collection
 from benchmarks.lib.measuring import publish
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index import indexer
 from datasette_bear_search.index.chunking import passages
 from datasette_bear_search.sources.bear import BearLibrary

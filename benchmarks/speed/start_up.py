@@ -35,7 +35,7 @@ from benchmarks.lib.measuring import publish, resident_megabytes, table, timed, 
 from benchmarks.lib.servers import Server, serving
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.web.site import SEARCH_PATH

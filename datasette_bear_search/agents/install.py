@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import sys
+import sysconfig
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,20 +42,11 @@ def files(
     :param options: command-line options of ``bear-mcp``, which the app will run
     :raises ForeseenError: if the app isn't known, or its file isn't plain JSON
     """
-    # Run this Python by its path, because apps don't know the shell's PATH.
-    arguments = ["-m", "datasette", "bear-mcp", *options]
-    entry: dict[str, Any] = {"command": sys.executable, "args": arguments}
+    entry = _entry(["bear-mcp", *options])
     if app:
         if app not in APPS:
             raise ForeseenError(f"--install knows these apps: {', '.join(APPS)}.")
-        home = Path.home()
-        settings = {
-            "darwin": home / "Library" / "Application Support",
-            "win32": Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming"),
-        }.get(sys.platform, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config"))
-        path, key = APPS[app]
-        # Resolve symlinks: people keep such files in a repository.
-        yield _with_server(Path(path.format(home=home, settings=settings)).resolve(), key, entry)
+        yield _with_server(_settings_file(app), APPS[app][1], entry)
     if bundle:
         yield bundle.absolute(), *_bundle(entry)
     if skill:
@@ -60,16 +55,90 @@ def files(
 
 
 def write(path: Path, content: str | bytes) -> Path | None:
-    """Write a file atomically; return the path of a backup of the previous one, if any."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file atomically; return the path of a backup of the previous one, if any.
+
+    :raises ForeseenError: if that isn't possible; the previous file then stays
+    """
     backup, draft = None, path.with_name(f".{path.name}.new")
-    draft.write_bytes(content.encode() if isinstance(content, str) else content)
-    if path.exists():
-        backup = path.with_name(f"{path.name}.{datetime.now():%Y%m%d-%H%M%S}.bak")
-        shutil.copy2(path, backup)
-        shutil.copymode(path, draft)
-    os.replace(draft, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)  # of a run that was killed
+        _create(draft, content.encode() if isinstance(content, str) else content)
+        if path.exists():
+            backup = path.with_name(f"{path.name}.{datetime.now():%Y%m%d-%H%M%S-%f}.bak")
+            _create(backup, path.read_bytes())
+            shutil.copymode(path, draft)
+        os.replace(draft, path)
+    except OSError as error:
+        for each in filter(None, (draft, backup)):
+            with suppress(OSError):
+                each.unlink()
+        why = f"{path} can't be written ({error.strerror}). It is as it was before."
+        raise ForeseenError(why) from None
     return backup
+
+
+def unsafe_entries() -> Iterator[tuple[str, Path, list[str]]]:
+    """Yield the app, the file and the options of each entry that runs ``python -m datasette``."""
+    for app in APPS:
+        path = _settings_file(app)
+        for file in path, *path.parent.glob("Claude Extensions/*/manifest.json"):
+            with suppress(OSError, UnicodeDecodeError):
+                for entry in _ENTRY.finditer(file.read_text(encoding="utf-8")):
+                    if not entry["safe"]:
+                        yield app, file, [*map(_unquoted, re.findall(_STRING, entry["options"]))]
+
+
+# The arguments of an entry, which JSON, JSON with comments and TOML write alike.
+_STRING = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*')"""
+_ENTRY = re.compile(
+    rf"""(?P<safe>["']-[IP]["'],\s*)?["']-m["'],\s*["']datasette["'],\s*["']bear-mcp["']"""
+    rf"""(?P<options>(?:\s*,\s*{_STRING})*)"""
+)
+
+
+def _unquoted(string: str) -> str:
+    with suppress(ValueError):
+        return str(json.loads(string))
+    return string[1:-1]
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Write a new file, which nobody else can read at any moment, because it may have tokens."""
+    with open(path, "xb", opener=partial(os.open, mode=0o600)) as stream:
+        stream.write(content)
+
+
+def _entry(arguments: list[str]) -> dict[str, Any]:
+    """Return the command that an app runs, by its path, because apps don't know the shell's PATH.
+
+    Apps run it in the folder of a project, which may be somebody else's. With ``python -m``, Python
+    would take this folder's files for its own modules.
+    """
+    if script := _script():
+        return {"command": str(script), "args": arguments}
+    if sys.version_info >= (3, 11):
+        return {"command": sys.executable, "args": ["-P", "-m", "datasette", *arguments]}
+    code = "import sys; sys.path.pop(0); from datasette.cli import cli; cli()"
+    return {"command": sys.executable, "args": ["-c", code, *arguments]}
+
+
+def _script() -> Path | None:
+    """Return the path of this Python's ``datasette``, if it has one."""
+    name = "datasette.exe" if sys.platform == "win32" else "datasette"
+    # On Windows, scripts are beside Python in virtual environments only.
+    folders = Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+
+def _settings_file(app: str) -> Path:
+    home = Path.home()
+    settings = {
+        "darwin": home / "Library" / "Application Support",
+        "win32": Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming"),
+    }.get(sys.platform, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config"))
+    # Resolve symlinks: people keep such files in a repository.
+    return Path(APPS[app][0].format(home=home, settings=settings)).resolve()
 
 
 def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str, str]:
@@ -80,7 +149,8 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
             values = (f"{name} = {json.dumps(value)}\n" for name, value in entry.items())
             added = f"[{key}.{NAME}]\n{''.join(values)}"
             if f"[{key}.{NAME}" in text:
-                raise ForeseenError(f"{path} has [{key}.{NAME}] already. Replace it by:\n\n{added}")
+                says = f"{path} has [{key}.{NAME}] already. Replace it by:"
+                raise ForeseenError(says, "", *added.split("\n"))
             return path, added, f"{text.rstrip()}\n\n{added}".lstrip()
         content = json.loads(text) if text.strip() else {}
         content.setdefault(key, {})[NAME] = entry
@@ -88,7 +158,8 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
         raise ForeseenError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError):
         # For instance, it has comments, which would be lost.
-        raise ForeseenError(f"{path} isn't plain JSON. Add this to it:\n\n{added}") from None
+        says = f"{path} isn't plain JSON. Add this to it:"
+        raise ForeseenError(says, "", *added.split("\n")) from None
     return path, added, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -87,7 +87,7 @@ def get_notes(
         notes.append(note)
     notes, about = library.with_origin(notes)
     if not notes and not choices:
-        raise ToolError("\n".join(problems))
+        raise ToolError(*problems)
     data = without_empty({"choices": choices, "problems": problems, "about": about})
     texts = ["\n".join(_note_lines(note)) for note in notes] + [*map(_choice_text, choices)]
     texts += about_lines(about)

@@ -13,6 +13,7 @@ import click
 
 from ..notes import ForeseenError
 from ..sqlite import sqlite3
+from .output import Lines, echo
 
 
 def register(cli: click.Group) -> None:
@@ -80,7 +81,7 @@ class Progress:
             self._last_line = now
             rate = done / (now - self._started)
             left = f"{rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
-            click.echo(f"{done:,} of {total:,} {self._what}, {left}", err=True)
+            echo(f"{done:,} of {total:,} {self._what}, {left}", err=True)
 
 
 @contextmanager
@@ -91,7 +92,9 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
     """
     try:
         yield
-    except (ForeseenError, FileExistsError) as error:
+    except ForeseenError as error:
+        raise failure(Lines(error)) from None
+    except FileExistsError as error:
         raise failure(str(error)) from None
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged text
         from ..index.database import explained

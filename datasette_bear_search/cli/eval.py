@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,12 +13,13 @@ from ..embeddings import registry
 from ..index import database
 from ..query.query import EVALUATED_MODES, MODES
 from . import Progress, clear_errors
+from .output import Command, echo, echo_json
 
 if TYPE_CHECKING:
     from ..evaluation import Proposal
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", nargs=-1, metavar="[COLLECTION]...", type=click.Path(path_type=Path))
 # No envvar here: it names the person's own index, which has no collection's documents.
 @click.option(
@@ -119,9 +119,9 @@ def bear_eval(
                 )
             evaluations.append(result)
     if as_json:
-        click.echo(json.dumps(evaluation.as_json(evaluations), indent=2, ensure_ascii=False))
+        echo_json(evaluation.as_json(evaluations), indent=2)
     else:
-        click.echo(evaluation.as_text(evaluations))
+        echo(*evaluation.as_text(evaluations).split("\n"))
     if write:
         with clear_errors():
             _write(evaluations[0].proposal, tried)
@@ -146,4 +146,4 @@ def _write(proposal: Proposal | None, tried: Mapping[str, Mapping[str, Any]]) ->
         )
     file = config.find_configuration(None) or config.default_path()
     config.write_ranking(file, setting)
-    click.echo(f"Wrote {proposal.mode} into {file}", err=True)
+    echo(f"Wrote {proposal.mode} into {file}", err=True)

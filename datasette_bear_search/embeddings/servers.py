@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -15,11 +16,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .base import Embedder, ModelFacts, ModelUnavailable, first_line
+from .names import REMOTE_VARIABLE, is_remote_permitted, printable
 
 OLLAMA = "http://127.0.0.1:11434"
-# Remote models that may be sent notes, separated by commas. This isn't stored in the index, which
-# can come from anybody and would decide where a search sends its query.
-REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
+# A server and at most the start of its API, such as /v1 or /openai/v1: with any other path, with a
+# query, a fragment or a user's name, the request could be another than the one for vectors.
+ADDRESS = re.compile(
+    r"https?://(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?(/|(/[\w-]+){0,3}/v1/?)?", re.ASCII | re.I
+)
 KEY_VARIABLE = "DATASETTE_BEAR_SEARCH_API_KEY"
 # Texts per request: such servers process only a few at a time.
 BATCH = 32
@@ -87,7 +91,7 @@ class _Prompted(Embedder):
         return True
 
     def _require_permission(self, whom: str) -> None:
-        if self._full_name not in map(str.strip, os.environ.get(REMOTE_VARIABLE, "").split(",")):
+        if not is_remote_permitted(self._full_name):
             raise ModelUnavailable(
                 f"{self._full_name} would send your notes and queries to {whom}. If you want "
                 f"that, set the environment variable {REMOTE_VARIABLE} to {self._full_name}"
@@ -102,16 +106,17 @@ class ServerEmbedder(_Prompted):
 
         self._name, _, address = self._model.partition("@")
         address = address or (OLLAMA if self._full_name.startswith("ollama:") else "")
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        host = urlsplit(address).hostname if ADDRESS.fullmatch(address) else None
+        if not host:
             raise ModelUnavailable(
-                f"{self._full_name} needs the server's address: openai:NAME@http://127.0.0.1:8080"
+                f"{printable(self._full_name)} needs the server's address, such as "
+                "openai:NAME@http://127.0.0.1:8080. Only a path that ends with /v1 may follow it."
             )
-        is_here = parts.hostname == "localhost"
+        is_here = host == "localhost"
         with suppress(ValueError):  # a host name
-            is_here = ip_address(parts.hostname).is_loopback
+            is_here = ip_address(host).is_loopback
         if not is_here:
-            self._require_permission(parts.hostname)
+            self._require_permission(host)
         self._address = address.rstrip("/").removesuffix("/v1")
         key = os.environ.get(KEY_VARIABLE)
         # A proxy would be another machine. A redirect could lead anywhere, but httpx follows none.

@@ -15,11 +15,11 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from ..embeddings import registry
+from ..embeddings import names, registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
 from ..index import database, indexer
-from ..notes import counted
+from ..notes import counted, printable
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine
 from ..search.engine import Pipeline, SearchRequest
@@ -238,7 +238,7 @@ def copy_with_model(
     path: Path, model: str, on_embedded: Callable[[int, int], None]
 ) -> Iterator[sqlite3.Connection]:
     """Open a copy of the index file at ``path`` with vectors of another model."""
-    embedder = registry.get_embedder(model)
+    embedder = registry.trust(names.given(model))
     embedder.may_download = True
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "notes.db"
@@ -255,7 +255,7 @@ def as_text(evaluations: Sequence[Evaluation]) -> str:
     parts = [_evaluation_lines(evaluation) for evaluation in evaluations]
     if len(evaluations) > 1:
         parts.append(_mean_lines(evaluations))
-    return "\n\n".join(map("\n".join, parts))
+    return "\n\n".join("\n".join(map(printable, lines)) for lines in parts)
 
 
 def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
@@ -316,8 +316,8 @@ def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
     pipeline.embed()
     if pipeline.embedder is None:
         raise EvaluationError(
-            f"The mode {mode} can't be measured. {pipeline.obstacle or 'The index is empty.'}\n"
-            "To measure the search by words alone, use --mode keyword."
+            f"The mode {mode} can't be measured. {pipeline.obstacle or 'The index is empty.'}",
+            "To measure the search by words alone, use --mode keyword.",
         )
 
 

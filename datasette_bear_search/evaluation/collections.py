@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..embeddings import registry
+from ..embeddings import names, registry
 from ..index import indexer
 from ..notes import Note, counted, without_title_line
 from ..sources import SourceError
@@ -96,16 +96,16 @@ def index_collection(
     from platformdirs import user_cache_path
 
     cache = cache or user_cache_path("datasette-bear-search", appauthor=False) / "collections"
-    embedder = registry.get_embedder(model)
+    embedder = registry.trust(names.given(model))
     embedder.may_download = True
     # One index per model, so that comparing two models doesn't embed everything again each time.
-    names = f"{collection.folder.resolve()}\n{embedder.name}"
-    digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()
+    both = f"{collection.folder.resolve()}\n{embedder.name}"
+    digest = hashlib.blake2b(both.encode(), digest_size=4).hexdigest()
     path = cache / f"{collection.name}-{digest}.db"
     snapshot = indexer.read(Corpus(collection.folder.resolve() / CORPUS))
     report = indexer.index(path, [snapshot], embedder if semantic else None, hooks)
     if semantic and report.pending > report.refused:
-        raise EvaluationError("\n".join(report.notices))
+        raise EvaluationError(*report.notices)
     return path
 
 

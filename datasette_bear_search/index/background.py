@@ -6,20 +6,22 @@ In a thread of the server, indexing would delay each search: Python runs one thr
 from __future__ import annotations
 
 import os
+import pickle
 import queue
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import IO, Any, cast
 
+from .. import processes
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import ForeseenError, counted
@@ -40,6 +42,7 @@ NICENESS = 5 if HAS_IDLE_THREADS else 19
 # write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
 # seconds, but the wait is LONGEST_WAIT at most.
 TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
+GIVE_WAY = "give way"  # what the process is told when somebody searches
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,6 @@ class Task:
 
     configs: Sequence[SourceConfig]
     model: str | None
-    may_download: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,15 +82,20 @@ class Updater:
         self._on_vectors = on_vectors
         self.has_notes = 0  # becomes 1 when the index is seen to have notes
         self._select = select
-        context = get_context("spawn")  # a fork of a process with threads can hang
-        self._last_search = context.Value("d", lock=False)  # by time.monotonic()
-        self._pipe, theirs = context.Pipe()
-        arguments = theirs, path, watches, NICENESS, self._last_search
-        self._process = context.Process(target=_keep_updated, args=arguments, daemon=True)
-        with _ignoring_ctrl_c():  # a terminal sends it to both, but this process ends the other
-            self._process.start()
-        theirs.close()
-        threading.Thread(target=self._listen, daemon=True).start()
+        # Neither a fork, because one of a process with threads can hang, nor multiprocessing, which
+        # looks for modules in the current directory first.
+        self._process = subprocess.Popen(
+            processes.command(__name__, "keep_updated"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # A terminal sends Ctrl-C to all processes of its group, but this one ends the other.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        self._requests: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._requests.put((path, watches, NICENESS))
+        for work in (self._send, self._listen):
+            threading.Thread(target=work, daemon=True).start()
 
     def update(self, locations: Sequence[str] = ()) -> None:
         """Bring the index up to date with its sources and those at ``locations``."""
@@ -99,78 +106,85 @@ class Updater:
             return
         if task.configs:
             self.activity = replace(self.activity, doing="Reading the notes")
-            with suppress(OSError):  # the process has ended, which _listen() reports
-                self._pipe.send(task)
+            self._requests.put(task)
 
     def give_way(self) -> None:
         """Make the process wait, because somebody is searching."""
-        self._last_search.value = time.monotonic()
+        self._requests.put(GIVE_WAY)
 
     def stop(self) -> None:
         """End the process. The next run repeats what it hasn't committed."""
-        with suppress(OSError):
-            self._pipe.send(None)
-        self._process.join(timeout=1)
+        self._requests.put(None)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=1)
         self._process.kill()
 
-    def _listen(self) -> None:
-        with suppress(EOFError, OSError):
+    def _send(self) -> None:
+        """Send what is requested, in a thread, because the process may be stopped (Ctrl-Z)."""
+        assert self._process.stdin
+        with suppress(OSError):  # the process has ended, which _listen() reports
             while True:
-                activity: Activity = self._pipe.recv()
-                if activity.embeds and not self.activity.embeds:
-                    self._on_vectors()
-                self.activity = activity
+                _write(self._process.stdin, self._requests.get())
+
+    def _listen(self) -> None:
+        assert self._process.stdout
+        while activity := _read(self._process.stdout):
+            if activity.embeds and not self.activity.embeds:
+                self._on_vectors()
+            self.activity = activity
         self.activity = Activity(problems={"": STOPPED})
 
 
-@contextmanager
-def _ignoring_ctrl_c() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process inherits it
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+def _write(stream: IO[bytes], message: object) -> None:
+    pickle.dump(message, stream)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> Any:
+    """Return the next message; None if the other process has ended."""
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        return pickle.load(stream)
+    return None
 
 
 # --- in the process
 
 
-def _keep_updated(
-    pipe: Connection, path: Path, watches: bool, niceness: int, last_search: Any
-) -> None:
+def keep_updated() -> None:
     """Do one task after the other. A new task stops the current one."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # where libraries may print
+    path, watches, niceness = _read(requests)
     if hasattr(os, "nice"):
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     working: list[_Worker] = []
+    last_search = SimpleNamespace(value=0.0)  # by time.monotonic()
 
     def receive() -> None:
-        task = None
         while True:
-            with suppress(EOFError, OSError):  # the server was killed
-                task = pipe.recv()
-            tasks.put(task)
+            request = _read(requests)
+            if request == GIVE_WAY:
+                last_search.value = time.monotonic()
+                continue
+            tasks.put(request)
             for worker in working:
                 worker.stop()
-            if task is None:
+            if request is None:
                 os.kill(os.getpid(), signal.SIGTERM)  # interrupts the current task
                 return
-            task = None
 
     threading.Thread(target=receive, daemon=True).start()
     while task := tasks.get():
-        worker = _Worker(path, task, pipe, last_search)
+        worker = _Worker(path, task, answers, last_search)
         working[:] = [worker]
         if tasks.empty():
             worker.run(update_first=True, watches=watches)
 
 
 class _Worker(watch.Watcher):
-    def __init__(self, path: Path, task: Task, pipe: Connection, last_search: Any) -> None:
-        self._pipe = pipe
+    def __init__(self, path: Path, task: Task, answers: IO[bytes], last_search: Any) -> None:
+        self._answers = answers
         self._said: Activity | None = None
         hooks = indexer.Hooks(
             on_read=self._on_read,
@@ -182,7 +196,7 @@ class _Worker(watch.Watcher):
         embedder = None
         if task.model:
             embedder = registry.get_embedder(task.model)
-            embedder.may_download |= task.may_download
+            embedder.may_download = True
             embedder = cast(Embedder, _IdleModel(embedder, last_search))
         super().__init__(
             path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
@@ -219,7 +233,7 @@ class _Worker(watch.Watcher):
         if activity != self._said:
             self._said = activity
             with suppress(OSError):
-                self._pipe.send(activity)
+                _write(self._answers, activity)
 
 
 def _await_quiet(last_search: Any) -> None:

@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeVar
 
 from .. import languages
 from ..notes import ForeseenError
-from ..sqlite import sqlite3
+from ..sqlite import read_value, sqlite3
 from . import schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
 
@@ -429,8 +429,9 @@ def _positive(text: str | None) -> float | None:
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
     # The cast ensures a string: a damaged file may contain anything, and mustn't crash the program.
-    row = connection.execute("select cast(value as text) from meta where key = ?", [key]).fetchone()
-    return row[0] if row else None
+    sql = "select cast(value as text) from meta where key = ?"
+    value: str | None = read_value(connection, sql, [key])
+    return value
 
 
 def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
@@ -462,7 +463,7 @@ def foreign_languages(connection: sqlite3.Connection) -> frozenset[str]:
 
 def count_notes(connection: sqlite3.Connection) -> int:
     """Return the number of notes. This takes a millisecond or two per hundred thousand notes."""
-    return int(connection.execute("select count(*) from notes").fetchone()[0])
+    return int(read_value(connection, "select count(*) from notes"))
 
 
 # --- a run that was killed

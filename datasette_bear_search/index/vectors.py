@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..sqlite import sqlite3, wrong_argument
+from ..sqlite import read_value, sqlite3, wrong_argument
 from .database import (
     MEAN,
     STALE,
@@ -52,7 +52,7 @@ SAMPLED, MAX_SHIFT = 5000, 0.05
 
 def _exists(connection: sqlite3.Connection) -> bool:
     sql = "select 1 from sqlite_master where name = ?"
-    return connection.execute(sql, [PASSAGE_INDEX]).fetchone() is not None
+    return read_value(connection, sql, [PASSAGE_INDEX]) is not None
 
 
 def prepare(connection: sqlite3.Connection) -> None:

@@ -191,8 +191,9 @@ class Watcher:
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
             for where in filter(None, map(place, self._configs.values()))
         ]
-        with _ending_on_signals(self._end):
-            with suppress(KeyboardInterrupt):
+        # A request may come at any moment, and again while the first one is being met.
+        with suppress(KeyboardInterrupt), _ending_on_signals(self._end):
+            try:
                 for thread in threads if watches else ():
                     thread.start()
                 if update_first:
@@ -205,9 +206,10 @@ class Watcher:
                 while watches and not self._is_ending:
                     self._wait()
                     self._update_due()
-            self.stop()
-            for thread in threads if watches else ():
-                thread.join(timeout=2)
+            finally:
+                self.stop()
+                for thread in filter(threading.Thread.is_alive, threads):
+                    thread.join(timeout=2)
         if not self._quiet:
             self._say("Stopped watching")
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
 from ..index import database, vectors, watch
+from ..notes import printable
 from ..query.query import parse
 from ..sqlite import sqlite3
 from . import query_functions, redaction
@@ -66,7 +67,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
             return embedder.embed_query(str(text))
         except ModelUnavailable as error:
             # SQLite would only report that a function raised an error, so print it and return NULL.
-            print(error, file=sys.stderr)
+            print(printable(str(error)), file=sys.stderr)
             return None
 
     connection.execute(f"pragma cache_size = -{PAGE_CACHE}")

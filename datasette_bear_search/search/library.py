@@ -235,7 +235,8 @@ class Library:
 
         :param sources: places with notes, which are added to the index
         :param remove: names of sources to remove from the index
-        :param model: the embedding model; by default, the index's or the default one
+        :param model: the embedding model, which this machine trusts from now on; by default, the
+            index's or the default one
         :param semantic: whether to make vectors; None keeps the earlier choice
         :param hooks: called with the progress; if given, failures are only in the report
         :raises SourceError: if no source can be read; if only some can't, the report says so
@@ -319,19 +320,23 @@ class Library:
     def embedder(
         self, model: str | None = None, *, semantic: bool | None = None
     ) -> Embedder | None:
-        """Return the model that a run would use; None if it would make no vectors."""
-        from ..embeddings import registry
+        """Return the model that a run would use; None if it would make no vectors.
+
+        :param model: its name; this machine trusts it from now on
+        """
+        from ..embeddings import names, registry
         from ..index import database
 
         if semantic is None:
             semantic = bool(model) or database.stored(self.path, database.SEMANTIC) != database.NO
         if not semantic:
             return None
-        default = registry.default_model()
-        name = model or database.stored(self.path) or default
-        embedder = registry.get_embedder(name)
-        # A model that only the index names is never downloaded.
-        embedder.may_download |= model is not None or name == default
+        if model:
+            embedder = registry.trust(names.given(model))
+        else:
+            stored = database.stored(self.path)
+            embedder = registry.get_embedder(stored or registry.default_model())
+        embedder.may_download = True
         return embedder
 
     def _selection(

@@ -30,7 +30,7 @@ from ..query.query import (
     with_value,
     without_times,
 )
-from ..sqlite import sqlite3
+from ..sqlite import read_value, sqlite3
 from . import spelling
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
@@ -263,10 +263,8 @@ def _with_tag_prefix(connection: sqlite3.Connection, query: Query) -> Query:
 
 
 def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
-    [found] = connection.execute(
-        "select exists (select 1 from notes where title = ? collate nocase)", [query.text]
-    ).fetchone()
-    return bool(query.text and found)
+    sql = "select exists (select 1 from notes where title = ? collate nocase)"
+    return bool(query.text and read_value(connection, sql, [query.text]))
 
 
 def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
@@ -304,7 +302,7 @@ def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[st
 def _exists(connection: sqlite3.Connection, match: str | None, *, if_broken: bool) -> bool:
     sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
     try:
-        return bool(connection.execute(sql, [match]).fetchone()[0])
+        return bool(read_value(connection, sql, [match]))
     except sqlite3.DatabaseError:
         return if_broken  # the statement itself fails, and retrieve() handles that
 
@@ -457,7 +455,7 @@ _VALUES = {"tag": "select distinct folded from tags", "source": "select name fro
 def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
     conditions, values = filters.conditions()
     sql = f"select exists (select 1 from notes where {' and '.join(conditions)})"
-    return bool(connection.execute(sql, values).fetchone()[0])
+    return bool(read_value(connection, sql, values))
 
 
 def _near_value(value: str, known: Sequence[str]) -> str | None:

@@ -17,7 +17,7 @@ from ..index.vectors import MAX_CANDIDATES, candidates, note_set
 from ..query import fts5
 from ..query.filters import Filters
 from ..query.query import Query, parse
-from ..sqlite import like_literal, sqlite3, wrong_argument
+from ..sqlite import like_literal, read_value, sqlite3, wrong_argument
 from .planner import Plan, plan
 from .sql import COLUMN_WEIGHTS, WEAKER_MATCHES
 
@@ -95,7 +95,7 @@ def planned_for(connection: sqlite3.Connection, text: str, reading: str = "") ->
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("pragma data_version").fetchone()[0])
+    return int(read_value(connection, "pragma data_version"))
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -152,8 +152,7 @@ def allowed_notes(connection: sqlite3.Connection, planned: Plan, *tags: str) -> 
     if not conditions:
         return None
     sql = f"select group_concat(id) from notes where {' and '.join(conditions)}"
-    [ids] = connection.execute(sql, values).fetchone()
-    return note_set(ids)
+    return note_set(read_value(connection, sql, values))
 
 
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:

@@ -303,10 +303,10 @@ def kind_of(location: str) -> str:
                 return kind
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
-    supported = "".join(f"\n  {kind}: {describe(kind)}" for kind in names())
     raise SourceError(
-        f"Don't know how to read {location}. Supported sources:{supported}\n"
-        "If it is one of these all the same, name its kind in a configuration file (--config)."
+        f"Don't know how to read {location}. Supported sources:",
+        *(f"  {kind}: {describe(kind)}" for kind in names()),
+        "If it is one of these all the same, name its kind in a configuration file (--config).",
     )
 
 

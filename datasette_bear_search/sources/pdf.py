@@ -12,10 +12,10 @@ import re
 import sys
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
+from .. import processes
 from . import Unreadable
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def _start() -> Popen[bytes]:
     global _process
     if _process is None or _process.poll() is not None:
         _process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
-            cwd=Path(__file__).parents[2],  # elsewhere, somebody's files could pass for modules
+            processes.command(__name__, "serve"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -97,7 +96,7 @@ def _end() -> None:
 # --- In the other process
 
 
-def _serve() -> None:
+def serve() -> None:
     try:
         import resource
 
@@ -129,7 +128,3 @@ def _read(data: bytes) -> list[str] | str:
     except pypdfium2.PdfiumError as error:
         return "encrypted with a password" if "assword" in str(error) else "damaged"
     return texts
-
-
-if __name__ == "__main__":
-    _serve()

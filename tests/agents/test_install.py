@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -34,8 +38,8 @@ def test_each_app_starts_the_server_with_this_python(home, app):
     assert path.is_relative_to(home)
     content = json.loads(path.read_text())
     entry = content["servers" if app == "vscode" else "mcpServers"]["notes"]
-    assert entry["command"] == sys.executable
-    assert entry["args"][-3:] == ["bear-mcp", "--hide-tag=private", "--no-redact"]
+    assert entry["command"] == str(Path(sys.executable).with_name("datasette"))
+    assert entry["args"] == ["bear-mcp", "--hide-tag=private", "--no-redact"]
 
 
 def test_nothing_is_written_before_a_person_agrees(home):
@@ -54,7 +58,7 @@ def test_other_entries_stay_and_the_file_before_is_kept(home):
     bear_mcp("--install", "cursor", "--yes")
     content = json.loads(path.read_text())
     assert (content["theme"], content["mcpServers"]["other"]) == ("dünkel", {"command": "x"})
-    assert content["mcpServers"]["notes"]["command"] == sys.executable
+    assert content["mcpServers"]["notes"]["args"] == ["bear-mcp"]
     [backup] = path.parent.glob("*.bak")
     assert backup.read_text() == before
     assert path.stat().st_mode & 0o777 == 0o600
@@ -81,7 +85,7 @@ def test_codex_gets_a_table_of_its_own(home):
 
         content = tomllib.loads(path.read_text())
         assert content["mcp_servers"]["other"] == {"command": "y"}
-        assert content["mcp_servers"]["notes"]["args"] == ["-m", "datasette", "bear-mcp"]
+        assert content["mcp_servers"]["notes"]["args"] == ["bear-mcp"]
     assert "already" in bear_mcp("--install", "codex", "--yes", status=1)
 
 
@@ -94,6 +98,119 @@ def test_a_bundle_and_a_skill_are_written(home, tmp_path):
     with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
         manifest = json.loads(bundle.read("manifest.json"))
         assert manifest["server"]["entry_point"] in bundle.namelist()
-    assert manifest["server"]["mcp_config"]["command"] == sys.executable
+    assert manifest["server"]["mcp_config"]["args"] == ["bear-mcp"]
     text = (tmp_path / "skills" / "search-notes" / "SKILL.md").read_text()
     assert text.startswith("---\nname: search-notes\ndescription: ")
+
+
+def test_the_server_is_started_by_the_script_beside_this_python(home, monkeypatch, tmp_path):
+    scripts = tmp_path / "Scripts"
+    scripts.mkdir()
+    (scripts / "datasette.exe").touch()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python.exe"))
+    monkeypatch.setattr(install.sysconfig, "get_path", lambda name: str(scripts))
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert entry_of("cursor") == {"command": str(scripts / "datasette.exe"), "args": ["bear-mcp"]}
+    (scripts / "datasette.exe").unlink()
+    arguments = entry_of("cursor")["args"]
+    assert "-P" in arguments if sys.version_info >= (3, 11) else "sys.path.pop(0)" in arguments[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_nobody_else_can_read_a_new_file_with_tokens_at_any_moment(home, monkeypatch, mode):
+    path = home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"other": {"env": {"TOKEN": "secret"}}}}')
+    path.chmod(mode)
+    drafts = []
+    copymode = shutil.copymode
+
+    def watched(source, draft):
+        drafts.append(Path(draft).stat().st_mode & 0o777)
+        copymode(source, draft)
+
+    monkeypatch.setattr(shutil, "copymode", watched)
+    previous = os.umask(0)
+    try:
+        bear_mcp("--install", "cursor", "--yes")
+        bear_mcp("--install", "gemini-cli", "--yes")
+    finally:
+        os.umask(previous)
+    [backup] = path.parent.glob("*.bak")
+    assert drafts == [0o600]
+    assert backup.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == mode
+    assert (home / ".gemini" / "settings.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(home, monkeypatch):
+    def full(path, content):
+        path.write_bytes(content[:9])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {}}')
+    (path.parent / ".mcp.json.new").write_text("of a run that was killed")
+    monkeypatch.setattr(install, "_create", full)
+    assert "No space left" in bear_mcp("--install", "cursor", "--yes", status=1)
+    assert [each.name for each in path.parent.iterdir()] == ["mcp.json"]
+    assert path.read_text() == '{"mcpServers": {}}'
+
+
+OLD = ["-m", "datasette", "bear-mcp"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (OLD, ""),
+        ([*OLD, "--hide-tag=top ]secret", "--no-redact"], " '--hide-tag=top ]secret' --no-redact"),
+        (["run", "python", *OLD], ""),
+        (["-P", *OLD], None),
+        (["-I", *OLD], None),
+        (["bear-mcp"], None),
+        (["-m", "other", "bear-mcp"], None),
+    ],
+)
+def test_doctor_finds_entries_that_run_python_m(home, arguments, options):
+    path = home / ".claude.json"
+    project = {"mcpServers": {"my-notes": {"command": "/usr/bin/python3", "args": arguments}}}
+    path.write_text(json.dumps({"projects": {"/p": project}}, indent=2))
+    found = doctor(home)
+    if options is None:
+        assert found == []
+    else:
+        [finding] = found
+        assert str(path) in finding["says"]
+        assert finding["mend"] == f"datasette bear-mcp --install claude-code{options}"
+    bear_mcp("--install", "cursor", "--yes")
+    assert doctor(home) == found
+
+
+def test_doctor_finds_them_in_toml_in_json_with_comments_and_in_bundles(home):
+    for path, text in {
+        ".codex/config.toml": "[mcp_servers.notes]\nargs = ['-m', 'datasette', 'bear-mcp', '-x']",
+        ".cursor/mcp.json": '{// mine\n"args": ["-m", "datasette", "bear-mcp" /* no */]}',
+        "Claude/Claude Extensions/notes/manifest.json": json.dumps({"args": OLD}),
+        ".gemini/settings.json": "\xff",
+    }.items():
+        (home / path).parent.mkdir(parents=True)
+        (home / path).write_text(text, encoding="latin-1")
+    assert [finding["mend"] for finding in doctor(home)] == [
+        "datasette bear-mcp --bundle notes.mcpb",
+        "datasette bear-mcp --install codex -x",
+        "datasette bear-mcp --install cursor",
+    ]
+
+
+def entry_of(app: str) -> dict[str, Any]:
+    [(_, _, content)] = install.files(app, None, None, [])
+    return json.loads(content)["mcpServers"]["notes"]
+
+
+def doctor(home: Path) -> list[dict[str, str]]:
+    done = CliRunner().invoke(cli, ["bear-doctor", "--json", "--sidecar", str(home / "notes.db")])
+    findings = json.loads(done.output)["findings"]
+    return [finding for finding in findings if finding["area"] == "AI assistants"]

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -220,8 +220,11 @@ async def test_the_pages_of_an_older_index_say_what_to_run(places, page):
     assert "datasette bear-index" in response.text
 
 
-@pytest.mark.parametrize("command", ["bear-index", "bear-serve"])
-def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
+@pytest.mark.parametrize(
+    ("command", "seconds"),
+    [("bear-index", 0.5), *(("bear-serve", seconds) for seconds in (0, 0.2, 0.5, 1, 2))],
+)
+def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path, seconds):
     with closing(sqlite3.connect(places["index"])) as connection:
         assert schema.is_current(connection)
     index = shutil.copy(places["index"], tmp_path / "notes.db")
@@ -241,14 +244,17 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path):
         stderr=subprocess.STDOUT,
         text=True,
         cwd=Path(__file__).parents[2],
+        start_new_session=True,
     ) as running:
         said = ""
         while begun not in said:
             line = running.stdout.readline()
             assert line, said
             said += line
-        time.sleep(0.5)
-        running.send_signal(signal.SIGINT)
+        time.sleep(seconds)
+        for _ in range(2):  # a terminal sends it to all processes, and people press it again
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGINT)
         said += running.stdout.read()
     assert "Traceback" not in said
     if command == "bear-index":

@@ -9,8 +9,9 @@ import click
 import pytest
 import wcwidth
 
-from datasette_bear_search.cli import terminal
-from datasette_bear_search.cli.terminal import Screen, printable, screen_for, wrapped
+from datasette_bear_search.cli import output, terminal
+from datasette_bear_search.cli.output import Screen, screen_for
+from datasette_bear_search.cli.terminal import wrapped
 
 TEXTS = ("", "one two three", "x" * 50, "屋根の上の庭 roof 東京の旅行", "a  b")
 
@@ -30,7 +31,7 @@ def test_a_table_is_aligned_by_cells_and_drops_empty_columns():
 
 def test_matches_are_marked_across_lines_on_a_terminal_and_not_elsewhere():
     marked = f"a {terminal.MARK}roof garden{terminal.END_MARK} b"
-    [line] = terminal._block(marked, terminal.PLAIN)
+    [line] = terminal._block(marked, output.PLAIN)
     assert line == "    a roof garden b"
     lines = terminal._block(marked, Screen(width=12, styled=True))
     assert [click.unstyle(line).strip() for line in lines] == ["a roof", "garden b"]
@@ -49,9 +50,5 @@ def test_matches_are_marked_across_lines_on_a_terminal_and_not_elsewhere():
     ],
 )
 def test_color_follows_the_conventions(monkeypatch, is_terminal, environment, screen):
-    monkeypatch.setattr(terminal.os, "environ", {"COLUMNS": "80", **environment})
+    monkeypatch.setattr(output.os, "environ", {"COLUMNS": "80", **environment})
     assert screen_for(SimpleNamespace(isatty=lambda: is_terminal)) == screen
-
-
-def test_printable_keeps_what_is_text():
-    assert printable("Zoë 東京 👩‍🍳 a\tb\nc") == "Zoë 東京 👩‍🍳 a b c"

@@ -5,24 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from struct import unpack
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from datasette import hookimpl
 from datasette.plugins import pm
 
-from datasette_bear_search.embeddings import base, registry, sentence_transformers
+from datasette_bear_search.embeddings import base, loading, names, registry
 from datasette_bear_search.embeddings.base import QUERY_CHARACTERS, ModelFacts, ModelUnavailable
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.embeddings.registry import (
-    HUB_DEFAULT,
     default_model,
     get_embedder,
     is_here,
     register,
+    trust,
 )
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.tiny_embedder import TinyEmbedder
@@ -99,7 +100,7 @@ def test_registering_a_name_again_replaces_its_embedder():
 
 
 def test_a_name_that_nobody_registered_is_one_of_sentence_transformers():
-    assert isinstance(get_embedder("someone/some-model"), SentenceTransformerEmbedder)
+    assert isinstance(trust("someone/some-model"), SentenceTransformerEmbedder)
 
 
 class Plugin:
@@ -107,13 +108,14 @@ class Plugin:
 
     __name__ = "Plugin"
 
+    names: ClassVar[dict[str, Callable]] = {
+        "counting": CountingEmbedder,
+        "broken": lambda: {}["no such key"],
+    }
+
     @hookimpl
     def register_embedders(self):
-        return {
-            "counting": CountingEmbedder,
-            "folder": CountingEmbedder,
-            "broken": lambda: {}["no such key"],
-        }
+        return self.names
 
 
 @pytest.fixture
@@ -138,9 +140,14 @@ def test_another_plugins_embedder_that_cant_be_made_is_unavailable(plugin):
 
 
 def test_a_model_on_this_machine_is_never_a_plugins(plugin, tmp_path, monkeypatch):
+    folder = str(tmp_path / "folder")
+    monkeypatch.setattr(Plugin, "names", {folder: CountingEmbedder})
+    assert isinstance(get_embedder(folder), CountingEmbedder)
     (tmp_path / "folder").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert isinstance(get_embedder("folder"), SentenceTransformerEmbedder)
+    names.trust(folder)
+    assert registry.is_here(folder)
+    registry._embedders.pop(folder)
+    assert isinstance(get_embedder(folder), SentenceTransformerEmbedder)
 
 
 def test_short_and_full_name_are_the_same_embedder():
@@ -150,7 +157,7 @@ def test_short_and_full_name_are_the_same_embedder():
 def test_a_folder_is_known_by_its_full_path(tmp_path, monkeypatch):
     (tmp_path / "my-model").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert get_embedder("./my-model").name == str((tmp_path / "my-model").resolve())
+    assert trust(names.given("./my-model")).name == str((tmp_path / "my-model").resolve())
 
 
 def test_importing_the_module_imports_nothing_heavy():
@@ -158,9 +165,9 @@ def test_importing_the_module_imports_nothing_heavy():
     # Datasette itself imports numpy where there is one: so here there is none of them.
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy})); "
-        "from datasette_bear_search.embeddings import registry, rerankers; "
+        "from datasette_bear_search.embeddings import names, registry, rerankers; "
         "registry.default_model(); "
-        "rerankers.get_reranker('cross-encoder', registry.get_embedder(registry.BUNDLED)).ready"
+        "rerankers.get_reranker('cross-encoder', registry.get_embedder(names.BUNDLED)).ready"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
@@ -483,7 +490,8 @@ class FakeVersion5(FakeSentenceTransformer):
 def load_fake(monkeypatch, tmp_path):
     """Load a folder's model with another library: ``load_fake(FakeVersion5)``."""
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    monkeypatch.setattr(sentence_transformers, "silent_libraries", nullcontext)
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setattr(loading, "silent_libraries", nullcontext)
 
     def load(library: type[FakeSentenceTransformer], **attributes: Any):
         library = type(library.__name__, (library,), attributes)
@@ -533,7 +541,14 @@ def test_a_model_without_a_limit_reads_a_great_deal(load_fake, limit, max_tokens
 
 def test_a_folder_is_loaded_without_the_network_and_without_foreign_code(load_fake, tmp_path):
     model = load_fake(FakeVersion5)._model
-    assert (model.path, model.options) == (str(tmp_path.resolve()), {"local_files_only": True})
+    assert (model.path, model.options) == (
+        str(tmp_path.resolve()),
+        {
+            "local_files_only": True,
+            "trust_remote_code": False,
+            "model_kwargs": {"weights_only": True, "use_safetensors": True},
+        },
+    )
 
 
 def test_other_weights_in_the_same_folder_have_another_fingerprint(load_fake, tmp_path):

@@ -18,8 +18,9 @@ import pytest
 
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
-from datasette_bear_search.embeddings.registry import HUB_DEFAULT, get_embedder
+from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
+from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.index.chunking import MAX_TOKENS, passages
 
@@ -162,7 +163,7 @@ def test_the_same_model_from_the_hub_has_the_same_fingerprint(
 @pytest.mark.parametrize("missing", ["modules.json", "model.safetensors", "[tv]o*"])
 def test_a_download_that_was_interrupted_is_not_used(cache, no_network, missing):
     download(cache, "someone/some-model", without=missing)
-    with pytest.raises(ModelUnavailable, match="isn't on this machine, "):
+    with pytest.raises(ModelUnavailable, match="isn't on this machine"):
         SentenceTransformerEmbedder("someone/some-model").load()
 
 
@@ -190,7 +191,7 @@ def test_without_network_it_fails_before_anything_heavy_is_imported(answers, tmp
         f"    time.sleep({20 * answers})\n"
         "    raise OSError('Name or service not known')\n"
         "socket.create_connection = connect\n"
-        "embedder = registry.get_embedder('someone/some-model')\n"
+        "embedder = registry.trust('someone/some-model')\n"
         "embedder.may_download = True\n"
         "try:\n"
         "    embedder.load()\n"
@@ -208,14 +209,12 @@ def test_without_network_it_fails_before_anything_heavy_is_imported(answers, tmp
     assert result.stdout.startswith("[] The model someone/some-model isn't on this machine yet")
 
 
-def test_a_model_that_only_an_index_names_is_not_fetched(cache, no_network):
-    # The index may be anybody's, and so may the model: attacker/evil-repo.
+def test_a_search_does_not_fetch_a_model(cache, no_network):
     with pytest.raises(ModelUnavailable) as caught:
-        SentenceTransformerEmbedder("attacker/evil-repo").load()
+        SentenceTransformerEmbedder("someone/some-model").load()
     assert str(caught.value) == (
-        "The model attacker/evil-repo isn't on this machine, and an index may name any model. If "
-        "you know it and trust its makers, download it from the Hugging Face hub with: "
-        "datasette bear-index --model attacker/evil-repo"
+        "The model someone/some-model isn't on this machine. To download it from the Hugging Face "
+        "hub, run: datasette bear-index --model someone/some-model"
     )
     assert no_network == []
 

@@ -20,8 +20,9 @@ import pytest
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings import onnx
-from datasette_bear_search.embeddings.files import BUNDLED, BUNDLED_PACKAGE
-from datasette_bear_search.embeddings.registry import get_embedder
+from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from datasette_bear_search.embeddings.names import BUNDLED
+from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.search.snippets import sentence_scores
 from tests.embeddings.test_minilm import KINDS_OF_TEXT
@@ -141,7 +142,7 @@ def test_a_query_imports_neither_torch_nor_transformers(library_and_onnx, models
         "import sys; from pathlib import Path; "
         "from datasette_bear_search.embeddings import onnx, registry; "
         f"onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r}); "
-        f"embedder = registry.get_embedder({str(models['mean'])!r}); "
+        f"embedder = registry.trust({str(models['mean'])!r}); "
         "embedder.embed_query('roof'); embedder.pieces(['roof']); "
         "print([name for name in sys.modules if name in "
         "('datasette', 'torch', 'transformers', 'sentence_transformers')])"
@@ -223,7 +224,7 @@ def test_one_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
 
 def test_an_export_serves_truncated_vectors_too(library_and_onnx, models):
     library, _ = library_and_onnx(models["mean"])
-    truncated = get_embedder(f"{models['mean']}@16")
+    truncated = trust(f"{models['mean']}@16")
     assert not truncated.needs_onnx_export()
     ours = unpack("<16f", truncated.embed_query("roof"))
     theirs = numpy.array(unpack("<32f", library.embed_query("roof"))[:16])

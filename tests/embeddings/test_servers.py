@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 import threading
 from contextlib import closing
@@ -89,6 +90,48 @@ def test_notes_are_indexed_and_found_by_a_server(server, index_notes, sidecar_pa
     assert {each["path"] for each in server.requests} == {"/v1/embeddings"}
 
 
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/api/v1", "/openai/v1"])
+def test_the_start_of_an_api_may_follow_the_address(server, path):
+    servers.factory_for(f"openai:m@{server.address}{path}")().load()
+    prefix = path.rstrip("/").removesuffix("/v1")
+    assert {each["path"] for each in server.requests} == {f"{prefix}/v1/embeddings"}
+
+
+@pytest.mark.parametrize("path", ["", "/containers/prune?x=", "/v1"])
+def test_a_server_that_only_an_index_names_gets_nothing(
+    server, path, index_notes, write, bear_index, sidecar_path, monkeypatch
+):
+    notes = [BearNote("# Roof\n\nIt leaks."), BearNote("# Soup\n\nLentils.")]
+    index_notes(notes)
+    write(*notes, BearNote("# Another note\n\nIts text is nobody's business."))
+    monkeypatch.setenv(servers.KEY_VARIABLE, "sesame")
+    with closing(sqlite3.connect(sidecar_path)) as db, db:
+        model = f"openai:m@{server.address}{path}"
+        db.execute("update meta set value = ? where key = 'model'", [model])
+
+    def run(*arguments: str) -> str:
+        return CliRunner().invoke(cli, [*arguments, "--sidecar", str(sidecar_path)]).output
+
+    assert "nobody has named on this machine" in run("bear-search", "what drips on me")
+    assert "nobody has named on this machine" in run("bear-doctor", "--model-check")
+    assert "nobody has named on this machine" in bear_index().output
+    assert server.requests == []
+    run("bear-index", "--trust")
+    said = run("bear-search", "what drips on me")
+    if "?" in path:
+        assert "needs the server's address" in said
+        assert server.requests == []
+    else:
+        assert server.headers[0]["Authorization"] == "Bearer sesame"
+
+
+def test_the_variable_for_remote_models_names_them(server, monkeypatch):
+    model = f"openai:m@{server.address}"
+    assert not registry.is_trusted(model)
+    monkeypatch.setenv(servers.REMOTE_VARIABLE, model)
+    assert registry.get_embedder(model).dimension == 8
+
+
 def test_texts_go_in_batches_and_come_back_in_order(server):
     made = embedder(server)
     texts = [f"note number {number}" for number in range(70)]
@@ -155,6 +198,27 @@ def test_a_server_that_is_away_is_an_error_that_says_so(server, monkeypatch):
         ("openai:x@http://127.0.0.1.example.com", "to 127.0.0.1.example.com"),
         ("openai:x@http://127.0.0.1@example.com/", "needs the server's address|to example.com"),
         ("openai:x", "needs the server's address"),
+        *(
+            (f"openai:x@http://{address}", "needs the server's address")
+            for address in (
+                "127.0.0.1:1/containers/prune?x=",
+                "127.0.0.1:1/containers/prune",
+                "127.0.0.1:1/?",
+                "127.0.0.1:1/v1#",
+                "127.0.0.1:1/../v1",
+                "127.0.0.1:1/%2e%2e/v1",
+                "127.0.0.1:1/a//v1",
+                "127.0.0.1:1/v1/x",
+                "me@127.0.0.1:1",
+                "me:word@127.0.0.1:1/v1",
+                "127.0.0.1:1\\@example.com/v1",
+                "127.0.0.1:1 /v1",
+                "127.0.0.1:1/v1\n",
+                "127.0.0.1:1/\tv1",
+                "[::1",
+                "",
+            )
+        ),
         ("openai:x@file:///etc/passwd", "needs the server's address"),
     ],
 )
@@ -181,9 +245,10 @@ def test_a_proxy_never_sees_notes_for_this_machine(server, monkeypatch):
 
 
 def test_names_have_dimensions_like_any_other(server):
-    made = registry.get_embedder(f"openai:m@{server.address}@4")
+    made = registry.trust(f"openai:m@{server.address}@4")
     assert made.dimension == 4
     assert made.name == f"openai:m@{server.address}@4"
+    registry.trust("ollama:embeddinggemma")
     assert registry.is_here("ollama:embeddinggemma")
 
 
@@ -201,11 +266,11 @@ def test_embedding_models_of_llm_are_used(monkeypatch):
 
     package = SimpleNamespace(get_embedding_model=get, UnknownModelError=UnknownModelError)
     monkeypatch.setitem(sys.modules, "llm", package)
-    assert registry.get_embedder("llm:local").dimension == 2
+    assert registry.trust("llm:local").dimension == 2
     with pytest.raises(ModelUnavailable, match="llm embed-models"):
-        registry.get_embedder("llm:unknown").load()
+        registry.trust("llm:unknown").load()
     with pytest.raises(ModelUnavailable, match="to the makers of 3-small"):
-        registry.get_embedder("llm:3-small").load()
+        registry.trust("llm:3-small").load()
     monkeypatch.setitem(sys.modules, "llm", None)
     with pytest.raises(ModelUnavailable, match="pip install llm"):
-        registry.get_embedder("llm:another").load()
+        registry.trust("llm:another").load()

@@ -208,6 +208,21 @@ def test_a_request_to_end_that_python_ignores_ends_it_all_the_same(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_a_second_request_to_end_ends_it_as_well(vault, sidecar_path, monkeypatch):
+    def stop(self) -> None:
+        self._end()
+        self._stop.set()
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Watcher, "_wait", lambda self: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Watcher, "stop", stop)
+    said: list[str] = []
+    Watcher(
+        sidecar_path, [SourceConfig("vault", "markdown", str(vault))], None, say=said.append
+    ).run()
+    assert said[-1] == "Stopped watching"
+
+
 @pytest.mark.parametrize(
     ("path", "concerns"),
     [

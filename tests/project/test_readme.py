@@ -16,7 +16,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search.cli.search import bear_search
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.index import config
 from tests.support.docs import PAGES, ROOT, api_answer, command_help

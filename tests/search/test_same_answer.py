@@ -23,6 +23,7 @@ from datasette_bear_search import Library, hookimpl, register_agent_tools, regis
 from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.rerankers import Reranker
 from datasette_bear_search.search import functions
+from datasette_bear_search.search.engine import SearchResponse
 from tests.support.agents import bear_mcp, serving, stand_in_for_packages
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -198,11 +199,15 @@ async def on_the_page(datasette, name, q, parameters) -> list[int]:
     """Return the notes' ids on the page, after checking that "View as SQL" has the same."""
     html = (await datasette.client.get(address(PAGE, q, parameters))).text
     ids = [*map(int, dict.fromkeys(re.findall(r"/-/bear-search/similar/(\d+)", html)))]
-    sql = re.search(r'href="([^"]+)"[^>]*>\s*View as SQL(?! before)', html)
-    if sql:
-        pasted = dict(parse_qsl(urlsplit(unescape(sql[1])).query, keep_blank_values=True))
+    if pasted := statement_on(html):
         assert await rows_of(datasette, name, pasted) == ids, (q, parameters, "View as SQL")
     return ids
+
+
+def statement_on(html: str) -> Parameters | None:
+    """Return the statement behind "View as SQL", and its parameters; None if there is none."""
+    sql = re.search(r'href="([^"]+)"[^>]*>\s*View as SQL(?! before)', html)
+    return sql and dict(parse_qsl(urlsplit(unescape(sql[1])).query, keep_blank_values=True))
 
 
 async def rows_of(datasette, name, parameters) -> list[int]:
@@ -234,10 +239,14 @@ async def in_the_terminal(sidecar, q, parameters) -> list[int]:
     return [row["id"] for row in json.loads(result.stdout)["rows"]]
 
 
+def search_library(library: Library, q: str, parameters: Parameters) -> SearchResponse:
+    own = {name: int(parameters[name]) for name in ("offset", "correct") if name in parameters}
+    return library.search(q, limit=LIMIT, **{**parameters, **own})
+
+
 async def in_python(datasette, library, q, parameters) -> list[int]:
     """Return the notes' ids, after checking that Datasette's SQL page returns the same."""
-    own = {name: int(parameters[name]) for name in ("offset", "correct") if name in parameters}
-    response = library.search(q, limit=LIMIT, **{**parameters, **own})
+    response = search_library(library, q, parameters)
     ids, statement = [hit.id for hit in response], response.results.statement
     if statement and "rerank" not in parameters:
         pasted = {"sql": statement.sql, **statement.parameters}
@@ -314,6 +323,24 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
     assert len({(q, str(parameters)) for q, parameters in SEARCHES}) == len(SEARCHES) >= 79
     assert sum(map(bool, found)) >= len(SEARCHES) - 10
     assert max(map(len, found)) == LIMIT
+
+
+async def test_page_runs_the_same_statement_as_python(demo):
+    datasette, library = Datasette([str(demo)]), Library(demo)
+    compared = 0
+    for q, parameters in SEARCHES[::3]:
+        response = search_library(library, q, parameters)
+        html = (await datasette.client.get(address(PAGE, q, parameters))).text
+        if shown := statement_on(html):
+            statement = response.results.statement
+            values = {name: str(value) for name, value in statement.parameters.items()}
+            assert shown == {"sql": statement.sql, **values}, (q, parameters)
+            ids, _ = await by_json(datasette, q, parameters)
+            assert ids == [hit.id for hit in response], (q, parameters)
+            compared += 1
+        else:
+            assert not response.hits, (q, parameters)
+    assert compared >= 25
 
 
 @pytest.mark.parametrize("q", ["", "  "])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine, functions

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder
-from datasette_bear_search.embeddings.files import BUNDLED
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index import indexer
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.notes import find_similar

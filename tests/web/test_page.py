@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.embeddings import registry
+from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import database as sidecar
 from datasette_bear_search.index import watch
@@ -591,9 +591,10 @@ async def test_the_status_says_what_is_ready_how_fresh_it_is_and_of_what(dataset
 async def test_the_status_says_that_a_model_is_not_on_this_machine(datasette, sidecar_path):
     with closing(sqlite3.connect(sidecar_path)) as db, db:
         db.execute("update meta set value = 'nosuch/model' where key = 'model'")
+    names.trust("nosuch/model")
     status = (await get(datasette, "/-/bear-search/status.json")).json()
     assert (status["ready"], status["model"]["state"]) == (False, "absent")
-    assert "nosuch/model isn't on this machine" in status["model"]["problem"]
+    assert "model nosuch/model isn't on this machine" in status["model"]["problem"]
 
 
 @pytest.mark.parametrize("setting", [{}, {"warm_up": False}])

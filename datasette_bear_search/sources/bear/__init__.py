@@ -60,10 +60,10 @@ def default_location() -> Path:
             pass  # it exists but macOS denies access; reading it raises an error with advice
         return place
     raise SourceError(
-        "Bear's notes were not found on this computer. Looked for:\n"
-        + "".join(f"  {place}\n" for place in places)
-        + "If they are somewhere else, such as in a copy from your Mac, give the PATH of that"
-        f" {DATABASE_NAME}."
+        "Bear's notes were not found on this computer. Looked for:",
+        *(f"  {place}" for place in places),
+        "If they are somewhere else, such as in a copy from your Mac, give the PATH of that"
+        f" {DATABASE_NAME}.",
     )
 
 

@@ -83,7 +83,7 @@ def file_dates(root: str, commit: str) -> dict[str, FileDates]:
 
 def _git(root: str, *arguments: str, limit: float = 5) -> str:
     git = shutil.which("git")
-    if git is None:
+    if git is None or not os.path.isabs(git):  # Windows looks in the current directory first
         return ""
     environment = {name: os.environ[name] for name in os.environ if not name.startswith("GIT_")}
     environment |= {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}

@@ -1,0 +1,107 @@
+"""What commands print: lines in which no value controls the terminal or passes for another line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import click
+
+from ..notes import printable, printable_json
+
+# Cells per line. Longer lines are hard to read, no matter how wide the window is.
+MAX_WIDTH = 100
+MIN_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class Screen:
+    width: int | None = None  # cells per line; None: lines aren't wrapped
+    styled: bool = False  # bold, underlined and faint text, and links (OSC 8)
+    colored: bool = False
+
+
+PLAIN = Screen()
+
+
+def screen_for(stream: TextIO) -> Screen:
+    """Return what a stream can show; obeys no-color.org, force-color.org and ``TERM=dumb``."""
+    is_forced = bool(os.environ.get("FORCE_COLOR"))
+    if not (stream.isatty() or is_forced):
+        return PLAIN
+    width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size().columns))
+    is_smart = is_forced or os.environ.get("TERM") != "dumb"
+    return Screen(width, is_smart, is_smart and not os.environ.get("NO_COLOR"))
+
+
+def style(text: str, screen: Screen, *, color: str | None = None, **effects: bool) -> str:
+    if not screen.styled or not text:
+        return text
+    return click.style(text, fg=color if screen.colored else None, **effects)
+
+
+def echo(*lines: str, err: bool = False, styled: bool = False) -> None:
+    """Print lines. A line break within one, such as in the name of a file, becomes a space.
+
+    :param styled: whether they may have the sequences of :func:`style`, and links
+    """
+    texts = (_STYLES.split(line) if styled else [line] for line in lines)
+    # Every second part is one of our own sequences.
+    parts = ((part if i % 2 else _cells(part) for i, part in enumerate(text)) for text in texts)
+    # Without color=True, click would strip links.
+    click.echo("\n".join(map("".join, parts)), err=err, color=styled or None)
+
+
+def echo_json(value: Any, indent: int | None = None) -> None:
+    click.echo(printable_json(json.dumps(value, indent=indent, ensure_ascii=False)))
+
+
+def echo_for_now(text: str) -> None:
+    """Show a text on a terminal that the next output overwrites."""
+    if sys.stderr.isatty():
+        click.echo(f"{printable(text)}\r", nl=False, err=True)
+
+
+def confirm(question: str) -> None:
+    """End the command unless the person agrees."""
+    click.confirm(printable(question), abort=True)
+
+
+class Lines(str):
+    """An error's message whose line breaks are ours."""
+
+
+class Command(click.Command):
+    """A command whose errors, also those that click raises, can't control the terminal either."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _printable_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _printable_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_errors() -> Iterator[None]:
+    try:
+        yield
+    except click.ClickException as error:
+        if not isinstance(error.message, Lines):
+            error.message = printable(error.message)  # type: ignore[misc]
+        raise
+
+
+_STYLES = re.compile("(\x1b\\[[\\d;]*m|\x1b\\]8;;[\x21-\x7e]*\x1b\\\\)")
+
+
+def _cells(line: str) -> str:
+    return "\t".join(map(printable, line.split("\t")))

@@ -1,0 +1,100 @@
+"""A model's name: which folder or server it means, and whether the person here trusts it.
+
+An index can come from anybody, and names a model. A model is other people's code, and a server gets
+the notes. So one that only an index names isn't used, not even looked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from .base import ModelUnavailable
+
+BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
+HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
+OURS = (BUNDLED, HUB_DEFAULT)  # chosen by this program
+# Remote models that may be sent notes, separated by commas.
+REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
+
+# How a person types a folder. No other name means one, whatever the current directory holds.
+_TYPED_FOLDER = re.compile(r"\.{1,2}[/\\]|~")
+
+
+def given(model: str) -> str:
+    """Return a name that a person typed, with the path of a folder made absolute.
+
+    Only an absolute path and one that begins with ``./``, ``../`` or ``~`` is a folder. In an
+    index, only an absolute path is.
+    """
+    if _TYPED_FOLDER.match(model) or os.path.isabs(model):
+        return str(Path(os.path.expanduser(model)).resolve())
+    return model
+
+
+def full_name(model: str) -> str:
+    """Return the one spelling of a model's name, so that no model is loaded twice."""
+    if os.path.isabs(model):
+        return os.path.normpath(model)
+    if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
+        return f"sentence-transformers/{model}"
+    return model
+
+
+def is_hub_name(name: str) -> bool:
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
+
+
+def is_remote_permitted(name: str) -> bool:
+    return name in map(str.strip, os.environ.get(REMOTE_VARIABLE, "").split(","))
+
+
+def is_trusted(name: str) -> bool:
+    """Return whether a model is one of ours, or was named by the person at this machine."""
+    return name in OURS or is_remote_permitted(name) or name in _trusted()
+
+
+def trust(name: str) -> None:
+    """Remember that the person at this machine named a model, or raise ModelUnavailable."""
+    if is_trusted(name):
+        return
+    if not name.isprintable():  # a line of its own in the list
+        raise ModelUnavailable(f"No model can be named {printable(name)}.")
+    path = trusted_models()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(descriptor, "a", encoding="utf-8") as file:
+            file.write(f"{name}\n")
+    except OSError as error:
+        raise ModelUnavailable(
+            f"The list of the models that you trust, {path}, can't be written "
+            f"({error.strerror}), so {name} isn't used. Check the permissions of its folder."
+        ) from error
+
+
+def refusal(name: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"The index names the model {printable(name)}, which nobody has named on this machine, so "
+        "it isn't used: whoever makes an index or a model could read your notes with it. "
+        "If you trust it, run: datasette bear-index --trust"
+    )
+
+
+def printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "\ufffd" for char in name[:200])
+
+
+def trusted_models() -> Path:
+    """Return the path of the list of the models that the person named, one a line."""
+    from platformdirs import user_data_path
+
+    return user_data_path("datasette-bear-search", appauthor=False) / "trusted-models.txt"
+
+
+def _trusted() -> list[str]:
+    try:
+        return trusted_models().read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return []

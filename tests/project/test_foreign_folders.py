@@ -1,0 +1,204 @@
+"""Commands in a folder from somebody else: none of its files runs as a Python module.
+
+The folder has a module of each name that Python or an installed package knows, and folders named
+like the default models.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from datasette_bear_search.agents import install
+from tests.support.attached import pdf
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
+
+DATASETTE = str(Path(sys.executable).with_name("datasette"))
+PATIENCE = 120.0  # seconds; on a busy machine everything is slow
+# Leaves a file beside itself when it is imported or run.
+FOREIGN = "open(__file__ + '.ran', 'w').close()\n"
+MODELS = (
+    "sentence-transformers/all-MiniLM-L6-v2",
+    "BAAI/bge-small-en-v1.5",
+    "cross-encoder/ettin-reranker-32m-v1",
+    "mixedbread-ai/mxbai-edge-colbert-v0-17m",
+)
+COMMANDS = (
+    "bear-index --sidecar notes.db --list",
+    "bear-index --sidecar notes.db --dry-run",
+    "bear-search --sidecar notes.db rain",
+    "bear-search --sidecar notes.db --similar 1 --json",
+    "bear-search --sidecar notes.db --show 1",
+    "bear-doctor --sidecar notes.db --model-check",
+    "bear-eval --sidecar notes.db",
+    "bear-mcp --bundle notes.mcpb --yes",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Iterator[Path]:
+    """Return the foreign folder, with notes in it and an index of them."""
+    folder = tmp_path_factory.mktemp("foreign")
+    home = tmp_path_factory.mktemp("home")
+    (folder / "notes").mkdir()
+    (folder / "more").mkdir()
+    for name in ("Cabin", "Stove"):
+        text = (
+            f"{name} in the mountains. " + "In heavy rain, its roof leaks near the chimney.\n" * 2
+        )
+        (folder / "notes" / f"{name}.md").write_text(text)
+    (folder / "more" / "paper.pdf").write_bytes(pdf("The stove smokes."))
+    (folder / "more" / "about.md").write_text("![](paper.pdf)")
+    subprocess.run(["git", "init", "-q", folder / "more"], check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "PYTHONSAFEPATH"):
+            patch.delenv(name, raising=False)
+        patch.setenv("PYTHONUNBUFFERED", "1")
+        for name in {*sys.stdlib_module_names, *packages_distributions()}:
+            if name.isidentifier():
+                (folder / f"{name}.py").write_text(FOREIGN)
+        run(folder, "bear-index notes more --sidecar notes.db")
+        yield folder
+
+
+@pytest.fixture
+def models(folder) -> Iterator[None]:
+    """Add folders that pass for models to the foreign folder."""
+    for name in MODELS:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "modeling.py").write_text(FOREIGN)
+        (folder / name / "note.md").write_text("# A note")
+
+
+def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [DATASETTE, *command.split()],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def assert_nothing_ran(folder: Path) -> None:
+    ran = sorted(folder.rglob("*.ran"))
+    for each in ran:
+        each.unlink()  # so that the next test doesn't find it
+    assert ran == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_imports_a_module_of_the_folder_in_which_it_runs(folder, command):
+    assert run(folder, command).returncode == 0
+    assert_nothing_ran(folder)
+
+
+def test_the_server_and_its_updater_import_nothing_of_the_folder(folder):
+    with running(folder, "bear-serve --no-open --port 0 --sidecar notes.db") as process:
+        address = re.search("http://[0-9.:]+/-/bear-search", process.stdout.readline())[0]
+        (folder / "more" / "new.md").write_text("![](paper.pdf) The boat is blue.")
+        wait_for(lambda: "is blue" in page(f"{address}?q=boat&mode=keyword"))
+        said = end_as_a_terminal_does(process)
+    assert said == "Stopped\n"
+    assert_nothing_ran(folder)
+
+
+def test_watching_imports_nothing_of_the_folder(folder):
+    with running(folder, "bear-index --watch --no-semantic --sidecar watched.db more") as process:
+        for line in process.stdout:
+            if line.startswith("Watching"):
+                break
+        (folder / "more" / "newer.md").write_text("![](paper.pdf) The boat is red.")
+        assert "1 added" in process.stdout.readline()
+        said = end_as_a_terminal_does(process)
+    assert said == "Stopped watching\n"
+    assert_nothing_ran(folder)
+
+
+def test_the_demo_imports_nothing_of_the_folder(folder, monkeypatch):
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(folder / "notes.db"))
+    run(folder, "bear-demo --no-serve --directory demo")
+    assert_nothing_ran(folder)
+
+
+@pytest.mark.parametrize("how", ["console script", "without scripts", "without scripts on 3.10"])
+def test_an_installed_entry_imports_nothing_of_the_folder(folder, monkeypatch, how):
+    if how != "console script":
+        monkeypatch.setattr(install, "_script", lambda: None)
+    if how.endswith("3.10"):
+        monkeypatch.setattr(install.sys, "version_info", (3, 10))
+    options = [f"--sidecar={folder / 'notes.db'}"]
+    [(_, _, content)] = install.files("claude-code", None, None, options)
+    entry = json.loads(content)["mcpServers"]["notes"]
+
+    async def titles() -> list[str]:
+        parameters = StdioServerParameters(
+            command=entry["command"], args=entry["args"], cwd=folder, env=dict(os.environ)
+        )
+        async with Client(parameters) as client:
+            found = await client.call_tool("search_notes", {"query": "water from above"})
+            return [note["title"] for note in found.structured_content["notes"]]
+
+    assert "Cabin" in asyncio.run(titles())
+    assert_nothing_ran(folder)
+
+
+def test_no_command_runs_a_folder_named_like_a_model(folder, models):
+    for command in COMMANDS[2:5]:
+        run(folder, command)
+    assert_nothing_ran(folder)
+
+
+@contextmanager
+def running(folder: Path, command: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command as a terminal does, in a process group of its own."""
+    with subprocess.Popen(
+        [DATASETTE, *command.split()],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def end_as_a_terminal_does(process: subprocess.Popen[str]) -> str:
+    """Press Ctrl-C; return what the command says then."""
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=PATIENCE)
+    return said
+
+
+def page(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=PATIENCE) as response:
+        return response.read().decode()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        time.sleep(0.2)
