@@ -29,7 +29,9 @@ class ChosenVectors(Embedder):
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
         if is_query:
             return [self.queries.get(text, self.usual_query) for text in texts]
-        return [self.titles[text.partition("\n")[0]] for text in texts]
+        # Texts of no note, which are unrelated to everything, are in a direction of their own.
+        elsewhere = [*[0.0] * (len(self.usual_query) - 1), 1.0]
+        return [self.titles.get(text.partition("\n")[0], elsewhere) for text in texts]
 
     def measure(self, texts: list[str]) -> Any:
         return [self.pieces_per_word * len(text.split()) for text in texts]
