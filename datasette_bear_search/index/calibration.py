@@ -67,7 +67,7 @@ def measure_model(connection: sqlite3.Connection, embedder: Embedder) -> None:
         others = ~numpy.eye(len(texts), dtype=bool)
         mean = float((one @ two.T)[others].mean())
         value = max(0.0, (mean - UNRELATED_MINILM) / (1 - UNRELATED_MINILM))
-    set_meta(connection, **{UNRELATED: str(round(value, 4))})
+    set_meta(connection, **{UNRELATED: str(round(value, 7))})
 
 
 def renew(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
@@ -101,7 +101,7 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
         nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
         if len(nearest) > 1:
             limit = statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)
-            found[language] = round(limit, 4)
+            found[language] = round(limit, 6)
     return found
 
 
