@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..languages import TOKEN, is_unspaced, words_version
 from ..notes import ForeseenError, Note
-from ..sources import SourceConfig, SourceError
+from ..sources import SourceConfig, SourceError, readonly
 from ..sqlite import sqlite3
 from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
@@ -160,6 +160,7 @@ def update(
     :raises SidecarError: if the index can't be written
     """
     report = Report()
+    readonly.remove_abandoned_copies()
     with _only_run(path), ExitStack() as cleanup:
         connection, is_older = None, False
         stored: dict[str, StoredSource] = {}
