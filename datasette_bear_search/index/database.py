@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import shlex
 import threading
@@ -84,6 +85,15 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
     )
 
 
+@contextmanager
+def as_damage() -> Iterator[None]:
+    """Raise sqlite3.DatabaseError if SQLite's message quotes text that Python can't decode."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise sqlite3.DatabaseError("malformed text in the schema") from None
+
+
 def json_value(text: object, kind: type[T]) -> T:
     """Return the value of a JSON column; raise sqlite3.DatabaseError if it isn't of this kind."""
     with suppress(ValueError, TypeError, RecursionError):
@@ -121,7 +131,7 @@ def is_made(path: Path) -> bool:
         # A run that is stopped at once leaves an empty file.
         if not path.exists() or (path.is_file() and path.stat().st_size == 0):
             return False
-        if _application_id(path) == APPLICATION_ID:
+        if application_id(path) == APPLICATION_ID:
             return True
     except OSError as error:
         raise SidecarError(
@@ -163,7 +173,7 @@ def is_sidecar(path: str | Path) -> bool:
     """Return whether the file at ``path`` has the application id of an index file."""
     with suppress(OSError, sqlite3.Error):
         undo_half_a_commit(Path(path))
-        return _application_id(Path(path)) == APPLICATION_ID
+        return application_id(Path(path)) == APPLICATION_ID
     return False
 
 
@@ -412,6 +422,21 @@ def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
     return row[0] if row else None
 
 
+def get_number(connection: sqlite3.Connection, key: str) -> float | None:
+    """Return a number from meta; raise sqlite3.DatabaseError if it is something else."""
+    text = get_meta(connection, key)
+    return None if text is None else number(text)
+
+
+def number(text: str) -> float:
+    """Return the number in a text, an integer if it is one, or raise sqlite3.DatabaseError."""
+    with suppress(ValueError):
+        value = int(text) if text.isdigit() else float(text)
+        if math.isfinite(value) and abs(value) < 2**63:  # SQLite's integers have 64 bits
+            return value
+    raise sqlite3.DatabaseError("malformed number in meta")
+
+
 def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
@@ -462,7 +487,8 @@ def is_half_committed(path: Path) -> bool:
     return False
 
 
-def _application_id(path: Path) -> int:
+def application_id(path: Path) -> int:
+    """Return the number by which a file says whose it is, even if its schema is damaged."""
     # SQLite reads it, not open(): closing a file releases all locks that this process holds on it,
     # including those of a search in another thread.
     with closing(_open_read_only(path)) as connection:

@@ -28,7 +28,7 @@ from ..sqlite import sqlite3
 from . import database, rows, schema, vectors
 from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
 from .chunking import passages, without_shared
-from .database import get_meta, set_meta, transaction
+from .database import get_meta, get_number, set_meta, transaction
 from .rows import StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
@@ -539,7 +539,7 @@ class _Run:
 
     def _recalibrate(self, embedder: Embedder, new: int) -> None:
         connection = self.connection
-        new += int(get_meta(connection, "uncalibrated") or 0)
+        new += int(get_number(connection, "uncalibrated") or 0)
         [count] = connection.execute("select count(*) from passages").fetchone()
         if new > RECALIBRATE_SHARE * count or get_meta(connection, "floor") is None:
             threshold = similarity_threshold(connection, embedder)

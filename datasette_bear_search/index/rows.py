@@ -19,7 +19,7 @@ from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
-from .database import LANGUAGES, get_meta, json_value, set_meta
+from .database import LANGUAGES, get_meta, get_number, json_value, number, set_meta
 from .language_detection import detect
 from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
@@ -261,7 +261,7 @@ def insert(
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.
-    new_ids = count(max(last, int(get_meta(connection, LAST_ID) or 0)) + 1)
+    new_ids = count(max(last, int(get_number(connection, LAST_ID) or 0)) + 1)
     tokens = max_tokens(connection)
     new = [
         (known_ids.get((source_name, item.note.key)) or next(new_ids), item)
@@ -599,7 +599,7 @@ _PASSAGE_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
 def max_tokens(connection: sqlite3.Connection) -> int:
     """Return the maximum number of tokens in a passage, which depends on the index's model."""
     _, _, tokens = (get_meta(connection, "passage_settings") or "").partition("/")
-    return int(tokens or MAX_TOKENS)
+    return int(number(tokens or str(MAX_TOKENS)))
 
 
 def update_passages(connection: sqlite3.Connection, model_tokens: int | None = None) -> None:

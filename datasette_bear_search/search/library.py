@@ -111,7 +111,10 @@ class Library:
                 yield connection
             except (SidecarError, TimeLimitExceeded):
                 raise
-            except sqlite3.Error as error:
+            except (
+                sqlite3.Error,
+                UnicodeDecodeError,
+            ) as error:  # the latter if it quotes damaged text
                 raise SidecarError(explained(error)) from error
 
     def search(

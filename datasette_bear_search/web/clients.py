@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ..index.database import as_damage
 from ..sqlite import sqlite3
 
 T = TypeVar("T")
@@ -121,7 +122,8 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
     threads = max(1, database.ds.setting("num_sql_threads"))
     async with _turns.setdefault(database.ds, Turns(threads)).turn(work.number):
-        return await database.execute_fn(lambda connection: context.run(read, connection))
+        with as_damage():
+            return await database.execute_fn(lambda connection: context.run(read, connection))
 
 
 def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:

@@ -88,10 +88,10 @@ async def sidecar_databases(datasette: Datasette) -> list[Database]:
             with suppress(sqlite3.Error):  # the next read reports the error
                 await asyncio.to_thread(index_database.undo_half_a_commit, Path(database.path))
         if database not in _is_sidecar and database.path:
-            with suppress(sqlite3.Error):  # unreadable now; try again next time
-                _is_sidecar[database] = await database.execute_fn(
-                    index_database.is_sidecar_connection
-                )
+            # Not on Datasette's connection, which can't be opened if the schema is damaged.
+            with suppress(OSError, sqlite3.Error):  # unreadable now; try again next time
+                found = await asyncio.to_thread(index_database.application_id, Path(database.path))
+                _is_sidecar[database] = found == index_database.APPLICATION_ID
     return known_sidecars(datasette)
 
 
@@ -284,7 +284,7 @@ async def start(datasette: Datasette) -> None:
     setting = config(datasette).get("warm_up")
     if database is None or (setting is not None and not setting):
         return
-    with suppress(sqlite3.Error):  # the first search reports the error
+    with suppress(sqlite3.Error), index_database.as_damage():  # the first search reports the error
         model = await database.execute_fn(
             lambda connection: index_database.get_meta(connection, "model")
         )
@@ -308,6 +308,7 @@ def setting_list(datasette: Datasette, name: str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+@index_database.as_damage()
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
     """Register the SQL functions on a connection; some of them only if it is to the index file."""
     functions.register(connection)

@@ -10,8 +10,11 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search import languages
+from datasette_bear_search import Library, agents, languages, sqlite
+from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
+from datasette_bear_search.index import database
+from datasette_bear_search.search import engine
 from tests.support.datasettes import configured, indexed
 
 pytestmark = pytest.mark.datasette
@@ -99,3 +102,45 @@ def test_a_value_of_another_type_is_an_error_in_the_terminal(index, tmp_path, co
     result = CliRunner().invoke(cli, ["bear-search", "leaks", "--sidecar", str(path)])
     assert result.exit_code == 2
     assert f"the column {column} has a value of another type" in result.output
+
+
+# In one index, Python can't decode what SQLite says about the schema; the other lacks a number.
+def damage_schema(path):
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("pragma writable_schema = on")
+        db.execute(
+            "update sqlite_master set sql = sql || cast(x'20d8' as text) where name = 'meta'"
+        )
+
+
+def damage_number(path):
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("insert or replace into meta values ('floor', 'E.3247')")
+
+
+@pytest.mark.parametrize("damage", [damage_schema, damage_number])
+@pytest.mark.asyncio
+async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage, capfd):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    damage(path)
+    with pytest.raises(database.SidecarError, match="it is damaged"):
+        Library(path).search("roof")
+    with pytest.raises(tools.ToolError, match="it is damaged"):
+        tools.call(agents.Library(path), "search_notes", {"queries": ["roof"]})
+    with (
+        closing(database.connect(path)) as connection,
+        pytest.raises(sqlite.sqlite3.DatabaseError, match="malformed"),
+    ):
+        engine.search(connection, engine.read_request({"q": ["roof"]}))
+    result = CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", str(path)])
+    assert "it is damaged" in result.output
+    datasette = configured([path], {})
+    for place in ("", ".json?q=roof", "?q=roof"):
+        response = await datasette.client.get(f"/-/bear-search{place}")
+        assert response.status_code in (200, 503)
+        assert "roof" not in place or "datasette bear-index --rebuild" in response.text
+    functions = "select * from json_each(bear_search('roof'))", "select fts_query('roof')"
+    for sql in functions if damage == damage_number else ():
+        response = await datasette.client.get("/notes.json", params={"sql": sql})
+        assert "DatabaseError" in capfd.readouterr().err or response.status_code == 400
+    assert "Traceback" not in capfd.readouterr().err
