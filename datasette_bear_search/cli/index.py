@@ -220,6 +220,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             hooks=Hooks(
                 on_read=lambda source, snapshot: options.say(_reading_text(source, snapshot)),
                 on_failure=on_failure,
+                on_wait=lambda: options.say("Waiting for another datasette bear-index to finish"),
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
                 on_export=lambda model: options.say(

@@ -37,6 +37,8 @@ __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 # the lock and memory suffices, but enough that commits cost little.
 NOTES_PER_COMMIT = 10_000
 CHARACTERS_PER_COMMIT = 4_000_000
+# Seconds to wait for other runs: bear-serve and --watch write for about a second at each change.
+RUN_SECONDS = 10.0
 # Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
 PASSAGES_PER_COMMIT = 128
 # Passages to sort by length before they are split into batches: equal lengths need no padding.
@@ -133,6 +135,8 @@ class Hooks:
     """With the number of vectors done and in total, before the first and after each batch."""
     on_export: Callable[[str], None] = lambda model: None
     """Before a model is exported to start faster, which takes a minute and happens once."""
+    on_wait: Callable[[], None] = lambda: None
+    """If another run is writing the index file, and this one waits for it."""
 
 
 SILENT = Hooks()
@@ -161,7 +165,7 @@ def update(
     """
     report = Report()
     readonly.remove_abandoned_copies()
-    with _only_run(path), ExitStack() as cleanup:
+    with _only_run(path, RUN_SECONDS, hooks), ExitStack() as cleanup:
         connection, is_older = None, False
         stored: dict[str, StoredSource] = {}
         if path.exists():
@@ -213,7 +217,7 @@ def index(
 ) -> Report:
     """Write snapshots into the index file at ``path``; otherwise the same as :func:`update`."""
     report = Report()
-    with _only_run(path), database.open_for_writing(path) as connection:
+    with _only_run(path, RUN_SECONDS), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
             database.reset(connection)
         _Run(connection, embedder, report, hooks).write(path, snapshots)
@@ -232,13 +236,18 @@ def is_busy(path: Path) -> bool:
 
 
 @contextmanager
-def _only_run(path: Path) -> Iterator[None]:
+def _only_run(path: Path, wait: float = 0.0, hooks: Hooks = SILENT) -> Iterator[None]:
     # Importing it takes 40 ms, and only runs that write need it.
     import filelock
 
     try:
         database.make_private_folder(path.parent)
-        lock = filelock.FileLock(f"{path}.lock", timeout=0, mode=0o600).acquire()
+        file = filelock.FileLock(f"{path}.lock", mode=0o600)
+        try:
+            lock = file.acquire(timeout=min(wait, 1))
+        except filelock.Timeout:
+            hooks.on_wait()
+            lock = file.acquire(timeout=max(wait - 1, 0))
     except filelock.Timeout:
         raise IndexBusy(
             f"Another datasette bear-index is already writing {path}. Wait until it has finished; "
