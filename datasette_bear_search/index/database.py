@@ -27,6 +27,7 @@ Value = TypeVar("Value")
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
 BUSY_SECONDS = 30.0
+SERVER_BUSY_SECONDS = 10.0
 # Seconds before people are told that the index is locked. A commit takes less.
 LOCK_SECONDS = 0.5
 # In KiB. Four indexes have keys in random order, so their pages are needed again and again.
@@ -158,11 +159,11 @@ def is_made(path: Path) -> bool:
     )
 
 
-def is_locked(path: Path) -> bool:
-    """Return whether another program's lock prevents reading the file at ``path``."""
+def is_locked(path: Path, *, wait: float = LOCK_SECONDS) -> bool:
+    """Return whether another program's lock prevents reading the file, for ``wait`` seconds."""
     if path.is_file():
         try:
-            with closing(_open_read_only(path, timeout=LOCK_SECONDS)) as connection:
+            with closing(_open_read_only(path, timeout=wait)) as connection:
                 connection.execute("pragma application_id").fetchone()
         except sqlite3.Error as error:
             return "locked" in str(error)
@@ -299,10 +300,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def wait_for_writers(connection: sqlite3.Connection) -> None:
-    """Make a connection that wasn't opened here wait for locks as long as ours do."""
+    """Make a connection of Datasette's wait longer for locks, but not as long as ours do."""
     # An indexer commits so often that SQLite, which retries only now and then, may find the file
-    # locked each time. Datasette gives up after five seconds.
-    connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
+    # locked each time. Datasette gives up after five seconds. It has only three threads, though,
+    # and a program that was stopped in a commit keeps the file locked.
+    connection.execute(f"pragma busy_timeout = {round(SERVER_BUSY_SECONDS * 1000)}")
 
 
 def load_vector_extension(connection: sqlite3.Connection) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
+import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -15,6 +18,7 @@ from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index import database
 from datasette_bear_search.search import engine
+from datasette_bear_search.web import clients
 from tests.support.datasettes import configured, indexed
 
 pytestmark = pytest.mark.datasette
@@ -144,3 +148,39 @@ async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage,
         response = await datasette.client.get("/notes.json", params={"sql": sql})
         assert "DatabaseError" in capfd.readouterr().err or response.status_code == 400
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.asyncio
+async def test_a_stopped_writer_keeps_only_the_first_request_waiting(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(clients, "LOCKED_SECONDS", 0.5)
+    path = shutil.copy(index, tmp_path / "notes.db")
+    datasette = configured([path], {})
+    static = await datasette.client.get("/-/bear-search?q=roof")
+    static = re.search(r"/-/bear-search/static/bear\.\w+\.css", static.text)[0]
+
+    async def seconds(place, status):
+        started = time.perf_counter()
+        response = await datasette.client.get(place)
+        assert response.status_code == status, (place, response.text)
+        return time.perf_counter() - started
+
+    with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("begin exclusive")
+        assert 0.4 < await seconds("/-/bear-search.json?q=roof", 503) < 2
+        for place in ("?q=roof", ".json?q=roof", "/note/1", "/similar/1.json"):
+            assert await seconds(f"/-/bear-search{place}", 503) < 0.4
+        assert await seconds(static, 200) < 0.4
+    assert await seconds("/-/bear-search?q=roof", 200) < 2
+
+
+@pytest.mark.asyncio
+async def test_a_search_waits_for_a_short_commit(index, tmp_path):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    datasette = configured([path], {})
+    await datasette.client.get("/-/bear-search?q=roof")
+    options = {"isolation_level": None, "check_same_thread": False}
+    with closing(sqlite.sqlite3.connect(path, **options)) as writer:
+        writer.execute("begin exclusive")
+        threading.Timer(0.3, writer.rollback).start()
+        response = await datasette.client.get("/-/bear-search.json?q=roof")
+    assert (response.status_code, len(response.json()["rows"])) == (200, 3)
