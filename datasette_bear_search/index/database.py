@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import shlex
 import threading
@@ -26,6 +27,7 @@ Value = TypeVar("Value")
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
 BUSY_SECONDS = 30.0
+SERVER_BUSY_SECONDS = 10.0
 # Seconds before people are told that the index is locked. A commit takes less.
 LOCK_SECONDS = 0.5
 # In KiB. Four indexes have keys in random order, so their pages are needed again and again.
@@ -84,6 +86,15 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
     )
 
 
+@contextmanager
+def as_damage() -> Iterator[None]:
+    """Raise sqlite3.DatabaseError if SQLite's message quotes text that Python can't decode."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise sqlite3.DatabaseError("malformed text in the schema") from None
+
+
 def json_value(text: object, kind: type[T]) -> T:
     """Return the value of a JSON column; raise sqlite3.DatabaseError if it isn't of this kind."""
     with suppress(ValueError, TypeError, RecursionError):
@@ -121,7 +132,7 @@ def is_made(path: Path) -> bool:
         # A run that is stopped at once leaves an empty file.
         if not path.exists() or (path.is_file() and path.stat().st_size == 0):
             return False
-        if _application_id(path) == APPLICATION_ID:
+        if application_id(path) == APPLICATION_ID:
             return True
     except OSError as error:
         raise SidecarError(
@@ -148,11 +159,11 @@ def is_made(path: Path) -> bool:
     )
 
 
-def is_locked(path: Path) -> bool:
-    """Return whether another program's lock prevents reading the file at ``path``."""
+def is_locked(path: Path, *, wait: float = LOCK_SECONDS) -> bool:
+    """Return whether another program's lock prevents reading the file, for ``wait`` seconds."""
     if path.is_file():
         try:
-            with closing(_open_read_only(path, timeout=LOCK_SECONDS)) as connection:
+            with closing(_open_read_only(path, timeout=wait)) as connection:
                 connection.execute("pragma application_id").fetchone()
         except sqlite3.Error as error:
             return "locked" in str(error)
@@ -163,7 +174,7 @@ def is_sidecar(path: str | Path) -> bool:
     """Return whether the file at ``path`` has the application id of an index file."""
     with suppress(OSError, sqlite3.Error):
         undo_half_a_commit(Path(path))
-        return _application_id(Path(path)) == APPLICATION_ID
+        return application_id(Path(path)) == APPLICATION_ID
     return False
 
 
@@ -289,10 +300,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def wait_for_writers(connection: sqlite3.Connection) -> None:
-    """Make a connection that wasn't opened here wait for locks as long as ours do."""
+    """Make a connection of Datasette's wait longer for locks, but not as long as ours do."""
     # An indexer commits so often that SQLite, which retries only now and then, may find the file
-    # locked each time. Datasette gives up after five seconds.
-    connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
+    # locked each time. Datasette gives up after five seconds. It has only three threads, though,
+    # and a program that was stopped in a commit keeps the file locked.
+    connection.execute(f"pragma busy_timeout = {round(SERVER_BUSY_SECONDS * 1000)}")
 
 
 def load_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -413,6 +425,21 @@ def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
     return value
 
 
+def get_number(connection: sqlite3.Connection, key: str) -> float | None:
+    """Return a number from meta; raise sqlite3.DatabaseError if it is something else."""
+    text = get_meta(connection, key)
+    return None if text is None else number(text)
+
+
+def number(text: str) -> float:
+    """Return the number in a text, an integer if it is one, or raise sqlite3.DatabaseError."""
+    with suppress(ValueError):
+        value = int(text) if text.isdigit() else float(text)
+        if math.isfinite(value) and abs(value) < 2**63:  # SQLite's integers have 64 bits
+            return value
+    raise sqlite3.DatabaseError("malformed number in meta")
+
+
 def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
@@ -463,7 +490,8 @@ def is_half_committed(path: Path) -> bool:
     return False
 
 
-def _application_id(path: Path) -> int:
+def application_id(path: Path) -> int:
+    """Return the number by which a file says whose it is, even if its schema is damaged."""
     # SQLite reads it, not open(): closing a file releases all locks that this process holds on it,
     # including those of a search in another thread.
     with closing(_open_read_only(path)) as connection:

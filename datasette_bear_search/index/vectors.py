@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..sqlite import read_value, sqlite3, wrong_argument
-from .database import STALE, file_of, get_meta, has_vector_extension, keep, set_meta
+from .database import STALE, file_of, get_meta, get_number, has_vector_extension, keep, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _mark_changed(connection: sqlite3.Connection) -> None:
 
 
 def _dimension(connection: sqlite3.Connection) -> int:
-    return int(get_meta(connection, "dimension") or 0)
+    return int(get_number(connection, "dimension") or 0)
 
 
 # --- search

@@ -213,7 +213,6 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             others, found_notices = _alternatives(connection, query)
             notices += found_notices
-    threshold = database.get_meta(connection, "floor")
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
@@ -224,7 +223,7 @@ def plan(
         balance=_balance(connection, shape, language) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
-        threshold=float(threshold) if threshold else None,
+        threshold=database.get_number(connection, "floor"),
         has_copies=has_copies(connection),
         has_vec0=vectors.has_vec0(connection),
         corrections=tuple(
