@@ -24,7 +24,7 @@ from ..index.config import Selection
 from ..notes import counted, time_left
 from ..sources import SourceConfig, SourceError, seconds_in
 from . import Progress, clear_errors, sidecar_option
-from .output import Command, confirm, echo
+from .output import Command, agrees, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report
@@ -281,7 +281,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
     for kept in report.kept:
         echo(f"{kept.source}: {kept.message}", err=True)
     is_asked = report.kept and not options.watch and sys.stdin.isatty()
-    if is_asked and confirm("Remove these notes from the index?"):
+    if is_asked and agrees("Remove these notes from the index?"):
         names = {kept.source for kept in report.kept}
         again = tuple(source for source in configs if source.name in names)
         return index_sources(config.Selection(again), replace(options, yes=True))

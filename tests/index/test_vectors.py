@@ -187,7 +187,7 @@ def test_a_library_that_grows_and_shrinks_changes_its_index(
     bear_index()
     assert is_large(sidecar_path)
     write(*NOTES[:4], BearNote("# Other", created=day(30)))
-    bear_index()
+    bear_index("--yes")
     assert not is_large(sidecar_path)
     with closing(database.connect(sidecar_path)) as connection:
         found = connection.execute(
@@ -204,7 +204,7 @@ def test_a_run_with_nothing_to_embed_makes_a_vec0_table_anew_that_lacks_passages
     with monkeypatch.context() as without_vec0:
         without_vec0.setattr(database, "load_vector_extension", lambda connection: False)
         write(*NOTES[:9])
-        bear_index()
+        bear_index("--yes")
     with closing(database.connect(sidecar_path)) as connection:
         assert not database.read_state(connection).has_vectors
     bear_index()
