@@ -32,6 +32,25 @@ OPENED_SCHEMES = set(
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
 
 
+# Parts of regular expressions' character classes. Characters at which programs begin a new line,
+# other than \n, and characters that nobody sees but that terminals obey and language models read:
+# control characters, marks of text direction (CVE-2021-42574), zero-width characters, halves of
+# surrogate pairs, and Unicode's tags, in which ASCII can be hidden.
+BREAKS = "\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+INVISIBLE = (
+    "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\ud800-\udfff\U000e0000-\U000e007f"
+)
+# Persian, Indian scripts and emoji need joiners and variants, but at most one of each at a place.
+JOINERS, VARIANTS = "\u200c\u200d", "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+_MORE_JOINERS = re.compile(
+    f"(?<=[{JOINERS}])[{JOINERS}{VARIANTS}]+|(?<=[{VARIANTS}])[{VARIANTS}][{JOINERS}{VARIANTS}]*"
+)
+_BREAKS, _BLANKS = re.compile(f"[{BREAKS}]"), re.compile(f"[\t\n{BREAKS}]+")
+
+
 class ForeseenError(Exception):
     """An error that people can fix: its message says what happened and what to do."""
 
@@ -165,6 +184,17 @@ def time_left(count: int, per_second: float | None) -> str:
     if minutes < 90:
         return f"about {counted(minutes, 'minute')}"
     return f"about {counted(round(minutes / 60), 'hour')}"
+
+
+def printable(text: str) -> str:
+    """Return the text on one line, without characters that nobody sees but programs obey."""
+    return _MORE_JOINERS.sub("", _INVISIBLE.sub("", _BLANKS.sub(" ", text)))
+
+
+def printable_lines(text: str) -> str:
+    """Return the text as :func:`printable` does, but with its lines (``\\n``) and its tabs."""
+    text = _BREAKS.sub(" ", text.replace("\r\n", "\n"))
+    return _MORE_JOINERS.sub("", _INVISIBLE.sub("", text))
 
 
 def local_day(timestamp: str | None) -> str | None:

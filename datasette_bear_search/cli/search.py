@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..notes import ForeseenError, can_be_opened
+from ..notes import ForeseenError, can_be_opened, printable
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
 from . import clear_errors, redact_option, sidecar_option
@@ -139,7 +139,7 @@ def bear_search(
             note = library.note(show)
             # Line by line: apart from line breaks, no control character may reach the terminal.
             lines = f"# {note.title}\n\n{note.body}".splitlines()
-            click.echo("\n".join(map(terminal.printable, lines)))
+            click.echo("\n".join(map(printable, lines)))
             return
         notes: Sequence[Hit] | Sequence[SimilarNote]
         if similar_to is not None:

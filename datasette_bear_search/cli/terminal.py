@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import click
 
-from ..notes import counted, local_day
+from ..notes import BREAKS, INVISIBLE, counted, local_day, printable
 from ..search.engine import SearchResponse
 from ..search.notes import SimilarNote, SimilarNotes
 from ..search.results import Hit, unmarked
@@ -143,16 +143,14 @@ def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-def printable(text: str) -> str:
-    """Return the text on one line, without characters that control a terminal or text direction."""
-    return _UNPRINTABLE.sub("", _BLANKS.sub(" ", text))
-
-
 def printable_json(json: str) -> str:
     """Return JSON that also escapes the characters that :func:`printable` removes."""
-    return _UNPRINTABLE.sub(
-        lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", json
-    )
+
+    def escaped(match: re.Match[str]) -> str:
+        units = match[0].encode("utf-16-be", "surrogatepass").hex()
+        return re.sub("....", lambda unit: f"\\u{unit[0]}", units)
+
+    return re.sub(f"[{BREAKS}{INVISIBLE}]", escaped, json)
 
 
 def wrapped(text: str, width: int | None) -> list[str]:
@@ -164,9 +162,6 @@ def wrapped(text: str, width: int | None) -> list[str]:
     return wrap(text, width, break_on_hyphens=False)
 
 
-# Control characters, and characters that change the direction of text (CVE-2021-42574).
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_BLANKS = re.compile(r"[\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
 
 
