@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from ..index.schema import WORDS
-from ..notes import ForeseenError
+from ..notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ..query import fts5
 from ..query.fts5 import unique
 from . import spelling
@@ -273,8 +273,9 @@ _cached_secrets = lru_cache(CACHED_TEXTS)(_secrets)
 _MARKS = re.compile(f"[{MARK}{END_MARK}]")
 
 # What may interrupt a secret: marks, invisible characters, Markdown's backslashes.
-_UNREAD = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff]|\\\\(?=[!-/:-@\\[-`{{-~])")
-_UNREAD_HINT = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff\\\\]")
+_UNSEEN = f"{MARK}{END_MARK}{INVISIBLE}{JOINERS}{VARIANTS}\u00ad"
+_UNREAD = re.compile(f"[{_UNSEEN}]|\\\\(?=[!-/:-@\\[-`{{-~])")
+_UNREAD_HINT = re.compile(f"[{_UNSEEN}\\\\]")
 
 
 def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]]:
