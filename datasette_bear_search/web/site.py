@@ -50,7 +50,9 @@ Actor = dict[str, Any] | None
 PLUGIN = "datasette-bear-search"
 SEARCH = "bear-search"  # the action
 SEARCH_PATH = "/-/bear-search"
-ROUTE = rf"(/(?P<database>[^/]+))?{SEARCH_PATH}"
+# Takes all paths that end like ours, such as "//host/-/bear-search": Datasette 0.65 crashes on each
+# path without a route if the package rich is installed, which comes with transformers.
+ROUTE = rf"(/(?P<database>.*?))?{SEARCH_PATH}"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 NOTE_PATH = f"{SEARCH_PATH}/note"
 UPDATE_PATH = f"{SEARCH_PATH}/update"
