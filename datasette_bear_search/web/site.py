@@ -29,7 +29,7 @@ from markupsafe import Markup
 
 from ..embeddings import registry
 from ..index import database as index_database
-from ..index import rows
+from ..index import rows, schema
 from ..index.database import OtherVersion, require_current
 from ..notes import counted, local_day
 from ..query.filters import InvalidParameter
@@ -50,7 +50,9 @@ Actor = dict[str, Any] | None
 PLUGIN = "datasette-bear-search"
 SEARCH = "bear-search"  # the action
 SEARCH_PATH = "/-/bear-search"
-ROUTE = rf"(/(?P<database>[^/]+))?{SEARCH_PATH}"
+# Takes all paths that end like ours, such as "//host/-/bear-search": Datasette 0.65 crashes on each
+# path without a route if the package rich is installed, which comes with transformers.
+ROUTE = rf"(/(?P<database>.*?))?{SEARCH_PATH}"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 NOTE_PATH = f"{SEARCH_PATH}/note"
 UPDATE_PATH = f"{SEARCH_PATH}/update"
@@ -99,7 +101,7 @@ async def sidecar_databases(datasette: Datasette) -> list[Database]:
             # Not on Datasette's connection, which can't be opened if the schema is damaged.
             with suppress(OSError, sqlite3.Error):  # unreadable now; try again next time
                 found = await asyncio.to_thread(index_database.application_id, path)
-                _is_sidecar[database] = found == index_database.APPLICATION_ID
+                _is_sidecar[database] = found == schema.APPLICATION_ID
     return known_sidecars(datasette)
 
 
