@@ -152,8 +152,8 @@ HARBOR = (
     Sample("Quay", "harbor wall", 20),
     Sample("Pier", "dock", 35, tags=("harbor",)),
     Sample("Lamp", "harbor lantern lantern", 48, days=100),
-    Sample("Dock", "pier", 56, image="harbor"),
-    Sample("Tower", "lantern on a high wall of old stones above the sea", 57, days=1000),
+    Sample("Dock", "pier", 56.35, image="harbor"),
+    Sample("Tower", "lantern on a high wall of old stones above the sea", 56.45, days=1000),
     Sample("Old harbor", "quay", 70, days=200),
     Sample("Harbor ferry", "ferry and lantern harbor", 84),
     Sample("Crossing", "ferry ferry ferry", 100),
@@ -389,7 +389,7 @@ def test_note_is_close_from_one_and_a_half_deviations_above_nonsense(harbor):
     hits = found(harbor, "what is there to eat")
     close = {title for title, hit in hits.items() if hit.is_found}
     assert close == {title for title, angle in ANGLES.items() if cosine(angle) >= threshold}
-    assert cosine(ANGLES["Tower"]) < threshold < cosine(ANGLES["Dock"]) < threshold + 0.01
+    assert cosine(ANGLES["Tower"]) < threshold < cosine(ANGLES["Dock"])
 
 
 # --- many notes
@@ -511,10 +511,19 @@ def test_60_000_notes_are_read_for_the_words_that_say_most(harbor, monkeypatch):
         assert query.words == tuple(words), often
 
 
+def test_three_unknown_words_are_taken_for_another_language_unless_as_many_are_known(harbor):
+    for query, is_corrected in [
+        ("lanternn harborr", True),
+        ("lanternn harborr harbormastr wall salt", False),
+        ("lanternn harborr harbormastr wall salt beans", True),
+    ]:
+        assert bool(harbor.search(query, mode="keyword").corrections) == is_corrected, query
+
+
 def test_language_of_a_twentieth_of_the_notes_is_searched_in(harbor, tmp_path):
     copied = shutil.copy(harbor.path, tmp_path / "copy.db")
     edit(copied, "update notes set language = 'de' where title = 'Soup'")
-    for share, languages in [(0.05, ("de", "en")), (0.049, ("en",))]:
+    for share, languages in [(0.05, ("de", "en")), (0.0499, ("en",))]:
         shares = json.dumps({"en": 1 - share, "de": share})
         edit(copied, "update meta set value = ? where key = 'languages'", shares)
         assert Library(copied).search("harbor wall").results.plan.languages == languages
@@ -523,7 +532,7 @@ def test_language_of_a_twentieth_of_the_notes_is_searched_in(harbor, tmp_path):
 @pytest.mark.parametrize(
     ("query", "passages", "candidates"),
     [
-        ("harbor", 5_600, 700),
+        ("harbor", 17, 700),
         ("harbor", 5_608, 701),
         ("harbor", 9_592, 1_199),
         ("harbor", 9_608, 1_200),
@@ -616,7 +625,7 @@ BESIDE = {1: 0, 2: 6, 3: 11, 4: 16}
         ([1] * 12, 1.66, 1, None),
         # Languages of a twentieth of the notes are tested.
         ([2] * 12 + [1], 1, 0.05, 0.538),
-        ([2] * 12 + [1], 1, 0.049, None),
+        ([2] * 12 + [1], 1, 0.0499, None),
     ],
 )
 def test_model_is_poor_in_a_language_if_it_finds_few_passages_or_splits_words(
