@@ -29,7 +29,7 @@ from markupsafe import Markup
 
 from ..embeddings import registry
 from ..index import database as index_database
-from ..index import rows
+from ..index import rows, schema
 from ..index.database import OtherVersion, require_current
 from ..notes import counted, local_day
 from ..query.filters import InvalidParameter
@@ -100,7 +100,7 @@ async def sidecar_databases(datasette: Datasette) -> list[Database]:
             # Not on Datasette's connection, which can't be opened if the schema is damaged.
             with suppress(OSError, sqlite3.Error):  # unreadable now; try again next time
                 found = await asyncio.to_thread(index_database.application_id, path)
-                _is_sidecar[database] = found == index_database.APPLICATION_ID
+                _is_sidecar[database] = found == schema.APPLICATION_ID
     return known_sidecars(datasette)
 
 
