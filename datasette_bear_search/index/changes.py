@@ -204,6 +204,8 @@ def read_if_changed(
         stamps = {key: (is_read_alike and note.stamp) or "" for key, note in notes.items()}
         for key in () if reads_alike else rows.keys_with_tags(connection, config):
             del stamps[key]
+    if not isinstance(source, FileSource):  # those of plugins needn't know about empty stamps
+        stamps = {key: stamp for key, stamp in stamps.items() if stamp}
     try:
         snapshot = read(source, config, stamps, state, fingerprints)
         is_hollow = snapshot.is_last and not snapshot.keys and not snapshot.left_out
