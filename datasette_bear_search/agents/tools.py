@@ -38,7 +38,7 @@ def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResul
         result = tools[name].run(library, **read_arguments(tools[name], arguments))
         return ToolResult(printable_lines(result.text), _printable_data(result.data))
     except ForeseenError as error:
-        raise ToolError(printable_lines(str(error))) from None
+        raise ToolError(*printable_lines(str(error)).split("\n")) from None
     except Exception as error:
         # Log only the type, because the message may quote a note.
         logger.error("%s failed: %s", name, type(error).__name__)
