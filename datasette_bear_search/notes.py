@@ -33,6 +33,29 @@ OPENED_SCHEMES = set(
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
 
 
+# Parts of regular expressions' character classes. Characters at which programs begin a new line,
+# other than \n, and characters that nobody sees but that terminals obey and language models read.
+BREAKS = "\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+INVISIBLE = (
+    # Control characters apart from tabs and line breaks; halves of characters, which stand for
+    # bytes in a file's name that aren't UTF-8 and can't be printed.
+    "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff"
+    # What changes the direction of text (CVE-2021-42574).
+    "\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    # Unicode's other "default ignorable" characters. Tags, the last, can spell out any text.
+    "\u00ad\u115f\u1160\u17b4\u17b5\u200b\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+# Emoji and the scripts of Persia and India need a joiner after a letter; pictures, Mongolian and
+# rare Han characters a variation selector. Elsewhere and in a row, they can only hide something.
+JOINERS, VARIANTS = "\u200c\u200d", "\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+_VARIANT, _JOINER = re.compile(f"[{VARIANTS}]"), re.compile(f"[{JOINERS}]")
+_BESIDE_LETTERS = re.compile(f"([^{JOINERS}{VARIANTS}]?)([{JOINERS}{VARIANTS}]+)", re.DOTALL)
+_JOINS = re.compile("[^\x00-\u02ff\u2000-\u206f]")
+_BREAKS, _BLANKS = re.compile(f"[{BREAKS}]"), re.compile(f"[\t\n{BREAKS}]+")
+
+
 class ForeseenError(Exception):
     """An error that people can fix: its message says what happened and what to do.
 
@@ -171,40 +194,31 @@ def counted(count: int, noun: str) -> str:
 
 def printable(text: str) -> str:
     """Return the text on one line, without characters that control a terminal or aren't seen."""
-    return _UNPRINTABLE.sub("", _BLANKS.sub(" ", text))
+    return _seen(_BLANKS.sub(" ", text))
 
 
 def printable_lines(text: str) -> str:
-    """Do the same as :func:`printable`, but keep lines and tabs."""
-    return _UNPRINTABLE.sub("", _LINE_BREAKS.sub("\n", text))
+    """Return the text as :func:`printable` does, but with its lines (``\\n``) and its tabs."""
+    return _seen(_BREAKS.sub(" ", text.replace("\r\n", "\n")))
 
 
 def printable_json(json: str) -> str:
     """Return JSON that also escapes the characters that :func:`printable` removes."""
-    return _UNPRINTABLE.sub(lambda match: dumps(match[0])[1:-1], json)
+    return _NOT_IN_JSON.sub(lambda match: dumps(match[0])[1:-1], json)
 
 
-_BLANKS = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
-_LINE_BREAKS = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
-# Emoji and the scripts of Persia and India need a joiner after a letter; pictures, Mongolian and
-# rare Han characters a variation selector. Elsewhere and in a row, they can only hide something.
-_JOINERS, _SELECTORS = "\u200c\u200d", "\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_UNSEEN = (
-    # Control characters apart from tabs and line breaks; halves of characters, which stand for
-    # bytes in a file's name that aren't UTF-8 and can't be printed.
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
-    # What changes the direction of text (CVE-2021-42574).
-    "\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    # Unicode's other "default ignorable" characters. Tags, the last, can spell out any text.
-    "\u00ad\u115f\u1160\u17b4\u17b5\u200b\u3164\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
-)
-_UNPRINTABLE = re.compile(
-    f"[{_UNSEEN}{_JOINERS}{_SELECTORS}](?:(?<![{_JOINERS}{_SELECTORS}])"
-    f"|(?<=[{_JOINERS}])(?<![^\x00-\u02ff\u2000-\u206f].)"
-    f"|(?<=[{_SELECTORS}])(?<![^\x00-\x20{_JOINERS}{_SELECTORS}].))",
-    re.DOTALL,
-)
+_NOT_IN_JSON = re.compile(f"[{BREAKS}{INVISIBLE}]+")
+
+
+def _seen(text: str) -> str:
+    return _BESIDE_LETTERS.sub(_with_one_of_each, _INVISIBLE.sub("", text))
+
+
+def _with_one_of_each(match: re.Match[str]) -> str:
+    letter, run = match.groups()
+    variant = _VARIANT.search(run) if letter > " " else None
+    joiner = _JOINER.search(run) if _JOINS.match(letter) else None
+    return letter + "".join(each[0] for each in (variant, joiner) if each)
 
 
 def time_left(count: int, per_second: float | None) -> str:

@@ -125,26 +125,6 @@ def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:
 _FACTS = ("id", "title", "url", "tags", "created", "modified", "pinned", "archived", "encrypted")
 
 
-def heading_lines(note: Mapping[str, Any], mark: str, *shown_below: str) -> list[str]:
-    outside = ", from outside: others wrote it" if note.get("outside") else ""
-    heading = f"{mark} {note.get('title', 'Untitled')} (id {note['id']}{outside})"
-    return [*filter(None, (heading, facts_line(note, *shown_below)))]
-
-
-def facts_line(values: Mapping[str, Any], *shown_below: str) -> str:
-    return " · ".join(
-        name
-        if value is True
-        else f"{name}: {', '.join(value) if isinstance(value, (list, tuple)) else value}"
-        for name, value in values.items()
-        if name not in ("id", "title", "outside", *shown_below)
-    )
-
-
-def about_lines(about: Mapping[str, str]) -> list[str]:
-    return [f"About the source {source}: {text}" for source, text in about.items()]
-
-
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Drop empty values: each would cost tokens."""
     return {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..index import database
 from ..index.chunking import passages
-from ..notes import fold_tag
+from ..notes import fold_tag, printable
 from ..search import engine
 from ..search.library import NoteNotFound
 from ..search.notes import NoteDetail
@@ -21,12 +21,10 @@ from . import (
     Library,
     ToolError,
     ToolResult,
-    about_lines,
-    facts_line,
-    heading_lines,
     note_facts,
     without_empty,
 )
+from .text import about_lines, facts_line, heading_lines, origin, quoted, text_lines, value_text
 
 MAX_NOTES = 20
 # Characters of a note, and of all notes in a call. A token of English has about four.
@@ -78,8 +76,8 @@ def get_notes(
     for each in found:
         if left <= 0:
             problems.append(
-                f"“{each.title}” (id {each.id}) was left out because the answer is long enough. "
-                f"Ask for it by itself: get_notes(ids=[{each.id}])."
+                f"{quoted(each.title)} (id {each.id}) was left out because the answer is long "
+                f"enough. Ask for it by itself: get_notes(ids=[{each.id}])."
             )
             continue
         note = _read(each, lines, section, min(NOTE_CHARACTERS, left))
@@ -88,10 +86,10 @@ def get_notes(
     notes, about = library.with_origin(notes)
     if not notes and not choices:
         raise ToolError(*problems)
-    data = without_empty({"choices": choices, "problems": problems, "about": about})
+    data = {"choices": choices, "problems": problems, "about": about, "origin": origin(notes)}
     texts = ["\n".join(_note_lines(note)) for note in notes] + [*map(_choice_text, choices)]
     texts += about_lines(about)
-    return ToolResult("\n\n".join([*texts, *problems]), {"notes": notes, **data})
+    return ToolResult("\n\n".join([*texts, *problems]), {"notes": notes, **without_empty(data)})
 
 
 def list_tags(library: Library, under: str) -> ToolResult:
@@ -158,8 +156,8 @@ def library_status(library: Library) -> ToolResult:
     }
     notices = [*filter(None, (obstacle, engine.pending_notice(state), library.changed_notice()))]
     data = {name: value for name, value in facts.items() if value is not None}
-    lines = [f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in data.items()]
-    lines += [f"Notice: {notice}" for notice in notices]
+    lines = [f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in data.items()]
+    lines += [f"Notice: {printable(notice)}" for notice in notices]
     return ToolResult("\n".join(lines), data | {"notices": notices})
 
 
@@ -207,7 +205,7 @@ def _choice(note: NoteDetail) -> dict[str, Any]:
 
 
 def _choice_text(choice: Mapping[str, Any]) -> str:
-    heading = f"{len(choice['notes'])} notes have the title “{choice['title']}”."
+    heading = f"{len(choice['notes'])} notes have the title {quoted(choice['title'])}."
     lines = [f"- id {note['id']}: {facts_line(note)}" for note in choice["notes"]]
     return "\n".join([f"{heading} Ask for one by its id:", *lines])
 
@@ -225,10 +223,13 @@ def _no_such_title(library: Library, connection: sqlite3.Connection, title: str)
         score_cutoff=SUGGESTION_THRESHOLD,
         limit=SUGGESTIONS,
     )
+    has_none = f"No note has the title {quoted(title)}."
     if not similar:
-        return f"No note has the title “{title}”. search_notes finds notes by what they say."
-    named = ", ".join(f"“{library.shown(found)}” (id {note_id})" for found, _, note_id in similar)
-    return f"No note has the title “{title}”. Titles like it: {named}. Or use search_notes."
+        return f"{has_none} search_notes finds notes by what they say."
+    named = ", ".join(
+        f"{quoted(library.shown(each))} (id {note_id})" for each, _, note_id in similar
+    )
+    return f"{has_none} Titles like it: {named}. Or use search_notes."
 
 
 # --- get_notes: which part of a note
@@ -303,11 +304,11 @@ def _section_extent(title: str, body: str, heading: str) -> Extent:
             spans[path] = [start, passage.end]
     found = [path for path in spans if [*map(_normalized, path)][-len(wanted) :] == wanted]
     if not found:
-        names = "; ".join(" › ".join(path) for path in spans)
+        names = value_text([" › ".join(path) for path in spans])
         has = f"Its sections are: {names}." if names else "It has no sections; leave section out."
-        raise ToolError(f"This note has no section “{heading}”. {has}")
+        raise ToolError(f"This note has no section {quoted(heading)}. {has}")
     if len(found) > 1:
-        names = "; ".join(" › ".join(path) for path in found)
+        names = value_text([" › ".join(path) for path in found])
         raise ToolError(f"Several sections have this heading. Ask for one of: {names}.")
     start, end = spans[found[0]]
     return Extent(body.count("\n", 0, start) + 1, body.count("\n", 0, end) + 1)
@@ -324,11 +325,13 @@ def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
         yield problem
         return
     yield f"lines {note['lines']} of {note['total_lines']}\n"
-    yield note.get("text") or "(no text)"
+    yield text_lines(note["text"]) if note.get("text") else "(no text)"
     if rest := note.get("rest"):
         yield f'\n[Cut here. For the rest: get_notes(ids=[{note["id"]}], lines="{rest}")]'
     if attachments := note.get("attachments"):
-        yield f"\nText in its images and files:\n{attachments}"
+        yield f"\nText in its images and files:\n{text_lines(attachments)}"
+    if outside := origin([note]):
+        yield f"\n{outside}"
 
 
 # --- list_tags and library_status
@@ -336,11 +339,5 @@ def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
 
 def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:
     for node in nodes:
-        yield f"{'  ' * depth}{node['tag']} ({node['notes']})"
+        yield f"{'  ' * depth}{quoted(node['tag'])} ({node['notes']})"
         yield from _tag_lines(node.get("nested", []), depth + 1)
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} ({each})" for name, each in value.items())
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

@@ -8,7 +8,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
-from ..notes import counted
+from ..notes import counted, printable
 from ..search import engine
 from ..search.engine import SearchResponse
 from ..search.notes import SimilarNote
@@ -21,11 +21,10 @@ from . import (
     Library,
     ToolError,
     ToolResult,
-    about_lines,
-    heading_lines,
     note_facts,
     without_empty,
 )
+from .text import about_lines, heading_lines, origin, quoted, text_lines
 
 # Results per phrasing that are fused. For 78 questions that don't use the notes' words, the right
 # note is in the top three for 66 with three phrasings, 50 with one, 53 with one by meaning alone.
@@ -95,7 +94,7 @@ def similar_notes(library: Library, id: int | str | None, limit: int, unlinked: 
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     found = library.similar(id, limit=limit, unlinked=unlinked)
     notes, about = library.with_origin([*map(_similar, found.notes)])
-    heading = f"like “{found.title}” (id {found.id})"
+    heading = f"like {quoted(found.title)} (id {found.id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
     data = {"id": found.id, "title": found.title, "notices": list(found.notices), "about": about}
     return _result(heading, data, notes)
@@ -183,20 +182,20 @@ def _heading(data: Mapping[str, Any], shown: int) -> str:
 
 
 def _result(heading: str, data: Mapping[str, Any], notes: Sequence[dict[str, Any]]) -> ToolResult:
-    lines = [heading, *(f"Notice: {notice}" for notice in data["notices"])]
+    lines = [heading, *(f"Notice: {printable(notice)}" for notice in data["notices"])]
     lines += [*about_lines(data["about"]), *map(_note_text, notes)]
-    return ToolResult("\n".join(lines), without_empty(data) | {"notes": notes})
+    from_outside = without_empty({"origin": origin(notes)})
+    lines += [f"\n{line}" for line in from_outside.values()]
+    return ToolResult("\n".join(lines), without_empty(data) | {"notes": notes} | from_outside)
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    lines = heading_lines(note, "\n##", "snippet", "in_file", "file", "passage", "why")
-    if note.get("why"):
-        lines.append(f"why: {note['why']}")
-    if note.get("snippet"):
-        where = f" in {note.get('file') or 'an image or file'}" if note.get("in_file") else ""
-        lines.append(f"match{where}: {note['snippet']}")
-    if passage := note.get("passage"):
-        under = f", under “{passage['heading']}”" if "heading" in passage else ""
-        text = f":\n{passage['text']}" if "text" in passage else ""
-        lines.append(f"lines {passage['lines']}{under}{text}")
-    return "\n".join(lines)
+    lines = heading_lines(note, "\n##", "snippet", "in_file", "file", "passage")
+    passage = note.get("passage", {})
+    text = note.get("snippet") or passage.get("text")
+    if note.get("in_file"):
+        lines.append(f"in {quoted(note['file'])}:" if note.get("file") else "in an image or file:")
+    elif passage:
+        under = f", under {quoted(passage['heading'])}" if "heading" in passage else ""
+        lines.append(f"lines {passage['lines']}{under}{':' if text else ''}")
+    return "\n".join([*lines, text_lines(text)] if text else lines)

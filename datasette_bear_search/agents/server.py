@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from ..embeddings import registry
 from ..index import database
+from ..notes import printable, printable_lines
 from ..sqlite import sqlite3
 from . import Library, ToolError
 from .tools import INSTRUCTIONS, PROMPTS, TOOLS, Tool, call
@@ -63,7 +64,9 @@ def build_server(library: Library) -> Server[Any]:
     async def list_resources(context: Any, parameters: Any) -> types.ListResourcesResult:
         notes = await in_thread(_latest, library)
         resources = [
-            types.Resource(uri=f"{NOTE}{note_id}", name=library.shown(title), mime_type=MARKDOWN)
+            types.Resource(
+                uri=f"{NOTE}{note_id}", name=printable(library.shown(title)), mime_type=MARKDOWN
+            )
             for note_id, title in notes
         ]
         return types.ListResourcesResult(resources=resources)
@@ -84,7 +87,7 @@ def build_server(library: Library) -> Server[Any]:
             text = (await in_thread(call, library, "get_notes", names)).text
         except ToolError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        contents = types.TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text)
+        contents = types.TextResourceContents(uri=printable(uri), mime_type=MARKDOWN, text=text)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(context: Any, parameters: Any) -> types.ListPromptsResult:
@@ -103,7 +106,7 @@ def build_server(library: Library) -> Server[Any]:
         if prompt.get("argument") not in (parameters.arguments or {}):
             known = f"The prompts, each with an argument, are: {', '.join(PROMPTS)}."
             raise MCPError(types.INVALID_PARAMS, known)
-        text = Template(prompt["text"]).substitute(parameters.arguments)
+        text = printable_lines(Template(prompt["text"]).substitute(parameters.arguments))
         content = types.TextContent(text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ..index.config import hidden_by_environment
-from ..notes import ForeseenError
+from ..notes import ForeseenError, printable_lines
 from ..query.filters import FILTERS, Filter, operators
 from ..query.query import MODES
 from . import Library, ToolError, ToolResult, notes, search
@@ -35,13 +35,22 @@ def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResul
     if name not in tools:
         raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(tools)}.")
     try:
-        return tools[name].run(library, **read_arguments(tools[name], arguments))
+        result = tools[name].run(library, **read_arguments(tools[name], arguments))
+        return ToolResult(printable_lines(result.text), _printable_data(result.data))
     except ForeseenError as error:
-        raise ToolError(str(error)) from None
+        raise ToolError(*printable_lines(str(error)).split("\n")) from None
     except Exception as error:
         # Log only the type, because the message may quote a note.
         logger.error("%s failed: %s", name, type(error).__name__)
         raise ToolError(f"{name} failed unexpectedly. Try it with other arguments.") from None
+
+
+def _printable_data(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable_lines(value)
+    if isinstance(value, dict):
+        return {_printable_data(name): _printable_data(each) for name, each in value.items()}
+    return [*map(_printable_data, value)] if isinstance(value, (list, tuple)) else value
 
 
 def register_tools(register: Callable[[Any], None]) -> None:

@@ -24,7 +24,7 @@ from ..index.config import Selection
 from ..notes import counted, time_left
 from ..sources import SourceConfig, SourceError, seconds_in
 from . import Progress, clear_errors, sidecar_option
-from .output import Command, confirm, echo
+from .output import Command, agrees, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report
@@ -114,7 +114,11 @@ class Options:
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
-@click.option("--yes", is_flag=True, help="Don't ask before recreating all vectors")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Don't ask before recreating all vectors, or removing notes that are suddenly missing",
+)
 def bear_index(**values: Any) -> None:
     """
     Index notes so that they can be searched
@@ -141,7 +145,7 @@ def bear_index(**values: Any) -> None:
             return
         selection = _select(options)
         if options.dry_run:
-            failure = _preview(options.library, selection)
+            failure = _preview(options.library, selection, yes=options.yes)
         else:
             if options.model and os.path.isdir(options.model):
                 _explain_folders(options.model)
@@ -256,9 +260,11 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             model=options.model,
             semantic=options.semantic,
             rebuild=options.rebuild,
+            yes=options.yes,
             hooks=Hooks(
                 on_read=lambda source, snapshot: options.say(*_reading_lines(source, snapshot)),
                 on_failure=on_failure,
+                on_wait=lambda: options.say("Waiting for another datasette bear-index to finish"),
                 on_text=on_text,
                 on_embedded=Progress(options.quiet),
                 on_export=lambda model: options.say(
@@ -272,6 +278,13 @@ def index_sources(selection: Selection, options: Options) -> str | None:
     if report.failures and is_single:
         return report.failures[0].message
     options.say(*_report_lines(report, time.perf_counter() - started, library.path))
+    for kept in report.kept:
+        echo(f"{kept.source}: {kept.message}", err=True)
+    is_asked = report.kept and not options.watch and sys.stdin.isatty()
+    if is_asked and agrees("Remove these notes from the index?"):
+        names = {kept.source for kept in report.kept}
+        again = tuple(source for source in configs if source.name in names)
+        return index_sources(config.Selection(again), replace(options, yes=True))
     # If a model named on the command line can't be loaded, that is a failure, not a notice.
     model_failure = report.model_failure if options.model is not None else None
     for notice in report.notices:
@@ -311,7 +324,7 @@ def _select(options: Options) -> Selection:
     return config.Selection((), removed)
 
 
-def _preview(library: Library, selection: Selection) -> str | None:
+def _preview(library: Library, selection: Selection, *, yes: bool) -> str | None:
     """Print what a run would change. Return an error message if a source can't be read."""
     failed, known = 0, library.sources()
     with ExitStack() as cleanup:
@@ -321,7 +334,7 @@ def _preview(library: Library, selection: Selection) -> str | None:
             current = connection if schema.is_current(connection) else None
         for source in selection.read:
             try:
-                snapshot = changes.read_if_changed(current, source, known.get(source.name))
+                snapshot = changes.read_if_changed(current, source, known.get(source.name), yes=yes)
             except SourceError as error:
                 echo(f"{source.name}: {error}", err=True)
                 failed += 1

@@ -69,9 +69,15 @@ def echo_for_now(text: str) -> None:
         click.echo(f"{printable(text)}\r", nl=False, err=True)
 
 
+def agrees(question: str) -> bool:
+    """Ask a person at the terminal; return whether the answer is yes."""
+    return click.confirm(printable(question))
+
+
 def confirm(question: str) -> None:
     """End the command unless the person agrees."""
-    click.confirm(printable(question), abort=True)
+    if not agrees(question):
+        raise click.Abort
 
 
 class Lines(str):

@@ -26,6 +26,7 @@ from ..search.engine import Pipeline, SearchRequest
 from ..search.functions import open_sidecar
 from ..search.results import Hit
 from ..search.sql import DEFAULT_RANKING, Ranking
+from ..sources.readonly import COPIES
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet
 
@@ -240,8 +241,8 @@ def copy_with_model(
     """Open a copy of the index file at ``path`` with vectors of another model."""
     embedder = registry.trust(names.given(model))
     embedder.may_download = True
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "notes.db"
+    with TemporaryDirectory(prefix=COPIES) as folder:  # bear-index removes it after a kill
+        copy = Path(folder) / "copy.sqlite"
         shutil.copy(path, copy)
         report = indexer.update(copy, [], embedder, hooks=indexer.Hooks(on_embedded=on_embedded))
         if report.model_failure:

@@ -17,7 +17,16 @@ from ..embeddings.base import Embedder
 from ..languages import TOKEN, UNSPACED_LANGUAGES, is_unspaced
 from ..sqlite import sqlite3
 from . import schema, vectors
-from .database import FOREIGN, LANGUAGES, THRESHOLDS, UNRELATED, by_language, get_meta, set_meta
+from .database import (
+    FOREIGN,
+    LANGUAGES,
+    THRESHOLDS,
+    UNRELATED,
+    by_language,
+    get_meta,
+    get_number,
+    set_meta,
+)
 
 # The mean similarity of unrelated texts for all-MiniLM-L6-v2, for which all constants that a
 # similarity is compared with were chosen. multilingual-e5-small: .79, all-mpnet-base-v2: .17.
@@ -72,7 +81,7 @@ def measure_model(connection: sqlite3.Connection, embedder: Embedder) -> None:
 
 def renew(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
-    set_meta(connection, uncalibrated=new + int(get_meta(connection, "uncalibrated") or 0))
+    set_meta(connection, uncalibrated=new + int(get_number(connection, "uncalibrated") or 0))
     if is_due(connection):
         vectors.center(connection)
         foreign = foreign_languages(connection, embedder)
@@ -83,7 +92,7 @@ def renew(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
 
 def is_due(connection: sqlite3.Connection) -> bool:
     """Return whether nothing was measured yet, or too many passages are new since."""
-    new = int(get_meta(connection, "uncalibrated") or 0)
+    new = int(get_number(connection, "uncalibrated") or 0)
     [count] = connection.execute("select count(*) from passages").fetchone()
     return new > RECALIBRATE_SHARE * count or get_meta(connection, THRESHOLDS) is None
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from ..notes import Note, is_within
+from ..notes import Note, counted, is_within
 from ..sources import (
     Incremental,
+    NothingThere,
     Source,
     SourceConfig,
     SourceError,
@@ -23,13 +27,17 @@ from ..sources import (
     responsible_for,
 )
 from ..sources.files import FileSource
-from ..sources.text import storable
+from ..sources.text import storable, timestamp_from_seconds
 from ..sqlite import sqlite3
-from . import rows, schema
+from . import database, rows, schema
 from .rows import StoredNote, StoredSource
 
 # Bytes of text to keep in memory. A source with more text is read in parts.
 MOST_TEXT = 64 * 1024 * 1024
+# If a source has lost more than half of more notes than these, that may be by accident.
+FEW_NOTES = 20
+# Seconds after which notes that are suddenly missing count as deleted if they are missing still.
+SECONDS_TO_CONFIRM = 300
 
 
 @dataclass
@@ -47,12 +55,19 @@ class Snapshot:
     # Notes that were read again and equal the stored ones: key → new stamp.
     restamped: dict[str, str | None] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # what is left out and why, for people
+    left_out: Set[str] = frozenset()  # keys of notes that are there, but aren't to be indexed
+    unread: int = 0  # unchanged notes that should have been read again, but can't be now
     rest: Iterable[Snapshot] = ()  # the following parts, each read when it is needed
     is_last: bool = True
 
     @property
     def count(self) -> int:
         return len(self.notes) + len(self.unchanged) + len(self.restamped)
+
+    @property
+    def keys(self) -> Set[str]:
+        """Of the notes in this part and all before it."""
+        return self.unchanged | self.restamped.keys() | {note.key for note in self.notes}
 
 
 @dataclass(frozen=True)
@@ -63,7 +78,7 @@ class Diff:
     changed: Sequence[tuple[int, Note]] = ()  # with their ids in the index file
     moved: Sequence[tuple[int, Note]] = ()  # the same, for notes whose key has changed
     restamped: Sequence[tuple[int, str]] = ()  # ids and new stamps of notes that haven't changed
-    removed: Sequence[int] = ()
+    removed: Mapping[int, str] = field(default_factory=dict)  # ids and keys
 
     @property
     def count(self) -> int:
@@ -100,6 +115,8 @@ def _parts(
     fingerprints: Mapping[str, str],
 ) -> Iterator[Snapshot]:
     seen: set[str] = set()
+    refused: set[str] = set()
+    unread = 0
     twice: list[str] = []
     try:
         # First the state, then the notes: a change in between costs one more run but isn't missed.
@@ -117,6 +134,7 @@ def _parts(
                 twice.append(f"{key}: there is another note with this key; the first one counts")
             elif isinstance(item, Note):
                 if any(is_within(tag.name, never) for never in config.never for tag in item.tags):
+                    refused.add(key)
                     continue
                 seen.add(key)
                 note = _storable(item)
@@ -132,11 +150,13 @@ def _parts(
             elif key in stamps:
                 seen.add(key)
                 part.unchanged.add(key)
+                unread += not stamps[key]
             else:
                 raise SourceError(
                     f"The source says that {key} is unchanged, but it was never read."
                 )
         part.state, part.is_last = state, True
+        part.left_out, part.unread = refused.union(getattr(source, "left_out", ())), unread
         part.skipped = [*map(str, source.skipped), *twice]
     except SourceError:
         raise
@@ -151,23 +171,140 @@ def _parts(
 
 
 def read_if_changed(
-    connection: sqlite3.Connection | None, config: SourceConfig, stored: StoredSource | None
+    connection: sqlite3.Connection | None,
+    config: SourceConfig,
+    stored: StoredSource | None,
+    *,
+    rebuild: bool = False,
+    yes: bool = False,
 ) -> Snapshot | None:
-    """Read a source, or raise SourceError; None if nothing can have changed since it was stored."""
+    """Read a source, or raise SourceError; None if nothing can have changed since it was stored.
+
+    :param rebuild: read everything, whether or not it has changed
+    :param yes: a source that had notes may have none now
+    """
     source = open_source(config)
     if connection is None or stored is None:
         return read(source, config)
     # The stored stamps and state are valid only if the notes were read in the same way as now.
-    is_read_alike = stored.config.reads_as(config) and stored.version == reader_version()
+    reads_alike = stored.config.reads_as(config)
+    is_read_alike = reads_alike and stored.version == reader_version() and not rebuild
     if is_read_alike and isinstance(source, FileSource):
         source.known_pages = partial(rows.known_pages, connection, config.name)
     state = current_state(source) if is_read_alike else None
     if state and state == stored.state:
         return None
-    notes = rows.stored_notes(connection, config.name)
-    stamps = {key: note.stamp for key, note in notes.items() if is_read_alike and note.stamp}
-    fingerprints = {key: note.fingerprint for key, note in notes.items()}
-    return read(source, config, stamps, state, fingerprints)
+    if rebuild:
+        fingerprints = dict.fromkeys(rows.known_keys(connection, config.name), "")
+        stamps = {} if yes else dict(fingerprints)
+    else:
+        notes = rows.stored_notes(connection, config.name)
+        fingerprints = {key: note.fingerprint for key, note in notes.items()}
+        # With an empty stamp, a note is read again if it can be.
+        stamps = {key: (is_read_alike and note.stamp) or "" for key, note in notes.items()}
+        for key in () if reads_alike else rows.keys_with_tags(connection, config):
+            del stamps[key]
+    if not isinstance(source, FileSource):  # those of plugins needn't know about empty stamps
+        stamps = {key: stamp for key, stamp in stamps.items() if stamp}
+    try:
+        snapshot = read(source, config, stamps, state, fingerprints)
+        is_hollow = snapshot.is_last and not snapshot.keys and not snapshot.left_out
+    except NothingThere:
+        if not fingerprints:
+            raise
+        snapshot, is_hollow = Snapshot(config, source, ""), True
+    if is_hollow and fingerprints and not yes:
+        raise SourceError(
+            f"There is nothing to read in {config.location} anymore, so its"
+            f" {counted(len(fingerprints), 'note')} in the index stay searchable; if they are on a"
+            " drive or in a cloud that isn't connected, connect that; if they are deleted, run:"
+            f" {_yes(connection, f'--only {shlex.quote(config.name)}')}"
+        )
+    return snapshot
+
+
+def _yes(connection: sqlite3.Connection, options: str) -> str:
+    """Return the command by which a person confirms that notes are deleted."""
+    command = database.index_command(Path(database.file_of(connection)))
+    return command.replace("bear-index", f"bear-index --yes {options}", 1)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Notes that are gone from a source, but perhaps only for now."""
+
+    keys: Set[str] = frozenset()
+    says: str = ""  # for people; "" if there are none
+    since: int | None = None  # when a reading first missed them, if another one settles it
+
+
+def missing(
+    connection: sqlite3.Connection,
+    snapshot: Snapshot,
+    gone: Collection[str],
+    known: int,
+    stored: StoredSource,
+) -> Missing:
+    """Return which of the notes that are gone from a source may be missing by accident.
+
+    :param gone: their keys
+    :param known: how many notes of the source the index has
+    """
+    if not stored.config.reads_as(snapshot.config):  # a person wants to have other notes indexed
+        return Missing()
+    gone = {*gone} - snapshot.left_out
+    unreachable: dict[str, str] = {}  # note → folder
+    sudden: set[str] = set()
+    for folder, changed in getattr(snapshot.source, "empty_folders", {}).items():
+        inside = [key for key in gone if key.startswith(folder)]
+        # A folder changes when files in it are deleted. If it is older than the last reading, it
+        # never had these notes: their drive was mounted over it.
+        if len(inside) > 1 and (timestamp_from_seconds(changed) or "") < (stored.read or ""):
+            unreachable.update(dict.fromkeys(inside, folder))
+        elif len(inside) > 1:
+            sudden.update(inside)
+    if known > FEW_NOTES and len(gone) > known / 2:
+        sudden |= gone
+    sudden -= unreachable.keys()
+    since = stored.missed or int(time.time())
+    if time.time() - since >= SECONDS_TO_CONFIRM:
+        sudden.clear()
+    name = shlex.quote(snapshot.config.name)
+    confirm = f"or until you run: {_yes(connection, f'--only {name}')}"
+    says = []
+    if unreachable:
+        folders = ", ".join(sorted({*unreachable.values()}))
+        says.append(
+            f"{counted(len(unreachable), 'note')} can't be reached, because {folders} is empty, as "
+            "if a drive weren't connected; they stay searchable until it is connected or the "
+            f"folder is deleted, {confirm}"
+        )
+    if sudden:
+        says.append(
+            f"{counted(len(sudden), 'note')} are suddenly missing from"
+            f" {snapshot.config.location}; they stay searchable until another reading, some minutes"
+            f" later, misses them, too, {confirm}"
+        )
+    return Missing(unreachable.keys() | sudden, ". ".join(says), since if sudden else None)
+
+
+def missing_in_rebuild(
+    connection: sqlite3.Connection, last: Snapshot, stored: StoredSource
+) -> Missing:
+    """Return which notes a rebuild would lose. Raise SourceError if some can't be read now.
+
+    :param last: the last part of the source
+    """
+    if last.unread:
+        raise SourceError(
+            f"{counted(last.unread, 'note')} can't be read now, for example because they are only "
+            "in iCloud, so a rebuild would lose them; make them readable, or rebuild without them: "
+            f"{_yes(connection, '--rebuild')}"
+        )
+    known, seen = rows.known_keys(connection, last.config.name), last.keys
+    # Any of the new notes may be a moved one.
+    gone = sorted(known - seen)[len(seen - known) :]
+    return missing(connection, last, gone, len(known), stored)
 
 
 def current_state(source: Source) -> str | None:
@@ -200,8 +337,9 @@ def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
             restamped.append((old.id, note.stamp))
     moved = _moved(connection, added, stored)
     ids = {note.key: old_id for old_id, note in moved}
-    gone = [old.id for old in stored.values() if old.id not in ids.values()]
-    gone = gone if snapshot.is_last else []
+    taken = {*ids.values()}
+    gone = {old.id: key for key, old in stored.items() if old.id not in taken}
+    gone = gone if snapshot.is_last else {}
     return Diff([note for note in added if note.key not in ids], changed, moved, restamped, gone)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import shlex
 import threading
@@ -27,6 +28,7 @@ Value = TypeVar("Value")
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
 BUSY_SECONDS = 30.0
+SERVER_BUSY_SECONDS = 10.0
 # Seconds before people are told that the index is locked. A commit takes less.
 LOCK_SECONDS = 0.5
 # In KiB. Four indexes have keys in random order, so their pages are needed again and again.
@@ -89,6 +91,15 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
     )
 
 
+@contextmanager
+def as_damage() -> Iterator[None]:
+    """Raise sqlite3.DatabaseError if SQLite's message quotes text that Python can't decode."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise sqlite3.DatabaseError("malformed text in the schema") from None
+
+
 def json_value(text: object, kind: type[T]) -> T:
     """Return the value of a JSON column; raise sqlite3.DatabaseError if it isn't of this kind."""
     with suppress(ValueError, TypeError, RecursionError):
@@ -126,7 +137,7 @@ def is_made(path: Path) -> bool:
         # A run that is stopped at once leaves an empty file.
         if not path.exists() or (path.is_file() and path.stat().st_size == 0):
             return False
-        if _application_id(path) == APPLICATION_ID:
+        if application_id(path) == APPLICATION_ID:
             return True
     except OSError as error:
         raise SidecarError(
@@ -153,11 +164,11 @@ def is_made(path: Path) -> bool:
     )
 
 
-def is_locked(path: Path) -> bool:
-    """Return whether another program's lock prevents reading the file at ``path``."""
+def is_locked(path: Path, *, wait: float = LOCK_SECONDS) -> bool:
+    """Return whether another program's lock prevents reading the file, for ``wait`` seconds."""
     if path.is_file():
         try:
-            with closing(_open_read_only(path, timeout=LOCK_SECONDS)) as connection:
+            with closing(_open_read_only(path, timeout=wait)) as connection:
                 connection.execute("pragma application_id").fetchone()
         except sqlite3.Error as error:
             return "locked" in str(error)
@@ -168,7 +179,7 @@ def is_sidecar(path: str | Path) -> bool:
     """Return whether the file at ``path`` has the application id of an index file."""
     with suppress(OSError, sqlite3.Error):
         undo_half_a_commit(Path(path))
-        return _application_id(Path(path)) == APPLICATION_ID
+        return application_id(Path(path)) == APPLICATION_ID
     return False
 
 
@@ -294,10 +305,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def wait_for_writers(connection: sqlite3.Connection) -> None:
-    """Make a connection that wasn't opened here wait for locks as long as ours do."""
+    """Make a connection of Datasette's wait longer for locks, but not as long as ours do."""
     # An indexer commits so often that SQLite, which retries only now and then, may find the file
-    # locked each time. Datasette gives up after five seconds.
-    connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
+    # locked each time. Datasette gives up after five seconds. It has only three threads, though,
+    # and a program that was stopped in a commit keeps the file locked.
+    connection.execute(f"pragma busy_timeout = {round(SERVER_BUSY_SECONDS * 1000)}")
 
 
 def load_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -323,13 +335,17 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
 
 def mean_vector(connection: sqlite3.Connection) -> bytes:
     """Return the vector that is subtracted before signs are taken; zeros if there is none yet."""
-    dimension = int(get_meta(connection, "dimension") or 0)
-    return bytes.fromhex(get_meta(connection, MEAN) or "") or bytes(4 * dimension)
+    zeros = bytes(4 * int(get_number(connection, "dimension") or 0))
+    with suppress(ValueError):
+        mean = bytes.fromhex(get_meta(connection, MEAN) or "")
+        if len(mean) in (0, len(zeros)):
+            return mean or zeros
+    raise sqlite3.DatabaseError("malformed vector in meta")
 
 
 def unrelated_distance(connection: sqlite3.Connection) -> float:
     """Return the cosine distance of unrelated texts for the index's model; MiniLM's is 1."""
-    return 1 - float(get_meta(connection, UNRELATED) or 0)
+    return max(1 - (get_number(connection, UNRELATED) or 0), 0.01)
 
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -434,6 +450,21 @@ def get_meta(connection: sqlite3.Connection, key: str) -> str | None:
     return value
 
 
+def get_number(connection: sqlite3.Connection, key: str) -> float | None:
+    """Return a number from meta; raise sqlite3.DatabaseError if it is something else."""
+    text = get_meta(connection, key)
+    return None if text is None else number(text)
+
+
+def number(text: str) -> float:
+    """Return the number in a text, an integer if it is one, or raise sqlite3.DatabaseError."""
+    with suppress(ValueError):
+        value = int(text) if text.isdigit() else float(text)
+        if math.isfinite(value) and abs(value) < 2**63:  # SQLite's integers have 64 bits
+            return value
+    raise sqlite3.DatabaseError("malformed number in meta")
+
+
 def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None:
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
@@ -491,7 +522,8 @@ def is_half_committed(path: Path) -> bool:
     return False
 
 
-def _application_id(path: Path) -> int:
+def application_id(path: Path) -> int:
+    """Return the number by which a file says whose it is, even if its schema is damaged."""
     # SQLite reads it, not open(): closing a file releases all locks that this process holds on it,
     # including those of a search in another thread.
     with closing(_open_read_only(path)) as connection:

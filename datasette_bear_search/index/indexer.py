@@ -13,8 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -23,12 +24,21 @@ from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..languages import words_version
 from ..notes import ForeseenError, Note
-from ..sources import SourceConfig, SourceError
+from ..sources import SourceConfig, SourceError, readonly
 from ..sqlite import sqlite3
 from . import calibration, database, restricted, rows, schema, vectors
-from .changes import Diff, Snapshot, diff, read, read_if_changed, reader_version
+from .changes import (
+    Diff,
+    Snapshot,
+    diff,
+    missing,
+    missing_in_rebuild,
+    read,
+    read_if_changed,
+    reader_version,
+)
 from .chunking import passages, without_shared
-from .database import get_meta, set_meta, transaction
+from .database import get_meta, get_number, set_meta, transaction
 from .rows import StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
@@ -37,6 +47,8 @@ __all__ = ["IndexBusy", "Report", "index", "read", "update"]
 # the lock and memory suffices, but enough that commits cost little.
 NOTES_PER_COMMIT = 10_000
 CHARACTERS_PER_COMMIT = 4_000_000
+# Seconds to wait for other runs: bear-serve and --watch write for about a second at each change.
+RUN_SECONDS = 10.0
 # Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
 PASSAGES_PER_COMMIT = 128
 # Passages to sort by length before they are split into batches: equal lengths need no padding.
@@ -50,10 +62,11 @@ class IndexBusy(ForeseenError):
 
 
 class Failure(NamedTuple):
-    """A source that couldn't be read, and why, for people."""
+    """A source that couldn't be read, or has lost many notes, and why, for people."""
 
     source: str
     message: str
+    missed: int | None = None  # when it first had lost them, in seconds since 1970
 
 
 @dataclass
@@ -74,6 +87,7 @@ class Report:
     embed_seconds: float = 0.0
     size: int = 0  # bytes
     failures: list[Failure] = field(default_factory=list)
+    kept: list[Failure] = field(default_factory=list)  # sources whose missing notes stay for now
     notices: list[str] = field(default_factory=list)
     model_failure: str | None = None  # also one of the notices
 
@@ -104,6 +118,8 @@ class Hooks:
     """With the number of vectors done and in total, before the first and after each batch."""
     on_export: Callable[[str], None] = lambda model: None
     """Before a model is exported to start faster, which takes a minute and happens once."""
+    on_wait: Callable[[], None] = lambda: None
+    """If another run is writing the index file, and this one waits for it."""
 
 
 SILENT = Hooks()
@@ -116,6 +132,7 @@ def update(
     *,
     remove: Collection[str] = (),
     rebuild: bool = False,
+    yes: bool = False,
     verify_model: bool = False,
     tidy: bool = True,
     hooks: Hooks = SILENT,
@@ -125,13 +142,15 @@ def update(
     :param embedder: makes the vectors; None leaves new passages without one
     :param remove: names of sources to remove from the index, with their notes
     :param rebuild: empty the index first, unless one of the sources can't be read
+    :param yes: remove notes even if a source has suddenly lost all or most of them
     :param verify_model: load the model even if no passage is pending, to compare its fingerprint
     :param tidy: remove all traces of old words from the file; otherwise a later run does it
     :raises IndexBusy: if another run is writing it
     :raises SidecarError: if the index can't be written
     """
     report = Report()
-    with _only_run(path), ExitStack() as cleanup:
+    readonly.remove_abandoned_copies()
+    with _only_run(path, RUN_SECONDS, hooks), ExitStack() as cleanup:
         connection, is_older = None, False
         stored: dict[str, StoredSource] = {}
         if path.exists():
@@ -151,10 +170,9 @@ def update(
             wanted = {config.name: config for config in [*known, *configs]}
             configs = [config for name, config in wanted.items() if name not in remove]
             rebuild = True
-        known_sources = {} if rebuild else stored
-        snapshots = _read_all(connection, configs, known_sources, report, hooks, twice=rebuild)
+        snapshots = _read_all(connection, configs, stored, report, hooks, rebuild=rebuild, yes=yes)
         if is_older and report.failures:
-            source, message = report.failures[0]
+            source, message, _ = report.failures[0]
             raise database.SidecarError(
                 "An earlier version of datasette-bear-search made the index. It has to be made "
                 f"anew, for which all of its sources have to be read, but {source} can't be read: "
@@ -177,9 +195,10 @@ def update(
             known_ids = rows.ids_by_key(connection)
             database.reset(connection)
             set_meta(connection, **{rows.LAST_ID: max(known_ids.values(), default=0)})
-        run = _Run(connection, embedder, report, hooks, known_ids)
+        run = _Run(connection, embedder, report, hooks, known_ids, {} if yes else stored)
         run.write_text(snapshots, list(remove), tidy=tidy)
-        rows.write_tries(connection, configs, dict(report.failures))
+        errors = {each.source: each[1:] for each in [*report.failures, *report.kept]}
+        rows.write_tries(connection, configs, errors)
         # What left the index leaves these now, not after the vectors, which may take hours.
         _update_all_restricted(path, None, report, hooks)
         run.write_vectors(path, verify_model=verify_model)
@@ -192,7 +211,7 @@ def index(
 ) -> Report:
     """Write snapshots into the index file at ``path``; otherwise the same as :func:`update`."""
     report = Report()
-    with _only_run(path), database.open_for_writing(path) as connection:
+    with _only_run(path, RUN_SECONDS), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
             database.reset(connection)
         run = _Run(connection, embedder, report, hooks)
@@ -250,7 +269,7 @@ def update_restricted(
     with ExitStack() as cleanup:
         whole = cleanup.enter_context(closing(database.connect(path)))
         database.require_current(whole)
-        cleanup.enter_context(_only_run(file))
+        cleanup.enter_context(_only_run(file, RUN_SECONDS))
         connection = cleanup.enter_context(database.open_for_writing(file))
         known_ids = {}
         if not schema.is_current(connection):
@@ -265,7 +284,8 @@ def update_restricted(
         run.write_text(*restricted.read(whole, connection, tags))
         with transaction(connection):
             new = restricted.copy_vectors(whole, connection)
-            set_meta(connection, uncalibrated=new + int(get_meta(connection, "uncalibrated") or 0))
+            new += int(get_number(connection, "uncalibrated") or 0)
+            set_meta(connection, uncalibrated=new)
         if embedder is not None:
             run.write_vectors(file, verify_model=calibration.is_due(connection))
         with transaction(connection):
@@ -306,13 +326,18 @@ def is_busy(path: Path) -> bool:
 
 
 @contextmanager
-def _only_run(path: Path) -> Iterator[None]:
+def _only_run(path: Path, wait: float = 0.0, hooks: Hooks = SILENT) -> Iterator[None]:
     # Importing it takes 40 ms, and only runs that write need it.
     import filelock
 
     try:
         database.make_private_folder(path.parent)
-        lock = filelock.FileLock(f"{path}.lock", timeout=0, mode=0o600).acquire()
+        file = filelock.FileLock(f"{path}.lock", mode=0o600)
+        try:
+            lock = file.acquire(timeout=min(wait, 1))
+        except filelock.Timeout:
+            hooks.on_wait()
+            lock = file.acquire(timeout=max(wait - 1, 0))
     except filelock.Timeout:
         raise IndexBusy(
             f"Another datasette bear-index is already writing {path}. Wait until it has finished; "
@@ -331,23 +356,30 @@ def _read_all(
     report: Report,
     hooks: Hooks,
     *,
-    twice: bool,
+    rebuild: bool,
+    yes: bool,
 ) -> list[Snapshot]:
-    """Return the changes in each source. ``twice``: first check that all parts can be read."""
+    """Return the changes in each source; before a rebuild, check that no notes would be lost."""
     snapshots = []
     for config in configs:
         started = time.perf_counter()
         try:
-            snapshot = read_if_changed(connection, config, stored.get(config.name))
-            if snapshot is not None and not snapshot.is_last and twice:
-                deque(snapshot.rest, maxlen=0)  # later, after the index is emptied, is too late
-                snapshot = read_if_changed(connection, config, stored.get(config.name))
+            known = stored.get(config.name)
+            read_it = partial(read_if_changed, connection, config, known, rebuild=rebuild, yes=yes)
+            snapshot, failure = read_it(), None
+            if rebuild and connection and snapshot:  # after the index is emptied is too late
+                [last] = deque(chain([snapshot], snapshot.rest), maxlen=1)
+                if known and not yes and (lost := missing_in_rebuild(connection, last, known)).keys:
+                    failure = Failure(config.name, lost.says, lost.since)
+                snapshot = snapshot if snapshot.is_last else read_it()
         except SourceError as error:
-            report.failures.append(Failure(config.name, str(error)))
-            hooks.on_failure(report.failures[-1])
-            continue
+            failure = Failure(config.name, str(error))
         finally:
             report.read_seconds += time.perf_counter() - started
+        if failure:
+            report.failures.append(failure)
+            hooks.on_failure(failure)
+            continue
         hooks.on_read(config, snapshot)
         if snapshot is not None:
             snapshots.append(snapshot)
@@ -367,14 +399,19 @@ class _Run:
     report: Report
     hooks: Hooks
     known_ids: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by source and key
+    stored: Mapping[str, StoredSource] = field(default_factory=dict)  # whose notes may be missing
     # Vectors of passages removed in this run, whose text may be in another note: hash → vector.
     _kept: dict[str, bytes] = field(default_factory=dict)
     _written: dict[int, Set[int]] = field(default_factory=dict)  # see rows.insert
+    _counts: dict[str, int] = field(default_factory=dict)  # source → its notes before the run
+    _missing: dict[str, int] = field(default_factory=dict)  # source → missing notes that stay
 
     def write_text(
         self, snapshots: Sequence[Snapshot], remove: Sequence[str] = (), *, tidy: bool = True
     ) -> None:
         started = time.perf_counter()
+        counts = self.connection.execute("select source, count(*) from notes group by source")
+        self._counts.update(counts)
         has_withdrawn = self._write_text(snapshots, remove)
         for snapshot in snapshots:
             has_withdrawn |= self._write_rest(snapshot)
@@ -408,7 +445,7 @@ class _Run:
     def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str]) -> bool:
         """Write the changes; return whether any text was withdrawn."""
         connection, report = self.connection, self.report
-        diffs = [(snapshot, diff(connection, snapshot)) for snapshot in snapshots]
+        diffs = [(each, self._without_missing(each, diff(connection, each))) for each in snapshots]
         has_withdrawn = self._withdraw(diffs, remove)
         for snapshot, change in diffs:
             self._write_notes(snapshot.config.name, change)
@@ -421,6 +458,20 @@ class _Run:
                 connection.executemany(sql, change.restamped)
                 self._write_source(snapshot, state=snapshot.state)
         return has_withdrawn
+
+    def _without_missing(self, snapshot: Snapshot, change: Diff) -> Diff:
+        """Return the changes without the removal of notes that may be missing by accident."""
+        name = snapshot.config.name
+        if not change.removed or name not in self.stored:
+            return change
+        gone, known = change.removed.values(), self._counts.get(name, 0)
+        lost = missing(self.connection, snapshot, gone, known, self.stored[name])
+        if not lost.keys:
+            return change
+        self.report.kept.append(Failure(name, lost.says, lost.since))
+        self._missing[name] = len(lost.keys)
+        removed = {it: key for it, key in change.removed.items() if key not in lost.keys}
+        return replace(change, removed=removed)
 
     def _write_rest(self, first: Snapshot) -> bool:
         """Write the other parts of a source; return whether any text was withdrawn."""
@@ -468,7 +519,7 @@ class _Run:
             may_return = any(change.added for _, change in diffs)
             for _, change in diffs:
                 if may_return:
-                    self._kept |= vectors.of_notes(connection, change.removed, MOST_KEPT)
+                    self._kept |= vectors.of_notes(connection, [*change.removed], MOST_KEPT)
                 rows.remove(connection, change.removed)
                 gone += len(change.removed)
             encrypted = 0
@@ -489,7 +540,12 @@ class _Run:
         return gone + encrypted > 0
 
     def _write_source(self, snapshot: Snapshot, *, state: str) -> None:
-        facts = state, _now(), snapshot.count, reader_version(), tuple(snapshot.skipped)
+        read, count = _now(), snapshot.count
+        if kept := self._missing.get(snapshot.config.name):
+            # The next run reads it again, and compares with what was there before these were gone.
+            state, count = "", count + kept
+            read = self.stored[snapshot.config.name].read or read
+        facts = state, read, count, reader_version(), tuple(snapshot.skipped)
         rows.write_source(self.connection, StoredSource(snapshot.config, *facts), snapshot.source)
 
     def _write_notes(self, source_name: str, change: Diff) -> None:

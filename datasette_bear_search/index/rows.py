@@ -19,7 +19,7 @@ from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
-from .database import LANGUAGES, get_meta, json_value, set_meta
+from .database import LANGUAGES, get_meta, get_number, json_value, number, set_meta
 from .language_detection import detect
 from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
 
@@ -50,6 +50,7 @@ class StoredSource:
     skipped: tuple[str, ...]  # what was left out and why, for people
     tried: int | None = field(default=None, compare=False)  # last try, in seconds since 1970
     error: str = field(default="", compare=False)  # why that failed, for people
+    missed: int | None = field(default=None, compare=False)  # when it first lost many notes
 
     @property
     def next_try(self) -> str | None:
@@ -92,7 +93,7 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
     """Store a source. A known source keeps its place in the order."""
     # The fields of the config and of the StoredSource are columns.
     values = {**vars(stored.config), **vars(stored)}
-    for other in ("config", "tried", "error"):
+    for other in ("config", "tried", "error", "missed"):
         del values[other]
     values |= {"app": source.app, "heading_link": source.heading_link}
     for column in ("options", "never", "skipped"):
@@ -109,15 +110,20 @@ def write_source(connection: sqlite3.Connection, stored: StoredSource, source: S
 
 
 def write_tries(
-    connection: sqlite3.Connection, configs: Iterable[SourceConfig], errors: Mapping[str, str]
+    connection: sqlite3.Connection,
+    configs: Iterable[SourceConfig],
+    errors: Mapping[str, tuple[str, int | None]],
 ) -> None:
-    """Store when a run tried sources that have an interval or an error, and the errors."""
+    """Store when a run tried sources that have an interval or an error, and the errors.
+
+    :param errors: source → why it failed, and when it first lost many notes
+    """
     stored = get_meta(connection, TRIES) or "{}"
     tries = json_value(stored, dict)
     for config in configs:
         tries.pop(config.name, None)
         if config.every or config.name in errors:
-            tries[config.name] = [int(time.time()), errors.get(config.name, "")]
+            tries[config.name] = [int(time.time()), *errors.get(config.name, ("", None))]
     known = {name for (name,) in connection.execute("select name from sources")}
     text = json.dumps({name: each for name, each in tries.items() if name in known})
     if text != stored:
@@ -275,6 +281,25 @@ def known_pages(
     return [(name, text) for name, text in texts if name.startswith(page)]
 
 
+def known_keys(connection: sqlite3.Connection, source_name: str) -> set[str]:
+    """Return the keys of a source's notes, as far as the file can be read."""
+    return {key for source, key in ids_by_key(connection) if source == source_name}
+
+
+def keys_with_tags(connection: sqlite3.Connection, config: SourceConfig) -> set[str]:
+    """Return the keys of a source's notes that have a tag that is never indexed (from now on)."""
+    never = tuple(f"{fold_tag(tag)}/" for tag in config.never)
+    sql = """
+    select key, folded
+    from notes
+    join note_tags on note_tags.note_id = notes.id
+    join tags on tags.id = note_tags.tag_id
+    where source = ?
+    """
+    found = connection.execute(sql, [config.name]) if never else ()
+    return {key for key, folded in found if f"{folded}/".startswith(never)}
+
+
 def insert(
     connection: sqlite3.Connection,
     source_name: str,
@@ -288,7 +313,7 @@ def insert(
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.
-    new_ids = count(max(last, int(get_meta(connection, LAST_ID) or 0)) + 1)
+    new_ids = count(max(last, int(get_number(connection, LAST_ID) or 0)) + 1)
     tokens = max_tokens(connection)
     new = [
         (known_ids.get((source_name, item.note.key)) or next(new_ids), item)
@@ -358,6 +383,9 @@ def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     gone = "in (select value from json_each(?))"
     rows = connection.execute(f"select id from passages where note_id {gone}", [_json(note_ids)])
     _remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
+    # If this run dies now, the next won't know these notes. It has to read those that link to them.
+    sql = f"select note_id from links where target_id {gone}"
+    connection.execute(f"update notes set stamp = '' where id in ({sql})", [_json(note_ids)])
     for table, column in (("links", "target_id"), ("notes", "copy_of")):
         sql = f"update {table} set {column} = null where {column} {gone}"
         connection.execute(sql, [_json(note_ids)])
@@ -626,7 +654,7 @@ _PASSAGE_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
 def max_tokens(connection: sqlite3.Connection) -> int:
     """Return the maximum number of tokens in a passage, which depends on the index's model."""
     _, _, tokens = (get_meta(connection, "passage_settings") or "").partition("/")
-    return int(tokens or MAX_TOKENS)
+    return int(number(tokens or str(MAX_TOKENS)))
 
 
 def update_passages(connection: sqlite3.Connection, model_tokens: int | None = None) -> None:

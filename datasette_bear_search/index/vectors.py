@@ -17,6 +17,7 @@ from .database import (
     STALE,
     UNRELATED,
     get_meta,
+    get_number,
     has_vector_extension,
     mean_vector,
     set_meta,
@@ -198,7 +199,7 @@ def similarity(vector: str, other: str) -> str:
 
 
 def _dimension(connection: sqlite3.Connection) -> int:
-    return int(get_meta(connection, "dimension") or 0)
+    return int(get_number(connection, "dimension") or 0)
 
 
 # --- search

@@ -266,7 +266,6 @@ class Watcher:
 
         def on_read(config: SourceConfig, snapshot: Snapshot | None) -> None:
             self._hooks.on_read(config, snapshot)
-            self._trouble.pop(config.name, None)
             if snapshot is not None:
                 self._last_read[config.name] = time.monotonic()
                 changed.append(config.name)
@@ -287,10 +286,11 @@ class Watcher:
                 f"{', '.join(changed)}: {report.added:,} added, {report.changes_text()} "
                 f"({time.perf_counter() - started:.1f} s)"
             )
-        for failure in report.failures:
-            self._failed(failure.source, failure.message)
+        failures = {each.source: each.message for each in [*report.failures, *report.kept]}
+        for name in names:
+            self._failed(name, failures.get(name, ""))
         self._failed("", " ".join(report.notices))
-        return [failure.source for failure in report.failures]
+        return [*failures]
 
     def _sources_in_index(self) -> set[str]:
         if not database.is_made(self._path):

@@ -81,6 +81,7 @@ class TimeLimitExceeded(sqlite3.OperationalError):
     """The statement exceeded its time limit."""
 
 
+@database.as_damage()
 def search(
     connection: sqlite3.Connection,
     request: SearchRequest,

@@ -108,7 +108,10 @@ class Library:
                 yield connection
             except (SidecarError, TimeLimitExceeded):
                 raise
-            except sqlite3.Error as error:
+            except (
+                sqlite3.Error,
+                UnicodeDecodeError,
+            ) as error:  # the latter if it quotes damaged text
                 raise SidecarError(explained(error)) from error
 
     def search(
@@ -229,6 +232,7 @@ class Library:
         model: str | None = None,
         semantic: bool | None = None,
         rebuild: bool = False,
+        yes: bool = False,
         hooks: Hooks | None = None,
     ) -> Report:
         """Bring the index up to date with these sources; by default, all configured or indexed.
@@ -238,6 +242,8 @@ class Library:
         :param model: the embedding model, which this machine trusts from now on; by default, the
             index's or the default one
         :param semantic: whether to make vectors; None keeps the earlier choice
+        :param yes: remove notes even if a source has suddenly lost all or most of them; otherwise
+            these stay for now, and the report's ``kept`` says so
         :param hooks: called with the progress; if given, failures are only in the report
         :raises SourceError: if no source can be read; if only some can't, the report says so
         :raises ModelUnavailable: if the named model can't be loaded
@@ -255,6 +261,7 @@ class Library:
             embedder,
             remove=selection.remove,
             rebuild=rebuild,
+            yes=yes,
             verify_model=model is not None,
             hooks=hooks or indexer.SILENT,
         )

@@ -463,6 +463,8 @@ def _near_value(value: str, known: Sequence[str]) -> str | None:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
+    # Notices put it into quotation marks, which it must not be able to end.
+    known = [other for other in known if "“" not in other and "”" not in other]
     folded = value.lower().strip("/")
     parts = [other.rsplit("/", 1)[-1] for other in known]
     begun = [other.startswith(folded) or part == folded for other, part in zip(known, parts)]

@@ -1,7 +1,8 @@
 """Text → the same text with its secrets masked: keys, tokens, named passwords, card numbers.
 
 Each character of a secret becomes ``●``, so that offsets, lines and marks stay the same. The
-package ``detect_secrets`` (extra ``redact``) detects most secrets; the rules here find others.
+package ``detect_secrets`` (extra ``redact``) detects most secrets; the rules here and in
+``named_secrets`` find others.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from ..index.schema import WORDS
-from ..notes import ForeseenError
+from ..notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ..query import fts5
 from ..query.fts5 import unique
 from . import spelling
+from .named_secrets import named_secrets
 from .sql import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ INSTALL = "pip install 'datasette-bear-search[redact]'"
 REACH = 4000
 # Passages of a long note to read on each side of one that was found: more text than REACH.
 NEIGHBORS = 12
+
+# Rows of a table above a part to read in search of the names of its columns.
+MAX_ROWS = 1000
 
 # Occurrences of a part in its text that are checked.
 MAX_PLACES = 10
@@ -75,16 +80,6 @@ KNOWN_BEGINNINGS = (
     r"\d{8,10}:AA[\w-]{32,}",  # Telegram
     r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
 )
-
-# Names of passwords and keys. "PIN" isn't one of them, because four digits are as often a year.
-NAMES = (
-    r"pass(?:word|phrase|code|wd)|pwd|pw|pass(?=\s*[:=])|passwor[dt]|kennwort|mot de passe"
-    r"|contrase[ñn]a|senha"
-    r"|(?:api|access|account|auth|secret|private)[ _-]?key|(?:client[ _-]?)?secret"
-    r"|(?:access|api|auth|bearer|refresh)[ _-]?token|token"
-)
-# Each name contains one of these.
-_IN_NAMES = ("pass", "pw", "kennwort", "contrase", "senha", "key", "secret", "token")
 
 
 class RedactionMissing(ForeseenError):
@@ -171,7 +166,7 @@ def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> fr
 
 
 _HAVING = f"""
-select id, tags, title, body, attachments
+select id, tags, title || char(10) || coalesce(body, ''), attachments
 from notes
 where id in (select rowid from {WORDS} where {WORDS} match ?)
 """
@@ -183,9 +178,7 @@ Record = TypeVar("Record")
 Found = TypeVar("Found", "Hit", "SimilarNote")
 
 # Fields with whole texts, and fields with parts of a note's text, which may cut off a secret.
-_WHOLE = frozenset(
-    ("title", "key", "heading", "body", "attachments", "reasons", "files", "file_name")
-)
+_WHOLE = frozenset(("title", "key", "heading", "attachments", "reasons", "files", "file_name"))
 _PARTS = frozenset(("around", "file_text", "text"))
 
 
@@ -197,7 +190,12 @@ def masked_record(record: Record, *texts: str) -> Record:
     if not is_dataclass(record) or isinstance(record, type):
         return record
     values = {field.name: getattr(record, field.name) for field in fields(record)}
-    return replace(record, **{name: _masked_value(name, values[name], texts) for name in values})
+    shown = {name: _masked_value(name, value, texts) for name, value in values.items()}
+    if "body" in values:
+        # The title may be what tells that the first line is a password.
+        title = f"{values['title']}\n"
+        shown["body"] = masked(title + values["body"])[len(title) :]
+    return replace(record, **shown)
 
 
 def _masked_value(name: str, value: Any, texts: Sequence[str]) -> Any:
@@ -236,7 +234,7 @@ def masked_passages(
 
 # For a long note, this returns only the text around the passage.
 _TEXTS = f"""
-select notes.id, title, attachments, case when here.text is null then body else (
+select notes.id, attachments, title || char(10) || case when here.text is null then body else (
   select group_concat(text, '') from (
     select text from passages where note_id = notes.id
     and position between here.position - {NEIGHBORS} and here.position + {NEIGHBORS}
@@ -264,7 +262,8 @@ def _texts(
 
 def _secrets(text: str) -> tuple[tuple[int, int], ...]:
     readable, places = _without(_UNREAD, text)
-    found = [*_private_keys(readable), *_named(readable), *_tokens(readable), *_cards(readable)]
+    rules = (_private_keys, named_secrets, _tokens, _numbers)
+    found = [span for rule in rules for span in rule(readable)]
     return tuple((places[start], places[end - 1] + 1) for start, end in found if start < end)
 
 
@@ -272,14 +271,17 @@ _cached_secrets = lru_cache(CACHED_TEXTS)(_secrets)
 
 _MARKS = re.compile(f"[{MARK}{END_MARK}]")
 
-# What may interrupt a secret: marks, invisible characters, Markdown's backslashes.
-_UNREAD = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff]|\\\\(?=[!-/:-@\\[-`{{-~])")
-_UNREAD_HINT = re.compile(f"[{MARK}{END_MARK}\u00ad\u200b-\u200d\u2060\ufeff\\\\]")
+# What may interrupt a secret or its name: marks, invisible characters, Markdown's backslashes,
+# accents of their own.
+_UNSEEN = f"{MARK}{END_MARK}{INVISIBLE}{JOINERS}{VARIANTS}\u00ad\u0300-\u036f"
+_UNREAD = re.compile(f"[{_UNSEEN}]|\\\\(?=[!-/:-@\\[-`{{-~])")
+_UNREAD_HINT = re.compile(f"[{_UNSEEN}\\\\]")
+_UNREAD_IN_ASCII = re.compile(r"[\\\x00-\x08\x0e-\x1b\x1f\x7f]")  # four times as fast
 
 
 def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]]:
     """Return the text without some characters, and the old place of each remaining one."""
-    if not _UNREAD_HINT.search(text):
+    if not (_UNREAD_IN_ASCII if text.isascii() else _UNREAD_HINT).search(text):
         return text, range(len(text))
     left_out = {match.start() for match in unread.finditer(text)}
     places = [place for place in range(len(text)) if place not in left_out]
@@ -293,12 +295,22 @@ def _of_part(part: str, whole: str) -> Iterator[tuple[int, int]]:
             break
         # A short text is scanned whole, whatever the part, so that its secrets are cached.
         reach = REACH if len(whole) > CACHED_TO else len(whole)
-        first = max(0, at - reach)
+        first = _table_start(whole, max(0, at - reach))
         for start, end in secrets(whole[first : at + len(part) + reach]):
             left, right = max(0, first + start - at), min(len(part), first + end - at)
             if left < right:
                 yield left, right
         at = whole.find(part, at + 1)
+
+
+def _table_start(text: str, place: int) -> int:
+    """Return where the table begins in whose rows this place is: its header may name passwords."""
+    for _ in range(MAX_ROWS):
+        line = text.rfind("\n", max(0, place - REACH), place)
+        if line < 0 or not {"|", "\t"} & {*text[line + 1 : place]}:
+            break
+        place = line
+    return place
 
 
 def _with_masks(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -326,36 +338,7 @@ def _private_keys(text: str) -> Iterator[tuple[int, int]]:
         yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
 
 
-# Password: Tr0ub4dor
-_NAMED = re.compile(
-    rf"(?<![^\W_])(?:{NAMES})(?:_\w{{1,30}})?[\"'`*_)\]]{{0,4}}[ \t]{{0,3}}"
-    r"(?::=|=>|[:=]|\b(?:is|ist)\b)"
-    r"[*_]{0,3}[ \t]{0,3}[\"'`*_]{0,4}([^\s\"'`]{6,200})",
-    re.IGNORECASE,
-)
-# Values that aren't passwords but refer to one: a variable, a call, an address, a path.
-_NO_PASSWORD = re.compile(r"[$<{(\[/%]|.*(?:\(|://|\.\.\.)|[\w.-]+@[\w-]+\.\w+$")
-_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
-_SIGN = re.compile(r"[!#$%&*+?@^~=|\\]")
-
-
-def _named(text: str) -> Iterator[tuple[int, int]]:
-    end = 0
-    for line in text.splitlines(keepends=True):
-        place, end = end, end + len(line)
-        lower = line.lower()
-        # Looking for these strings first is many times faster.
-        if not any(name in lower for name in _IN_NAMES):
-            continue
-        while match := _NAMED.search(text, place, end):
-            place = match.start() + 1  # the value may be another name
-            value = match[1].rstrip(".,;:!?)]}*_")
-            is_word = not (_DIGIT.search(value) or _SIGN.search(value))
-            is_text = is_word or not _LETTER.search(value) or _NO_PASSWORD.match(value)
-            if len(value) >= 6 and not is_text:
-                yield match.start(1), match.start(1) + len(value)
-
-
+_DIGIT = re.compile(r"\d")
 _TOKEN = re.compile(rf"[!-;=?-_a-z{{-~]{{{SHORTEST_TOKEN},}}")  # no spaces, <, > or `
 _KNOWN = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(KNOWN_BEGINNINGS)})")
 _RANDOM = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{RANDOM_FROM},}}(?![A-Za-z0-9])")
@@ -413,12 +396,13 @@ def _looks_random(token: str) -> bool:
 
 
 _SPACE = "[ \u00a0\u2009\u202f-]"
-_CARD = re.compile(
-    # The lookbehind follows the first digit, so that it is evaluated only at digits.
-    rf"\d(?<![\w.,:/-]\d)"
-    rf"(?:\d{{12,18}}|\d{{3}}({_SPACE})\d{{4}}\1\d{{4}}\1\d{{4}}(?:\1\d{{3}})?"
-    rf"|\d{{3}}({_SPACE})\d{{6}}\2\d{{4,5}})"
-    r"(?![\w/-]|[.,]\d)"
+_NUMBER = re.compile(
+    # A card's. The lookbehind follows the first digit, so that it is evaluated only at digits.
+    rf"\d(?:(?<![\w.,:/-]\d)"
+    rf"(?P<card>\d{{12,18}}|\d{{3}}({_SPACE})\d{{4}}\2\d{{4}}\2\d{{4}}(?:\2\d{{3}})?"
+    rf"|\d{{3}}({_SPACE})\d{{6}}\3\d{{4,5}})(?![\w/-]|[.,]\d)"
+    # An account's (IBAN), whose first two letters stand before.
+    rf"|\d(?<=[A-Za-z]{{2}}..)(?:{_SPACE}?[A-Za-z0-9]{{4}}){{2,7}}(?:{_SPACE}?[A-Za-z0-9]{{1,3}})?)"
 )
 # Visa, Mastercard, American Express, Diners Club, JCB, Discover, UnionPay and Maestro.
 _ISSUERS = re.compile(
@@ -428,11 +412,29 @@ _ISSUERS = re.compile(
 )
 
 
-def _cards(text: str) -> Iterator[tuple[int, int]]:
-    for match in _CARD.finditer(text):
-        digits = re.sub(r"\D", "", match[0])
-        if _ISSUERS.fullmatch(digits) and _has_check_digit(digits):
-            yield match.span()
+def _numbers(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of cards and bank accounts."""
+    for match in _NUMBER.finditer(text):
+        if match["card"] is None:
+            yield from _account(text, match.start() - 2, match.end())
+        else:
+            digits = re.sub(r"\D", "", match[0])
+            if _ISSUERS.fullmatch(digits) and _has_check_digit(digits):
+                yield match.span()
+
+
+def _account(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    before = text[max(0, start - 12) : start]
+    if before[-1:].isalnum() or not (text[start:end].isupper() or "iban" in before.lower()):
+        return
+    # What follows may look like one more group.
+    ends = [start + space.start() for space in re.finditer(_SPACE, text[start:end])]
+    for stop in [*([] if text[end : end + 1].isalnum() else [end]), *reversed(ends)]:
+        number = re.sub(_SPACE, "", text[start:stop])
+        digits = "".join(str(int(each, 36)) for each in number[4:] + number[:4])
+        if len(number) >= 15 and int(digits) % 97 == 1:  # ISO 7064
+            yield start, stop
+            return
 
 
 def _has_check_digit(digits: str) -> bool:

@@ -25,6 +25,10 @@ class SourceError(ForeseenError):
     """A source can't be read. The message tells people what happened and what to do."""
 
 
+class NothingThere(SourceError):
+    """There is nothing to read in a source's place."""
+
+
 class Unreadable(Exception):
     """A file can't be read. The message gives the reason, and is shown after the file's name."""
 

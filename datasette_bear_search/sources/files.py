@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ..notes import NEXT_FILE, LinkedFile
-from . import SourceError, Unreadable, pdf
+from . import NothingThere, SourceError, Unreadable, pdf
 from .markdown_metadata import suffix
 from .text import parse_timestamp, storable
 
@@ -64,8 +64,14 @@ OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
 # "2024-05-01", "2024-05-01 Standup", "2024-05-01-a-post"
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:$|[ _-])", re.ASCII)
 
-# macOS puts ".Note.md.icloud" in place of a file that is only in iCloud.
+# macOS puts ".Note.md.icloud" in place of a file that is only in iCloud, or sets this flag
+# (SF_DATALESS in <sys/stat.h>): reading such a file would download it. There is no such sign
+# elsewhere: on some file systems, readable files take no blocks, either.
 _ICLOUD = ".icloud"
+_DATALESS = 0x40000000
+ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next time"
+# Without notes in it, a folder counts as empty even if it has these or hidden files.
+_NO_NOTES = frozenset({"lost+found"})
 
 
 class File(NamedTuple):
@@ -111,6 +117,8 @@ class FileSource:
         self.name = name or self.default_name
         self.location = str(location)
         self.skipped: list[str] = []
+        self.left_out: Collection[str] = ()  # keys of notes that are there, but aren't to be read
+        self.empty_folders: Mapping[str, float] = {}  # below the root, and when they last changed
         # (place, stamp) of a PDF → the name and text of each page, if the index has them.
         self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 
@@ -132,7 +140,7 @@ class FileSource:
             self.skipped = list(archive.skipped)
             files = list(filter(is_wanted, archive.files.values()))
             if not files:
-                raise SourceError(
+                raise NothingThere(
                     f"There is no {what} in {self.location}. Give the PATH of {advice}."
                 )
             yield archive, files
@@ -249,6 +257,8 @@ class Folder(Archive):
         self.linked: dict[str, File] = {}  # other files that notes may show or link to
         self.skipped: list[str] = []
         self.closed: list[str] = []  # folders that can't be listed: "work/"
+        self.empty: dict[str, float] = {}  # folders without anything, and when they last changed
+        self.evicted: set[str] = set()  # keys of files whose content is only in a cloud
         self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
         self._root, self._suffixes, self._linked_suffixes = os.fspath(root), suffixes, linked
         self._excludes, self._hidden = excludes, hidden
@@ -265,8 +275,12 @@ class Folder(Archive):
                     self.closed.append(prefix)
                     self.skipped.append(f"{prefix}: {_unreadable(error)}")
                 continue
+            if prefix and all(it.name[0] == "." or it.name in _NO_NOTES for it in entries):
+                with suppress(OSError):
+                    status = os.stat(path)
+                    self.empty[prefix] = max(status.st_mtime, status.st_ctime)
             if not prefix and not entries:
-                raise SourceError(
+                raise NothingThere(
                     f"{root} is empty. If it is on a drive or in a cloud that isn't connected,"
                     " connect that."
                 )
@@ -300,14 +314,16 @@ class Folder(Archive):
             name = entry.name
             key = prefix + (name if name.isascii() else _storable(name))
             if name[0] == "." and name not in self._hidden:
-                self._report_icloud(prefix, name)
+                key = prefix + _storable(name[1:].removesuffix(_ICLOUD))
+                if name.endswith(_ICLOUD) and self._is_wanted(key) and self._is_included(key):
+                    self.evicted.add(key)
             elif entry.is_symlink():
                 self._report_link(key, entry)
             elif entry.is_dir(follow_symlinks=False):
                 if name not in SOFTWARE and not self._excludes(key + "/"):
                     folders.append((key + "/", entry.path))
             elif self._is_wanted(name):
-                if not self._excludes(key) and not _SOFTWARE_FILE.fullmatch(name):
+                if self._is_included(key):
                     self._add_file(key, entry, self.files)
             elif (end := suffix(name)) in self._linked_suffixes and not self._excludes(key):
                 self._add_file(key, entry, self.linked)
@@ -323,6 +339,10 @@ class Folder(Archive):
             status = entry.stat(follow_symlinks=False)
         except OSError:
             return  # deleted in the meantime
+        if files is self.files and getattr(status, "st_flags", 0) & _DATALESS:
+            self.evicted.add(key)
+            return
+        self.evicted.discard(key)
         # ctime also changes if a program resets mtime, or if permissions change.
         stamp = (
             f"{status.st_ino:x}/{status.st_mtime_ns:x}/{status.st_ctime_ns:x}/{status.st_size:x}"
@@ -333,6 +353,9 @@ class Folder(Archive):
 
     def _is_wanted(self, name: str) -> bool:
         return self._suffixes is None or suffix(name) in self._suffixes
+
+    def _is_included(self, key: str) -> bool:
+        return not self._excludes(key) and not _SOFTWARE_FILE.fullmatch(key.rpartition("/")[2])
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
         """Add a line to ``skipped`` that says why a link isn't followed."""
@@ -351,14 +374,6 @@ class Folder(Archive):
         else:
             reason = "a link out of this folder; what it leads to can be a source of its own"
         self.skipped.append(f"{key}: {reason}")
-
-    def _report_icloud(self, prefix: str, name: str) -> None:
-        if name.endswith(_ICLOUD) and self._is_wanted(name.removesuffix(_ICLOUD)):
-            note = _storable(name[1:].removesuffix(_ICLOUD))
-            self.skipped.append(
-                f"{prefix}{note}: only in iCloud; download it in Finder, and it is read the next"
-                " time"
-            )
 
 
 # Don't follow a link or wait for a pipe that has replaced a listed file. Windows has neither flag.
@@ -381,7 +396,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
                 f"You may not read {path}/{folder.closed[0]}. Change its permissions, or move it"
                 " out of there."
             )
-        yield folder
+        yield _whole(folder, path)
         return
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -397,10 +412,19 @@ def open_export(path: Path) -> Iterator[Archive]:
     """Open an archive or a folder, or any other file as a folder of one. Raise SourceError."""
     if os.path.isfile(path) and not is_zip(path):
         path = Path(os.path.realpath(path))
-        yield Folder(path.parent, excludes=lambda key: key != path.name)
+        folder = Folder(path.parent, excludes=lambda key: key != path.name)
+        yield _whole(folder, path.parent)
     else:
         with open_archive(path) as archive:
             yield archive
+
+
+def _whole(folder: Folder, path: Path) -> Folder:
+    """Return an export, or raise SourceError if a part of it is only in a cloud."""
+    for key in sorted(folder.evicted):
+        if suffix(key) in DOCUMENTS:
+            raise SourceError(f"{path}/{key} is {ONLY_IN_CLOUD}.")
+    return folder
 
 
 @contextmanager

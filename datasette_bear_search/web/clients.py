@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar, copy_context
@@ -16,6 +17,7 @@ from weakref import WeakKeyDictionary
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ..index.database import as_damage, is_locked
 from ..search.functions import open_sidecar
 from ..sqlite import sqlite3
 
@@ -25,6 +27,10 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 # Requests that wait for one of Datasette's SQL threads (num_sql_threads, 3 by default).
 MAX_WAITING = 50
 RETRY_AFTER_SECONDS = "5"
+
+# Seconds that requests wait for a program that writes the index. A commit takes less; if a program
+# was stopped in one, the first requests wait in vain, and later ones don't wait.
+LOCKED_SECONDS = 5.0
 
 _POLL_SECONDS = 0.02
 
@@ -127,8 +133,28 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
 
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
     threads = max(1, database.ds.setting("num_sql_threads"))
+    await wait_for_writer(database)
     async with _turns.setdefault(database.ds, Turns(threads)).turn(work.number):
-        return await database.execute_fn(lambda connection: context.run(read, connection))
+        with as_damage():
+            return await database.execute_fn(lambda connection: context.run(read, connection))
+
+
+_locked: set[str] = set()  # files of indexes for which a request has waited in vain
+
+
+async def wait_for_writer(database: Database) -> None:
+    """Wait while another program writes the index, without keeping one of Datasette's threads.
+
+    :raises sqlite3.OperationalError: "locked", if it takes too long, or did when last tried
+    """
+    path = str(database.path)
+    end = time.monotonic() + (0 if path in _locked else LOCKED_SECONDS)
+    while is_locked(Path(path), wait=0):
+        if time.monotonic() >= end:
+            _locked.add(path)
+            raise sqlite3.OperationalError("database is locked")
+        await asyncio.sleep(_POLL_SECONDS)
+    _locked.discard(path)
 
 
 def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:

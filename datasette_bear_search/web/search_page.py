@@ -168,7 +168,8 @@ async def _error_page(
     datasette: Datasette, request, error: dict[str, str], status: int
 ) -> Response:
     if error["error"] == site.NO_SIDECAR:  # show how to make an index, not an error page
-        return await site.html_response(first_run.TEMPLATE, datasette, request, {})
+        status = 200 if request.url_vars["database"] is None else 404
+        return await site.html_response(first_run.TEMPLATE, datasette, request, {}, status)
     form = _form(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
     return await site.html_response(TEMPLATE, datasette, request, context, status, part=PART)

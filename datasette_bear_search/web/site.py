@@ -29,7 +29,7 @@ from markupsafe import Markup
 
 from ..embeddings import registry
 from ..index import database as index_database
-from ..index import rows
+from ..index import rows, schema
 from ..index.database import OtherVersion, require_current
 from ..notes import counted, local_day
 from ..query.filters import InvalidParameter
@@ -50,7 +50,9 @@ Actor = dict[str, Any] | None
 PLUGIN = "datasette-bear-search"
 SEARCH = "bear-search"  # the action
 SEARCH_PATH = "/-/bear-search"
-ROUTE = rf"(/(?P<database>[^/]+))?{SEARCH_PATH}"
+# Takes all paths that end like ours, such as "//host/-/bear-search": Datasette 0.65 crashes on each
+# path without a route if the package rich is installed, which comes with transformers.
+ROUTE = rf"(/(?P<database>.*?))?{SEARCH_PATH}"
 SIMILAR_PATH = f"{SEARCH_PATH}/similar"
 NOTE_PATH = f"{SEARCH_PATH}/note"
 UPDATE_PATH = f"{SEARCH_PATH}/update"
@@ -63,6 +65,10 @@ NO_SIDECAR = (
 FORBIDDEN = "You do not have permission to search these notes"
 CROSS_SITE = "This request came from another website, so it was refused."
 BUSY = "Too many searches are waiting. Try again in a few seconds."
+LOCKED = (
+    "Another program keeps the index from being read, perhaps a datasette bear-index that was "
+    "stopped in the middle of writing. Let it finish, or end it."
+)
 UNREADABLE = (
     "The index can't be read right now. If it stays so, run: datasette bear-index. "
     "If that doesn't fix it: datasette bear-index --rebuild"
@@ -83,14 +89,19 @@ _searcher: ContextVar[tuple[Actor, Database] | None] = ContextVar("searcher", de
 
 async def sidecar_databases(datasette: Datasette) -> list[Database]:
     for database in list(datasette.databases.values()):
-        if database.path and index_database.is_half_committed(Path(database.path)):
+        path = Path(database.path or "")
+        is_half = index_database.is_half_committed(path)
+        is_unknown = database.path and database not in _is_sidecar
+        if not (is_half or is_unknown) or index_database.is_locked(path, wait=0):
+            continue
+        if is_half:
             with suppress(sqlite3.Error):  # the next read reports the error
-                await asyncio.to_thread(index_database.undo_half_a_commit, Path(database.path))
-        if database not in _is_sidecar and database.path:
-            with suppress(sqlite3.Error):  # unreadable now; try again next time
-                _is_sidecar[database] = await database.execute_fn(
-                    index_database.is_sidecar_connection
-                )
+                await asyncio.to_thread(index_database.undo_half_a_commit, path)
+        if is_unknown:
+            # Not on Datasette's connection, which can't be opened if the schema is damaged.
+            with suppress(OSError, sqlite3.Error):  # unreadable now; try again next time
+                found = await asyncio.to_thread(index_database.application_id, path)
+                _is_sidecar[database] = found == schema.APPLICATION_ID
     return known_sidecars(datasette)
 
 
@@ -298,7 +309,7 @@ async def start(datasette: Datasette) -> None:
     setting = config(datasette).get("warm_up")
     if database is None or (setting is not None and not setting):
         return
-    with suppress(sqlite3.Error):  # the first search reports the error
+    with suppress(sqlite3.Error), index_database.as_damage():  # the first search reports the error
         model = await database.execute_fn(
             lambda connection: index_database.get_meta(connection, "model")
         )
@@ -322,6 +333,7 @@ def setting_list(datasette: Datasette, name: str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+@index_database.as_damage()
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
     """Register the SQL functions on a connection; some of them only if it is to the index file."""
     functions.register(connection)
@@ -428,6 +440,10 @@ def view(
             _sidecar.set(database)
             if database is None:
                 raise PageError(NO_SIDECAR, 404)
+            try:  # before Datasette's own reads, which would wait longer
+                await clients.wait_for_writer(database)
+            except sqlite3.OperationalError:
+                raise PageError(LOCKED, 503) from None
             if not await may_search(datasette, request.actor, database):
                 if not is_json:
                     raise Forbidden(FORBIDDEN)

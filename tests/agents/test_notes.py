@@ -121,7 +121,7 @@ async def test_tags_are_a_tree_with_the_notes_of_each_branch(call):
         "notes": 1,
         "nested": [{"tag": "cabin/repairs", "notes": 1}],
     }
-    assert "journal (2)" in await call("list_tags", text=True)
+    assert '"journal" (2)' in await call("list_tags", text=True)
     below = await call("list_tags", under="#CABIN")
     assert [node["tag"] for node in below["tags"]] == ["cabin"]
 

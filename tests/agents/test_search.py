@@ -219,7 +219,7 @@ async def test_what_others_wrote_is_marked(call, sidecar_path, changes):
     [note] = (await call("search_notes", query="flashing", limit=1))["notes"]
     assert note["outside"] is True
     text = await call("get_notes", ids=[note["id"]], text=True)
-    assert text.startswith(f"# Cabin roof (id {note['id']}, from outside: others wrote it)")
+    assert text.startswith(f'# "Cabin roof" (id {note["id"]}, from outside: others wrote it)')
 
 
 async def test_agents_read_what_a_source_is_about(call, sidecar_path, tmp_path):

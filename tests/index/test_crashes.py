@@ -11,13 +11,14 @@ from datasette.cli import cli
 from datasette_bear_search import languages
 from datasette_bear_search.cli import clear_errors
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import changes, database, rows
+from datasette_bear_search.index import changes, database, indexer, rows
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sqlite import sqlite3
 from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot
 from tests.stress.comparing import opened
 from tests.stress.kill import SCENARIOS, Moment, Place, rounds
+from tests.support.note_folders import vault
 
 FRESH, INCREMENTAL, REBUILD = SCENARIOS[:3]
 NEXT_COMMIT = Moment(0.0, in_commit=True)
@@ -191,3 +192,39 @@ def test_searching_while_the_index_is_written_meets_no_error_and_no_half_note(pl
     assert runs
     assert seen.milliseconds
     assert seen.failures == []
+
+
+def test_a_run_that_dies_after_a_removal_leaves_no_link_without_a_target(
+    tmp_path, bear_index, sidecar_path, monkeypatch
+):
+    files = {"A.md": "See [[B]].", "B.md": "Here.", "C.md": "See [[A]]."}
+    notes = vault(tmp_path / "vault", files)
+    bear_index("--no-semantic", path=notes)
+    (notes / "B.md").unlink()
+
+    def links() -> list[tuple]:
+        sql = (
+            "select key, target_key, target_id is null from links join notes on notes.id = note_id"
+        )
+        with closing(database.connect(sidecar_path)) as connection:
+            return sorted(connection.execute(sql))
+
+    def die(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(indexer._Run, "_write_notes", die)
+        bear_index("--no-semantic", path=notes, fails=True)
+    assert links() == [("A.md", "B.md", 1), ("C.md", "A.md", 0)]
+    assert "Read 1 of 2 notes" in bear_index("--no-semantic", path=notes).output
+    assert links() == [("C.md", "A.md", 0)]
+    assert "Nothing has changed" in bear_index("--no-semantic", path=notes).output
+
+
+def test_a_run_that_ends_well_reads_notes_with_a_lost_link_only_once(tmp_path, bear_index):
+    notes = vault(tmp_path / "vault", {"A.md": "See [[B]].", "B.md": "Here.", "C.md": "Text."})
+    bear_index("--no-semantic", path=notes)
+    (notes / "B.md").unlink()
+    assert "Read 1 of 2 notes" in bear_index("--no-semantic", path=notes).output
+    (notes / "C.md").write_text("Other text.")
+    assert "Read 1 of 2 notes" in bear_index("--no-semantic", path=notes).output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import replace
 
@@ -229,3 +230,15 @@ def test_a_judgment_keeps_what_was_typed_but_nothing_of_the_note(bear, bear_inde
     bear_index()
     assert left(sidecar_path, HERE) == []
     assert left(sidecar_path, [QUERY])
+
+
+def test_a_copy_that_a_killed_run_left_is_gone_after_the_next(
+    bear, bear_index, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    copy = tmp_path / "datasette-bear-search-x" / "copy.sqlite"
+    copy.parent.mkdir()
+    copy.touch()
+    os.utime(copy, (0, 0))
+    bear_index()
+    assert not copy.parent.exists()

@@ -6,6 +6,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -433,7 +435,28 @@ def test_notes_in_the_trash_are_indexed_on_request_only(write, bear_index, sidec
     assert found(sidecar_path, "rubbish") == []
 
 
-def test_a_second_indexer_is_told_to_wait(write, bear_index, sidecar_path):
+def test_a_second_indexer_waits_for_a_short_run_and_says_so(write, bear_index, sidecar_path):
+    write(GARDEN)
+    sidecar_path.parent.mkdir()
+    lock = filelock.FileLock(f"{sidecar_path}.lock", thread_local=False).acquire()
+    threading.Timer(1.2, lock.lock.release).start()
+    output = bear_index().output
+    assert "Waiting for another datasette bear-index to finish" in output
+    assert "1 note added" in output
+
+
+def test_whether_a_run_is_at_work_is_answered_at_once(sidecar_path):
+    sidecar_path.parent.mkdir()
+    with filelock.FileLock(f"{sidecar_path}.lock"):
+        started = time.perf_counter()
+        assert indexer.is_busy(sidecar_path)
+        assert time.perf_counter() - started < 0.5
+
+
+def test_a_second_indexer_does_not_wait_for_a_long_run(
+    write, bear_index, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(indexer, "RUN_SECONDS", 0.1)
     write(GARDEN)
     sidecar_path.parent.mkdir()
     with filelock.FileLock(f"{sidecar_path}.lock"):

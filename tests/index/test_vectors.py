@@ -106,7 +106,7 @@ def test_a_run_with_nothing_to_embed_makes_a_vec0_table_anew_that_lacks_passages
     with monkeypatch.context() as without_vec0:
         without_vec0.setattr(database, "load_vector_extension", lambda connection: False)
         write(*NOTES[:9])
-        bear_index()
+        bear_index("--yes")
     with closing(database.connect(sidecar_path)) as connection:
         assert not database.read_state(connection).has_vectors
     bear_index()

@@ -114,6 +114,20 @@ async def test_no_page_and_no_json_has_a_secret(index):
     assert said.count(200) >= len(said) - 1  # one of the SQL URLs is for the other Datasette
 
 
+async def test_a_password_below_a_title_that_tells_so_is_masked(index_notes):
+    secret = "Quagmire" + "vexed&8"
+    notes = [BearNote(f"# Wi-Fi password\n\n{secret}\n\nOf the shed."), *NOTES]
+    index = index_notes(notes)
+    for path in ("note/1", "note/1.json", ".json?q=shed+wi-fi", "?q=wi-fi", ".json?q=quagmirevex"):
+        path = f"/-/bear-search/{path}".replace("/.", ".").replace("/?", "?")
+        response = await opened(index, redact=True).client.get(path)
+        assert "Of the shed" in response.text or "quag" in path
+        assert "vexed&8" not in unescape(response.text).lower().replace("&amp;", "&")
+        assert "quagmirevexed" not in response.text.lower()
+    said = call(Library(index, redact=True), "get_notes", {"ids": [1]})
+    assert f"> {MASK * len(secret)}\n" in said.text
+
+
 async def test_without_the_setting_pages_show_what_the_notes_say(index):
     text = ""
     async for _, response in answers(opened(index), index):
@@ -237,15 +251,18 @@ WORDY = [
     ("Password: ", "Brontosaurus#9", ""),
     ("my password: ", "Zebra99Stripe", ""),
     ("token: ", "Abz91kkQpLmn27xx", ""),
+    ("Password:\n", "Quagmirevexed&8", "\n"),
+    ("| Site | Password |\n|---|---|\n| x | ", "Zephyrous#31", " |"),
 ]
 LEADING = [
     BearNote(
-        f"# Entry {number}{f' {lead}{secret}' if number % 5 == 0 and chr(10) not in secret else ''}"
+        f"# Entry {number}{f' {lead}{secret}' if number % 5 == 0 and is_line else ''}"
         f"\n\nAbout the garden.\n\n{lead}{secret}{rest}\n\nAnd more about it.",
         tags=("garden",),
         created=day(1 + number % 27),
     )
     for number, (lead, secret, rest) in enumerate([*SECRETS.values(), *WORDY])
+    for is_line in ["\n" not in lead + secret]
 ]
 FACES = (
     "/-/bear-search.json?q={}",

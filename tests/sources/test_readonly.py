@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import IO
 
 import pytest
 
@@ -148,18 +151,101 @@ def test_no_copy_of_the_notes_is_left_behind(
     assert os.listdir(tmp_path / "temporary") == []
 
 
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+# Reads the library at sys.argv[1], and says before its copy is made and when it is open.
+SLOW_READING = """
+import shutil, sys, time
+from pathlib import Path
+from datasette_bear_search.sources import readonly
+
+copy = shutil.copyfileobj
+def copy_slowly(source, target):
+    copy(source, target)
+    target.flush()
+    if sys.argv[2] == "copying":
+        print("copied", flush=True)
+        time.sleep(60)
+readonly.shutil.copyfileobj = copy_slowly
+with readonly.read_transaction(Path(sys.argv[1])) as db:
+    db.execute("select ZTEXT from ZSFNOTE").fetchone()
+    print("reading", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file keeps its name there")
+@pytest.mark.parametrize("has_log", [False, True])
+@pytest.mark.parametrize("moment", ["copying", "reading"])
+def test_no_copy_outlives_a_killed_process(
+    path: Path, temporary: Path, moment: str, has_log: bool
+) -> None:
+    bear_library(path, NOTES)
+    if has_log:
+        crash_bear(path, WAL, LATE_NOTE)
+        path.with_name("database.sqlite-shm").unlink()
+    else:
+        edit(path, WAL)
+    command = [sys.executable, "-c", SLOW_READING, str(path), moment]
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as reading:
+        assert reading.stdout is not None
+        assert reading.stdout.readline()
+        reading.kill()
+    assert os.listdir(temporary) == []
+
+
+def test_copies_of_earlier_versions_are_removed_but_none_that_is_read_now(temporary: Path) -> None:
+    for name in ("old", "new", "other"):
+        copy = temporary / f"{readonly.COPIES}{name}" / "copy.sqlite"
+        copy.parent.mkdir()
+        copy.write_bytes(b"notes")
+    (copy.parent / "copy.sqlite").rename(copy.parent / "mine")
+    (temporary / f"{readonly.COPIES}link").symlink_to(path_of_others := temporary / "others")
+    path_of_others.mkdir()
+    (path_of_others / "copy.sqlite").touch()
+    for file in (temporary / f"{readonly.COPIES}old", path_of_others, copy.parent):
+        for each in file.iterdir():
+            os.utime(each, (0, 0))
+    readonly.remove_abandoned_copies()
+    assert sorted(os.listdir(temporary)) == [
+        f"{readonly.COPIES}{name}" for name in ("link", "new", "other")
+    ] + ["others"]
+    assert os.listdir(path_of_others) == ["copy.sqlite"]
+
+
+def test_a_log_is_read_up_to_what_was_committed(path: Path, temporary: Path) -> None:
+    bear_library(path, NOTES)
+    half = "update ZSFNOTE set ZTITLE = 'Half', ZTEXT = printf('%.300000c', 'x')"
+    crash_bear(path, WAL, LATE_NOTE, "pragma cache_size = 1", "begin", half)
+    path.with_name("database.sqlite-shm").unlink()
+    log = path.with_name("database.sqlite-wal")
+    assert log.stat().st_size > 1_000_000
+    with left_untouched(path):
+        assert {"Late", "Note 7"} <= read_notes(path).keys()
+    # Older frames behind the end of the log don't count, either.
+    log.write_bytes(log.read_bytes()[:-5000] + bytes(5000))
+    assert {"Late", "Note 7"} <= read_notes(path).keys()
+
+
 def save_during_copies(path: Path, monkeypatch: pytest.MonkeyPatch, copies: int) -> None:
     """Make Bear save during the first ``copies`` copies of its file."""
-    copy = shutil.copyfile
+    copy = shutil.copyfileobj
     saves = iter(range(copies))
 
-    def copy_with_a_save(source: Path, target: Path) -> None:
+    def copy_with_a_save(source: IO[bytes], target: IO[bytes]) -> None:
         copy(source, target)
-        if source == path and (save := next(saves, None)) is not None:
+        if (save := next(saves, None)) is not None:
             edit(path, LATE_NOTE)
             os.utime(path, (save, save))  # mtimes are too coarse for saves this close
 
-    monkeypatch.setattr(readonly.shutil, "copyfile", copy_with_a_save)
+    monkeypatch.setattr(readonly.shutil, "copyfileobj", copy_with_a_save)
     monkeypatch.setattr(readonly, "COPY_PAUSE_SECONDS", 0)
 
 

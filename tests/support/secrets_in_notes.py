@@ -90,6 +90,17 @@ SECRETS: dict[str, tuple[str, str, str]] = {
     "American Express": ("", "3782 822463 " + "10005", ""),
     "Discover": ("", "6011 1111 " + "1111 1117", ""),
     "JCB": ("", "3530 1113 " + "3330 0000", ""),
+    "IBAN": ("IBAN ", "DE89 3704 0044 " + "0532 0130 00", ""),
+    "Пароль:": ("Пароль: ", "Brachio" + "saurus#7", ""),
+    "full-width colon": ("パスワード：", "Xanthic" + "quill!4", ""),
+    "Authorization": ("Authorization: Bearer ", "jumbuck" + "9vellum7", ""),
+    "curl": ("curl -u me:", "wolfram" + "ite", " https://x.org"),
+    "2FA": ("2FA secret: ", "JBSW Y3DP " + "EHPK 3PXP", ""),
+    "seed phrase": (
+        "Seed phrase: ",
+        "abandon ability able about above absent " + "absorb abstract absurd abuse access accident",
+        "",
+    ),
 }  # fmt: skip
 
 # Texts that look like secrets but aren't, or aren't by themselves.
@@ -101,7 +112,7 @@ NO_SECRETS = [
     "password = os.environ['DB_PASSWORD_2']",
     "Call +49 30 1234 5678 90 or 0151-23456789.",
     "Order 4111 1111 1111 1112, ISBN 978-3-16-148410-0",  # a wrong check digit; not a card
-    "IBAN DE89 3704 0044 0532 0130 00",
+    "IBAN DE88 3704 0044 0532 0130 00",  # wrong check digits
     "From 2024-05-01 12:30 to 2024-06-01 12:30, room 1204",
     "commit 3f5a9c1e7b2d4f6a8c0e1d3b5a7f9c2e4d6b8a01",
     "bear://x-callback-url/open-note?id=6B04B8DF-BEC1-42D3-BFFF-29F0EDD38976",

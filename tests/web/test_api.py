@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -21,6 +22,7 @@ from jsonschema import Draft202012Validator
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.web import api
+from tests.support.agents import serving
 from tests.support.datasettes import IS_1_0, configured, cookies, get, indexed
 from tests.support.docs import ROOT
 
@@ -283,6 +285,17 @@ async def test_each_index_has_its_page_and_json(both):
     assert (await get(datasette, f"{WORK}/status.json")).json()["index"]["notes"] == 1
     await get(datasette, "/nothing/-/bear-search.json", 404)
     await get(datasette, "/_memory/-/bear-search.json", 404)
+    await get(datasette, "/nothing/-/bear-search", 404)
+
+
+@pytest.mark.parametrize("before", ["//evil", "/", "//[", "//evil:x/notes", "/notes/", "/a/b"])
+@pytest.mark.parametrize("path", ["", ".json", "/note/1", "/status.json", "/mcp"])
+async def test_a_path_that_ends_like_ours_is_a_404(both, before, path, capfd):
+    with serving(Datasette([str(path) for path in both])) as root:
+        connection = HTTPConnection(root.removeprefix("http://"))
+        connection.request("GET", f"{before}/-/bear-search{path}")
+        assert connection.getresponse().status == 404
+    assert "Traceback" not in capfd.readouterr().err
 
 
 async def test_datasettes_pages_lead_to_the_right_index(both):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
+import threading
+import time
 from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search import languages
+from datasette_bear_search import Library, agents, languages, sqlite
+from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
+from datasette_bear_search.index import database
+from datasette_bear_search.search import engine
+from datasette_bear_search.web import clients
 from tests.support.datasettes import configured, indexed
 
 pytestmark = pytest.mark.datasette
@@ -99,3 +106,81 @@ def test_a_value_of_another_type_is_an_error_in_the_terminal(index, tmp_path, co
     result = CliRunner().invoke(cli, ["bear-search", "leaks", "--sidecar", str(path)])
     assert result.exit_code == 2
     assert f"the column {column} has a value of another type" in result.output
+
+
+# In one index, Python can't decode what SQLite says about the schema; the other lacks a number.
+def damage_schema(path):
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("pragma writable_schema = on")
+        db.execute(
+            "update sqlite_master set sql = sql || cast(x'20d8' as text) where name = 'meta'"
+        )
+
+
+def damage_number(path):
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("insert or replace into meta values ('floor', 'E.3247')")
+
+
+@pytest.mark.parametrize("damage", [damage_schema, damage_number])
+@pytest.mark.asyncio
+async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage, capfd):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    damage(path)
+    with pytest.raises(database.SidecarError, match="it is damaged"):
+        Library(path).search("roof")
+    with pytest.raises(tools.ToolError, match="it is damaged"):
+        tools.call(agents.Library(path), "search_notes", {"queries": ["roof"]})
+    with (
+        closing(database.connect(path)) as connection,
+        pytest.raises(sqlite.sqlite3.DatabaseError, match="malformed"),
+    ):
+        engine.search(connection, engine.read_request({"q": ["roof"]}))
+    result = CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", str(path)])
+    assert "it is damaged" in result.output
+    datasette = configured([path], {})
+    for place in ("", ".json?q=roof", "?q=roof"):
+        response = await datasette.client.get(f"/-/bear-search{place}")
+        assert response.status_code in (200, 503)
+        assert "roof" not in place or "datasette bear-index --rebuild" in response.text
+    functions = "select * from json_each(bear_search('roof'))", "select fts_query('roof')"
+    for sql in functions if damage == damage_number else ():
+        response = await datasette.client.get("/notes.json", params={"sql": sql})
+        assert "DatabaseError" in capfd.readouterr().err or response.status_code == 400
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.asyncio
+async def test_a_stopped_writer_keeps_only_the_first_request_waiting(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(clients, "LOCKED_SECONDS", 0.5)
+    path = shutil.copy(index, tmp_path / "notes.db")
+    datasette = configured([path], {})
+    static = await datasette.client.get("/-/bear-search?q=roof")
+    static = re.search(r"/-/bear-search/static/bear\.\w+\.css", static.text)[0]
+
+    async def seconds(place, status):
+        started = time.perf_counter()
+        response = await datasette.client.get(place)
+        assert response.status_code == status, (place, response.text)
+        return time.perf_counter() - started
+
+    with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("begin exclusive")
+        assert 0.4 < await seconds("/-/bear-search.json?q=roof", 503) < 2
+        for place in ("?q=roof", ".json?q=roof", "/note/1", "/similar/1.json"):
+            assert await seconds(f"/-/bear-search{place}", 503) < 0.4
+        assert await seconds(static, 200) < 0.4
+    assert await seconds("/-/bear-search?q=roof", 200) < 2
+
+
+@pytest.mark.asyncio
+async def test_a_search_waits_for_a_short_commit(index, tmp_path):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    datasette = configured([path], {})
+    await datasette.client.get("/-/bear-search?q=roof")
+    options = {"isolation_level": None, "check_same_thread": False}
+    with closing(sqlite.sqlite3.connect(path, **options)) as writer:
+        writer.execute("begin exclusive")
+        threading.Timer(0.3, writer.rollback).start()
+        response = await datasette.client.get("/-/bear-search.json?q=roof")
+    assert (response.status_code, len(response.json()["rows"])) == (200, 3)

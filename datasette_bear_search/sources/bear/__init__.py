@@ -109,8 +109,10 @@ class BearLibrary(FileSource):
                     f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
                 )
             rows = _fetch(db, include_trashed=include_trashed)
+            every = _rows(db, "select ZUNIQUEIDENTIFIER from {ZSFNOTE}")
             columns = _columns(db, "ZSFNOTE")
         keys = [key for row in rows.notes if (key := _text(row["key"]))]
+        self.left_out = {_text(key) for (key,) in every}.difference(keys)  # such as in the trash
         unnamed, older = len(rows.notes) - len(keys), len(keys) - len(set(keys))
         self.skipped = [f"{unnamed:,} notes without an identifier"] * bool(unnamed)
         self.skipped += [f"{older:,} older rows of notes that are there twice"] * bool(older)

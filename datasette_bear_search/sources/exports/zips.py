@@ -110,6 +110,8 @@ class _Contents(Archive):
     def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
         self.skipped = skipped
         self.closed: list[str] = []
+        self.empty: dict[str, float] = {}
+        self.evicted: set[str] = set()
         self.linked: dict[str, File] = {}
         self.unread = Counter[str]()
         places = {key: part for part in reversed(parts) for key in part.files}

@@ -15,7 +15,16 @@ from zlib import crc32
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title
 from .. import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files import DOCUMENTS, LARGEST_NOTE, File, FileSource, Folder, composed, digest
+from ..files import (
+    DOCUMENTS,
+    LARGEST_NOTE,
+    ONLY_IN_CLOUD,
+    File,
+    FileSource,
+    Folder,
+    composed,
+    digest,
+)
 from ..markdown_metadata import (
     IMAGES,
     OTHER_FILES,
@@ -115,11 +124,18 @@ class NoteFolder(FileSource, Incremental):
         is_whole = include_trashed or not any(map(self._has, self.hidden))
         folder = (is_whole and self._listed) or self._list(include_trashed=include_trashed)
         self._listed = None
-        self.skipped = folder.skipped
+        self.skipped, self.empty_folders = folder.skipped, folder.empty
         self._problems: list[str] = []
+        # Notes that are there, but can't be read now.
+        closed = tuple(folder.closed)
+        kept = {key for key in known if key in folder.evicted or key.startswith(closed)}
+        stays = "only in iCloud, so what the index has of it stays"
+        self.skipped += [
+            f"{key}: {stays if key in kept else ONLY_IN_CLOUD}" for key in sorted(folder.evicted)
+        ]
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
-        names = {key: self._link_name(key) for key in folder.files}
+        names = {key: self._link_name(key) for key in [*folder.files, *kept]}
         linked = _LinkedFiles(folder.linked)
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
@@ -129,10 +145,11 @@ class NoteFolder(FileSource, Incremental):
             stamps[key] += f"/{digest(dates[key], size=4)}"
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
+        aliases = {**aliases, **{key: stored[key][1] for key in kept}}
         resolver = LinkResolver(names, aliases, whole=self.whole_names)
         # A name in links may now mean another note, or none; read the notes that use it again. But
         # if it has passed from one note to another (a moved file), self.renamed is enough.
-        changed = known.keys() ^ folder.files.keys() if known else ()
+        changed = known.keys() ^ names.keys() if known else ()
         moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
         then = _owners({key: self._link_name(key) for key in known if changed})
         now = _owners(names if changed else {})
@@ -168,9 +185,7 @@ class NoteFolder(FileSource, Incremental):
             for (file, each), metadata in zip(parsed, found):
                 stamp = f"{stamps[file.key]} {aliases.get(file.key, '')} "
                 yield self._note(file, each, metadata, resolver, linked, stamp)
-        for key in known.keys() - folder.files.keys():
-            if key.startswith(tuple(folder.closed)):
-                yield Unchanged(key)
+        yield from map(Unchanged, kept)
         folder.unread.update(linked.unread())
         if folder.unread:
             counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
