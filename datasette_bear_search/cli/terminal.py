@@ -181,7 +181,7 @@ def _dates(note: Hit | SimilarNote) -> str:
 
 
 def _score_rows(hits: Sequence[Hit]) -> Iterator[list[str]]:
-    yield ["id", "words", "meaning", "cosine", "blend", "rrf", "rerank", "score", "title"]
+    yield ["id", "words", "meaning", "similarity", "blend", "rrf", "rerank", "score", "title"]
     for hit in hits:
         yield [
             str(hit.id),

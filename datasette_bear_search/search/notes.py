@@ -374,7 +374,7 @@ NO_EXTENSION = (
 
 @dataclass(frozen=True)
 class SimilarNote(ListedNote):
-    similarity: float | None  # cosine of the most similar two passages, -1 to 1
+    similarity: float | None  # of the most similar two passages: 1 the same, about 0 unrelated
     score: float  # determines the order
     reasons: tuple[str, ...]  # for people
     # The most similar passage; None if it is below the threshold or the note is encrypted.

@@ -84,7 +84,7 @@ class Hit(ListedNote):
     passage: MatchedPassage | None
     keyword_rank: int | None
     semantic_rank: int | None
-    similarity: float | None  # cosine of the query and the passage, -1 to 1
+    similarity: float | None  # of the query and the passage: 1 the same, about 0 unrelated
     score: float | None  # determines the order: blend or rrf, times the weight of recency
     blend: float | None  # lexical and dense score, before feedback and regularization
     rrf: float | None
