@@ -216,7 +216,7 @@ def test_explain_tells_how_the_query_was_read_and_each_score(bear_search):
         r"^time: +plan [\d.]+ ms, embed [\d.]+ ms, sql [\d.]+ ms", output, re.MULTILINE
     )
     head = re.search(r"^ *id .*$", output, re.MULTILINE).group()
-    assert head.split() == "id words meaning cosine blend rrf score title".split()
+    assert head.split() == "id words meaning similarity blend rrf score title".split()
 
 
 def test_similar_notes_come_with_their_reasons(bear_search):
