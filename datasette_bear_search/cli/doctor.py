@@ -350,7 +350,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
     if state.has_vectors and (foreign := database.foreign_languages(connection)):
-        shares = database.by_language(connection, database.LANGUAGES)
+        shares = database.language_shares(connection)
         share = sum(shares.get(language, 0) for language in foreign)
         says = (
             f"{share:.0%} of the notes are in languages that the model wasn't made for "

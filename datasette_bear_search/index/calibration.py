@@ -19,12 +19,11 @@ from ..sqlite import sqlite3
 from . import schema, vectors
 from .database import (
     FOREIGN,
-    LANGUAGES,
     THRESHOLDS,
     UNRELATED,
-    by_language,
     get_meta,
     get_number,
+    language_shares,
     set_meta,
 )
 
@@ -101,7 +100,7 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
     """Return the similarity that few unrelated queries reach, by main language of the library."""
     # In the notes' languages: English nonsense is further from German notes than German nonsense.
     # In the library itself: in larger and more varied ones, more is near by chance.
-    shares = by_language(connection, LANGUAGES)
+    shares = language_shares(connection)
     main = [language for language, share in shares.items() if share >= MAIN_SHARE] or ["en"]
     found = {}
     for language in main:
@@ -120,7 +119,7 @@ def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> lis
     A model's card says for which languages it was made. Where it doesn't, a self-test decides, but
     not about English, which hardly any model doesn't know.
     """
-    shares = by_language(connection, LANGUAGES)
+    shares = language_shares(connection)
     declared = cards.languages(embedder.name)
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]

@@ -477,10 +477,10 @@ def stored(path: Path, key: str = "model") -> str | None:
         return get_meta(connection, key)
 
 
-def by_language(connection: sqlite3.Connection, key: str) -> dict[str, float]:
-    """Return the numbers in LANGUAGES or THRESHOLDS, by language, as of the last run."""
+def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
+    """Return the share of the notes in each language as of the last run, largest first."""
     with suppress(sqlite3.DatabaseError):
-        numbers = json_value(get_meta(connection, key) or "{}", dict)
+        numbers = json_value(get_meta(connection, LANGUAGES) or "{}", dict)
         return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
     return {}
 

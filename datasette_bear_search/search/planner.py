@@ -290,7 +290,8 @@ def _balance(shape: str, is_foreign: bool) -> float:
 
 def _threshold(connection: sqlite3.Connection, language: str) -> float | None:
     """Return the threshold for queries in a language; for others, the highest; or None."""
-    known = database.by_language(connection, database.THRESHOLDS)
+    stored = database.json_value(database.get_meta(connection, database.THRESHOLDS) or "{}", dict)
+    known = {name: database.number(str(value)) for name, value in stored.items()}
     return known.get(language, max(known.values(), default=None))
 
 
@@ -319,7 +320,7 @@ def _languages(
     a word as it is typed, other languages are added in which notes have a form of it.
     """
     present = languages.present(connection)
-    shares = database.by_language(connection, database.LANGUAGES)
+    shares = database.language_shares(connection)
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
     likely = languages.likely(query.words, present)
     stop_words = languages.STOP_WORDS[likely or main]

@@ -119,7 +119,7 @@ def damage_schema(path):
 
 def damage_number(path):
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("insert or replace into meta values ('floor', 'E.3247')")
+        db.execute("insert or replace into meta values ('thresholds', 'E.3247')")
 
 
 @pytest.mark.parametrize("damage", [damage_schema, damage_number])
