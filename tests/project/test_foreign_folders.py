@@ -25,6 +25,7 @@ from mcp import Client, StdioServerParameters
 
 from datasette_bear_search.agents import install
 from tests.support.attached import pdf
+from tests.support.unsafe_models import write_unsafe_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
 
@@ -79,9 +80,9 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 
 @pytest.fixture
 def models(folder) -> Iterator[None]:
-    """Add folders that pass for models to the foreign folder."""
+    """Add folders that pass for models to the foreign folder; their weights are programs."""
     for name in MODELS:
-        (folder / name).mkdir(parents=True)
+        write_unsafe_model(folder / name, folder / f"{name.rpartition('/')[2]}.ran")
         (folder / name / "modeling.py").write_text(FOREIGN)
         (folder / name / "note.md").write_text("# A note")
 
@@ -164,7 +165,8 @@ def test_an_installed_entry_imports_nothing_of_the_folder(folder, monkeypatch, h
 
 def test_no_command_runs_a_folder_named_like_a_model(folder, models):
     for command in COMMANDS[2:5]:
-        run(folder, command)
+        assert run(folder, command).returncode == 0
+    assert run(folder, "bear-index --sidecar other.db notes").returncode == 0
     assert_nothing_ran(folder)
 
 
