@@ -392,6 +392,23 @@ def test_note_is_close_from_one_and_a_half_deviations_above_nonsense(harbor):
     assert cosine(ANGLES["Tower"]) < threshold < cosine(ANGLES["Dock"])
 
 
+def test_title_comes_first_then_what_has_it_exactly_or_a_title_that_begins_so(tmp_path):
+    notes = [
+        Sample("Other", "a plan of the wall", 0),
+        Sample("Plan", "v2.1 of the wall", 10),
+        Sample("v2.1", "of the wall", 120),
+        Sample("Wallpaper", "a roll", 130),
+    ]
+    library = indexed(tmp_path, notes)
+    assert [(hit.title, hit.is_exact) for hit in library.search("v2.1")] == [
+        ("v2.1", True),
+        ("Plan", True),
+    ]
+    first, second, *_ = library.search("wallp")
+    assert (first.title, first.is_exact) == ("Wallpaper", False)
+    assert second.score > first.score
+
+
 # --- many notes
 
 SYLLABLES = "bdfgklmnprst", "aeiou", "bdfgklmnprst", "aeiou"
