@@ -345,7 +345,7 @@ def _balance(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
 def _scored(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     q, balance = _q(planned), _balance(planned, retrievers, ranking)
     lexical = """\
-    left join exact using (note_id)
+left join exact using (note_id)
     left join (
       select *, rank() over (order by bm25 desc) as lexical_rank
       from lexical where note_id in candidates
@@ -355,8 +355,7 @@ def _scored(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
         return f"""
 scored as materialized (
   select *, null as lexical_score, null as dense_score, null as blend
-  from candidates
-{lexical}
+  from candidates {lexical}
     {dense}
 )"""
     if len(retrievers) > 1:
@@ -377,8 +376,7 @@ scored as materialized (
     select *,
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
       ifnull((similarity + 1) / (max(similarity) over () + 1), 0) as dense_score
-    from candidates
-{lexical}
+    from candidates {lexical}
     {dense}
   )
 )"""
