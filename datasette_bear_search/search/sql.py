@@ -322,7 +322,7 @@ def _balance(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
 def _scored(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     q, balance = _q(planned), _balance(planned, retrievers, ranking)
     lexical = """\
-    left join exact using (note_id)
+left join exact using (note_id)
     left join (
       select *, rank() over (order by bm25 desc) as lexical_rank from lexical
       where note_id in candidates
@@ -334,8 +334,7 @@ def _scored(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
         return f"""
 scored as materialized (
   select *, null as lexical_score, null as dense_score, null as blend
-  from candidates
-{lexical}
+  from candidates {lexical}
     {dense}
 )"""
     if len(retrievers) > 1:
@@ -354,8 +353,7 @@ scored as materialized (
     select *,
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
       ifnull(max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9), 0) as dense_score
-    from candidates
-{lexical}
+    from candidates {lexical}
     {dense}
   )
 )"""

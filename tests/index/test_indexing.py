@@ -249,6 +249,36 @@ def test_vectors_of_text_that_left_are_gone_too(write, bear_index, sidecar_path)
     assert vector not in sidecar_path.read_bytes()
 
 
+def test_rows_of_vec0_leave_with_the_passages_of_a_removed_note(write, bear_index, sidecar_path):
+    write(GARDEN, SOUP)
+    bear_index()
+    indexed = "select rowid from _passage_index order by rowid"
+    assert len(rows(sidecar_path, indexed)) == 3
+    write(GARDEN)
+    bear_index()
+    left = rows(sidecar_path, "select id from passages order by id")
+    assert rows(sidecar_path, indexed) == left
+    assert len(left) == 2
+
+
+def test_links_from_and_to_a_removed_note_are_gone(write, bear_index, sidecar_path):
+    tools = BearNote("# Tools\n\nOf the [[Garden]].", created=day(3))
+    links = """
+    select origin.title, target.title
+    from links
+    left join notes as origin on origin.id = note_id
+    left join notes as target on target.id = target_id
+    """
+    for left, titles in [
+        ([GARDEN, SOUP, tools], [("Soup", "Garden"), ("Tools", "Garden")]),
+        ([GARDEN, tools], [("Tools", "Garden")]),
+        ([tools], []),
+    ]:
+        write(*left)
+        bear_index()
+        assert sorted(rows(sidecar_path, links)) == titles
+
+
 def test_a_changed_library_ends_as_a_clean_build_does(write, bear_index, sidecar_path, tmp_path):
     write(*[BearNote(f"# N{n}\n\nText {n} [[N{n + 1}]]", tags=(f"t{n % 3}",)) for n in range(30)])
     bear_index()

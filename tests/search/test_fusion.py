@@ -368,7 +368,8 @@ def test_recency_keeps_three_quarters_of_the_score_at_the_half_life(harbor):
     # Never less than half.
     kept = {note.title: 0.5 + 0.5 * 0.5 ** (note.days / 100) for note in HARBOR}
     assert (kept["Bread"], kept["Lamp"], kept["Old harbor"]) == (1, 0.75, 0.625)
-    assert scores(hits) == near({title: plain[title] * kept[title] for title in hits})
+    # The notes have become some minutes older at most.
+    assert scores(hits) == pytest.approx({it: plain[it] * kept[it] for it in hits}, abs=1e-4)
 
 
 def test_rrf_adds_one_over_sixty_plus_each_rank(harbor):
@@ -391,6 +392,23 @@ def test_note_is_close_from_one_and_a_half_deviations_above_nonsense(harbor):
     close = {title for title, hit in hits.items() if hit.is_found}
     assert close == {title for title, angle in ANGLES.items() if cosine(angle) >= threshold}
     assert cosine(ANGLES["Tower"]) < threshold < cosine(ANGLES["Dock"])
+
+
+def test_title_comes_first_then_what_has_it_exactly_or_a_title_that_begins_so(tmp_path):
+    notes = [
+        Sample("Other", "a plan of the wall", 0),
+        Sample("Plan", "v2.1 of the wall", 10),
+        Sample("v2.1", "of the wall", 120),
+        Sample("Wallpaper", "a roll", 130),
+    ]
+    library = indexed(tmp_path, notes)
+    assert [(hit.title, hit.is_exact) for hit in library.search("v2.1")] == [
+        ("v2.1", True),
+        ("Plan", True),
+    ]
+    first, second, *_ = library.search("wallp")
+    assert (first.title, first.is_exact) == ("Wallpaper", False)
+    assert second.score > first.score
 
 
 # --- many notes

@@ -22,6 +22,7 @@ from datasette_bear_search.search.results import (
     Hit,
     MatchedPassage,
     Results,
+    marked_html,
     page_html,
     retrieve,
     unmarked,
@@ -194,6 +195,13 @@ def test_a_list_shows_how_its_notes_begin(index_notes):
 )
 def test_markdown_keeps_its_structure_in_few_lines(markdown, text):
     assert readable(markdown) == text.replace("⟬", CODE).replace("⟭", END_CODE)
+
+
+@pytest.mark.parametrize("as_html", [marked_html, page_html])
+def test_html_of_a_note_s_words_is_escaped(as_html):
+    html = as_html(marked("<script>a()</script> & ⦗<b>⦘"))
+    escaped = "&lt;script&gt;a()&lt;/script&gt; &amp; <mark>&lt;b&gt;</mark>"
+    assert html == escaped
 
 
 @given(text=st.text("ab <&⦗⦘⟪⟫⟬⟭", max_size=30))

@@ -63,7 +63,7 @@ def test_what_becomes_a_template_or_is_none_anymore_is_embedded_anew(
     bear_index()
     expected = _vectors(sidecar_path)
     write(*before)
-    bear_index("--rebuild")
+    bear_index("--rebuild", "--yes")
     assert _vectors(sidecar_path) != expected
     write(*after)
     bear_index()
@@ -88,7 +88,7 @@ def test_a_run_that_dies_before_notes_are_compared_leaves_that_to_the_next(
         dying.setattr(rows, "relate", full)
         bear_index("--no-semantic", fails=True)
     write(*TOPICS, *then)
-    bear_index("--no-semantic")
+    bear_index("--no-semantic", "--yes")
     assert _passages(sidecar_path) == expected
 
 

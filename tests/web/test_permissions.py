@@ -430,7 +430,8 @@ async def test_form_of_another_website_is_refused_although_its_visitor_may_write
     for row in WRITES:
         row = row._replace(headers=FORM | {"sec-fetch-site": site_of_form})
         response = await answer(served, row, OWNER_ACTOR)
-        assert (response.status_code, site.CROSS_SITE in response.text) == (403, True), row.path
+        assert response.status_code == 403, row.path
+        assert IS_1_0 or site.CROSS_SITE in response.text  # 1.0 refuses such forms itself
     assert await _judgments(served) == stored
 
 
