@@ -78,9 +78,13 @@ def measure_model(connection: sqlite3.Connection, embedder: Embedder) -> None:
     set_meta(connection, **{UNRELATED: str(round(value, 7))})
 
 
-def renew(connection: sqlite3.Connection, embedder: Embedder, new: int) -> None:
+def count_new(connection: sqlite3.Connection, passages: int) -> None:
+    """Note that so many passages got a vector, in the same transaction."""
+    set_meta(connection, uncalibrated=passages + int(get_number(connection, "uncalibrated") or 0))
+
+
+def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
-    set_meta(connection, uncalibrated=new + int(get_number(connection, "uncalibrated") or 0))
     if is_due(connection):
         vectors.center(connection)
         foreign = foreign_languages(connection, embedder)

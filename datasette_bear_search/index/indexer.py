@@ -38,7 +38,7 @@ from .changes import (
     reader_version,
 )
 from .chunking import passages, without_shared
-from .database import get_meta, get_number, set_meta, transaction
+from .database import get_meta, set_meta, transaction
 from .rows import StoredSource
 
 __all__ = ["IndexBusy", "Report", "index", "read", "update"]
@@ -283,11 +283,9 @@ def update_restricted(
         run = _Run(connection, embedder, report, hooks, known_ids)
         run.write_text(*restricted.read(whole, connection, tags))
         with transaction(connection):
-            new = restricted.copy_vectors(whole, connection)
-            new += int(get_number(connection, "uncalibrated") or 0)
-            set_meta(connection, uncalibrated=new)
+            calibration.count_new(connection, restricted.copy_vectors(whole, connection))
         if embedder is not None:
-            run.write_vectors(file, verify_model=calibration.is_due(connection))
+            run.write_vectors(file)
         with transaction(connection):
             restricted.take_state(whole, connection, made_from)
     return report
@@ -569,7 +567,8 @@ class _Run:
         connection, report = self.connection, self.report
         has_extension = database.has_vector_extension(connection)
         state = database.read_state(connection)
-        if not state.pending and state.model == embedder.name and not verify_model:
+        is_complete = not state.pending and not calibration.is_due(connection)
+        if is_complete and state.model == embedder.name and not verify_model:
             # No vectors are missing, so the model isn't needed. But the vec0 table may be stale.
             if has_extension:
                 with transaction(connection):
@@ -609,6 +608,7 @@ class _Run:
             pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
             with transaction(connection):
                 vectors.add(connection, pairs)
+                calibration.count_new(connection, len(pairs))
                 done += len(batch)
                 if done >= PASSAGES_PER_COMMIT:
                     pace = round(done / (time.perf_counter() - started), 2)
@@ -620,7 +620,7 @@ class _Run:
             with transaction(connection):
                 vectors.reuse(connection)
         with transaction(connection):
-            calibration.renew(connection, embedder, report.embedded)
+            calibration.renew(connection, embedder)
         if report.refused:
             report.notices.append(
                 f"The model gave no usable vector for {report.refused} passages. They are found by "

@@ -151,8 +151,7 @@ def test_signs_of_vectors_in_a_cone_are_taken_relative_to_their_mean(sidecar_pat
             return float(numpy.mean(shares))
 
         before = recall()
-        assert vectors.center(connection)
-        assert not vectors.center(connection), "the mean hasn't moved"
+        vectors.center(connection)
         assert recall() > 0.95 > 0.6 > before
 
 
