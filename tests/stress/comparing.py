@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datasette_bear_search.index import database, schema
+from datasette_bear_search.index.vectors import signs
 from datasette_bear_search.sqlite import sqlite3
 
 # Everything that a search can see but ids, which depend on history: notes are known by their keys.
@@ -33,9 +34,11 @@ _CONTENT = {
         from {schema.VECTORS}
         left join passages on passages.id = passage_id left join notes on notes.id = note_id
         """,
+    # Two indexes may have other signs, because they were last measured with other notes.
     "vectors that are searched": f"""
-        select notes.source, notes.key, position, embedding
+        select notes.source, notes.key, position, embedding = {signs("vector")}
         from {schema.PASSAGE_INDEX}
+        left join {schema.VECTORS} on passage_id = {schema.PASSAGE_INDEX}.rowid
         left join passages on passages.id = {schema.PASSAGE_INDEX}.rowid
         left join notes on notes.id = note_id
         """,
