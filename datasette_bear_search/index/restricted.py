@@ -121,10 +121,10 @@ def take_state(
     connection: sqlite3.Connection,
     made_from: tuple[str | None, str | None],
 ) -> None:
-    """Note when the index was made, the sources' errors, and the index's ``tokens`` by then."""
+    """Note when the index was made, and its ``tokens`` by then."""
+    # But not the sources' errors, which may count hidden notes.
     then = dict(zip((TEXT_THEN, VECTORS_THEN), made_from))
-    now = {key: get_meta(whole, key) for key in ("indexed", rows.TRIES)}
-    set_meta(connection, **now, **then)
+    set_meta(connection, indexed=get_meta(whole, "indexed"), **then)
 
 
 def read(

@@ -12,7 +12,7 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import indexer, restricted
+from datasette_bear_search.index import database, indexer, restricted, rows
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
 from datasette_bear_search.index.database import SidecarError
 from datasette_bear_search.notes import is_within
@@ -155,6 +155,16 @@ def test_while_a_run_writes_the_last_restricted_index_is_shown(
     with indexer._only_run(sidecar_path):
         assert len(Library(sidecar_path, hidden_tags=TAGS).search("roof zanzibarium")) == 1
         assert not restricted.is_current(sidecar_path, restricted.file_for(sidecar_path, TAGS))
+
+
+def test_an_error_of_a_source_is_not_told(seen, bear_index, sidecar_path, library):
+    seen(DIARY, ROOF)
+    library.unlink()
+    bear_index(fails=True)
+    for path, is_told in ((sidecar_path, True), (restricted.file_for(sidecar_path, TAGS), False)):
+        with closing(database.connect(path)) as connection:
+            [source] = rows.read_sources(connection).values()
+        assert bool(source.error) is is_told
 
 
 def test_a_damaged_restricted_index_is_named(seen, bear_index, sidecar_path):
