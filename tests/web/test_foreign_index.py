@@ -19,7 +19,7 @@ from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index import database
 from datasette_bear_search.search import engine
 from datasette_bear_search.web import clients
-from tests.support.datasettes import configured, indexed
+from tests.support.datasettes import IS_1_0, configured, indexed
 
 pytestmark = pytest.mark.datasette
 
@@ -138,6 +138,8 @@ async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage,
         engine.search(connection, engine.read_request({"q": ["roof"]}))
     result = CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", str(path)])
     assert "it is damaged" in result.output
+    if IS_1_0 and damage == damage_schema:
+        return  # Datasette itself doesn't start with such a file
     datasette = configured([path], {})
     for place in ("", ".json?q=roof", "?q=roof"):
         response = await datasette.client.get(f"/-/bear-search{place}")
@@ -145,7 +147,8 @@ async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage,
         assert "roof" not in place or "datasette bear-index --rebuild" in response.text
     functions = "select * from json_each(bear_search('roof'))", "select fts_query('roof')"
     for sql in functions if damage == damage_number else ():
-        response = await datasette.client.get("/notes.json", params={"sql": sql})
+        place = "/notes/-/query.json" if IS_1_0 else "/notes.json"
+        response = await datasette.client.get(place, params={"sql": sql})
         assert "DatabaseError" in capfd.readouterr().err or response.status_code == 400
     assert "Traceback" not in capfd.readouterr().err
 
