@@ -20,11 +20,11 @@ from . import schema, vectors
 from .database import (
     FOREIGN,
     THRESHOLDS,
-    UNRELATED,
     get_meta,
     get_number,
     language_shares,
     set_meta,
+    transaction,
 )
 
 # The mean similarity of unrelated texts for all-MiniLM-L6-v2, for which all constants that a
@@ -60,22 +60,21 @@ def unrelated(language: str = "en") -> tuple[str, ...]:
     return tuple(known.get(language, known["en"]).split(" | "))
 
 
-def measure_model(connection: sqlite3.Connection, embedder: Embedder) -> None:
-    """Store what unrelated texts have in common for a new model of the index."""
+def unrelated_similarity(embedder: Embedder) -> float:
+    """Return how much more similar unrelated texts are for a model than for all-MiniLM-L6-v2."""
     import numpy
 
     texts = unrelated()
     asked, stored = embedder.embed_queries(texts), embedder.embed_documents(texts)
-    value = 0.0
-    if None not in (*asked, *stored):
-        one, two = (
-            numpy.frombuffer(b"".join(filter(None, made)), "<f4").reshape(len(texts), -1)
-            for made in (asked, stored)
-        )
-        others = ~numpy.eye(len(texts), dtype=bool)
-        mean = float((one @ two.T)[others].mean())
-        value = max(0.0, (mean - UNRELATED_MINILM) / (1 - UNRELATED_MINILM))
-    set_meta(connection, **{UNRELATED: str(round(value, 7))})
+    if None in (*asked, *stored):
+        return 0.0
+    one, two = (
+        numpy.frombuffer(b"".join(filter(None, made)), "<f4").reshape(len(texts), -1)
+        for made in (asked, stored)
+    )
+    others = ~numpy.eye(len(texts), dtype=bool)
+    mean = float((one @ two.T)[others].mean())
+    return round(max(0.0, (mean - UNRELATED_MINILM) / (1 - UNRELATED_MINILM)), 7)
 
 
 def count_new(connection: sqlite3.Connection, passages: int) -> None:
@@ -86,11 +85,14 @@ def count_new(connection: sqlite3.Connection, passages: int) -> None:
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
     if is_due(connection):
-        vectors.center(connection)
+        with transaction(connection):
+            vectors.center(connection)
+        # Outside of a transaction, because the model may take seconds.
         foreign = foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
         known = {THRESHOLDS: json.dumps(measured), FOREIGN: json.dumps(foreign)}
-        set_meta(connection, uncalibrated=0, **known)
+        with transaction(connection):
+            set_meta(connection, uncalibrated=0, **known)
 
 
 def is_due(connection: sqlite3.Connection) -> bool:

@@ -258,13 +258,13 @@ def restricted_index(path: Path, tags: Sequence[str]) -> Path:
 
 def update_restricted(
     path: Path, tags: Sequence[str], embedder: Embedder | None, hooks: Hooks = SILENT
-) -> Report:
+) -> None:
     """Bring the restricted index without these tags up to date with the index at ``path``.
 
     Text that both have gets the vectors of the index. With an embedder, the few other passages get
     theirs, too, and what depends on all vectors is measured again.
     """
-    report, file = Report(), restricted.file_for(path, tags)
+    file = restricted.file_for(path, tags)
     hooks = Hooks(notes_per_commit=hooks.notes_per_commit, on_commit=hooks.on_commit)
     with ExitStack() as cleanup:
         whole = cleanup.enter_context(closing(database.connect(path)))
@@ -280,7 +280,7 @@ def update_restricted(
         made_from = restricted.tokens(whole)
         with transaction(connection):
             restricted.take_settings(whole, connection, tags)
-        run = _Run(connection, embedder, report, hooks, known_ids)
+        run = _Run(connection, embedder, Report(), hooks, known_ids)
         run.write_text(*restricted.read(whole, connection, tags))
         with transaction(connection):
             calibration.count_new(connection, restricted.copy_vectors(whole, connection))
@@ -288,7 +288,6 @@ def update_restricted(
             run.write_vectors(file)
         with transaction(connection):
             restricted.take_state(whole, connection, made_from)
-    return report
 
 
 def _update_all_restricted(
@@ -588,12 +587,14 @@ class _Run:
                 f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
                 f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
             )
+        is_new = state.fingerprint != embedder.fingerprint
+        similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
         with transaction(connection):
-            if state.fingerprint != embedder.fingerprint:
+            if is_new:
                 vectors.drop(connection)
                 set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
                 set_meta(connection, dimension=embedder.dimension)
-                calibration.measure_model(connection, embedder)
+                set_meta(connection, **{database.UNRELATED: str(similarity)})
             rows.update_passages(connection, embedder.max_tokens)
             # This depends on the number of passages, so it comes last.
             vectors.prepare(connection)
@@ -619,8 +620,7 @@ class _Run:
         if total:
             with transaction(connection):
                 vectors.reuse(connection)
-        with transaction(connection):
-            calibration.renew(connection, embedder)
+        calibration.renew(connection, embedder)
         if report.refused:
             report.notices.append(
                 f"The model gave no usable vector for {report.refused} passages. They are found by "
