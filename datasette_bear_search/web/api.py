@@ -185,8 +185,7 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
     state, obstacle, passages, sources = await site.read_index(database, read)
     shown = redaction.masked if site.redacts(datasette) else str
     model = await asyncio.to_thread(_model_status, state)
-    path = clients.restricted.get() or database.path
-    changed = await asyncio.to_thread(watch.changes_since_indexing, path)
+    changed = await asyncio.to_thread(watch.changes_since_indexing, clients.index_file(database))
     fresh = await site.freshness(datasette)
     updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
     notices = filter(None, (obstacle, pending_notice(state), changed_notice(changed)))

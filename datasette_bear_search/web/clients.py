@@ -120,6 +120,11 @@ _working: set[Work] = set()
 restricted: ContextVar[Path | None] = ContextVar("restricted", default=None)
 
 
+def index_file(database: Database) -> str | Path:
+    """Return the path of the index that the current request reads."""
+    return restricted.get() or str(database.path)
+
+
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
     """Run a function that reads the index for the current request; return its result."""
     work = _work.get(None) or Work()

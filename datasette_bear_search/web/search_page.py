@@ -278,7 +278,7 @@ async def respond(
         count_changes = watch.changes_since_indexing
         if updater and updater.watches:
             count_changes = lambda path: 0  # noqa: E731 - indexed in a moment
-        path = clients.restricted.get() or database.path
+        path = clients.index_file(database)
         changes = asyncio.create_task(asyncio.to_thread(count_changes, path))
         await clients.execute(database, read)
         if is_reranked:
