@@ -20,7 +20,7 @@ from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED
-from ..index import changes, config, database, rows, schema
+from ..index import changes, config, database, rows, schema, vectors
 from ..notes import counted, printable
 from ..sources import SourceConfig, SourceError, open_source
 from ..sqlite import sqlite3
@@ -349,6 +349,20 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, False, f"datasette bear-index{option}")
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
+    recall = database.get_number(connection, vectors.RECALL)
+    if state.has_vectors and recall is not None:
+        says = (
+            f"Searches by meaning choose from {min(vectors.candidates(connection), passages):,} of "
+            f"{counted(passages, 'passage')}, which include {recall:.0%} of the nearest"
+        )
+        if recall < vectors.LEAST_RECALL:
+            says += (
+                ": this model's vectors are too much alike. So some notes that are close in meaning "
+                "aren't found."
+            )
+            yield Finding("candidates", says, None, "datasette bear-index --model NAME")
+        else:
+            yield Finding("candidates", says)
     if state.has_vectors and (foreign := database.foreign_languages(connection)):
         shares = database.language_shares(connection)
         share = sum(shares.get(language, 0) for language in foreign)

@@ -87,6 +87,7 @@ def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     if is_due(connection):
         with transaction(connection):
             vectors.center(connection)
+            vectors.choose_candidates(connection)
         # Outside of a transaction, because the model may take seconds.
         foreign = foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)

@@ -149,7 +149,9 @@ def create(connection: sqlite3.Connection) -> None:
     db.table(LINES).create({"note_id": int, "hashes": bytes}, pk="note_id")
     # 0 notes: they aren't counted yet.
     db.execute(f"create table {SHARED_LINES} (hash integer primary key, notes int)")
-    # The vec0 table is created later, when the model and its dimension are known.
+    # In place of the vec0 table, which is created when the model and its dimension are known. So a
+    # statement that reads it also runs on an index without vectors.
+    db.execute(f"create table {PASSAGE_INDEX} (embedding blob, k int)")
     db.table(VECTORS).create({"passage_id": int, "vector": bytes}, pk="passage_id")
     # The grade is 1 if the person found the note relevant, otherwise 0.
     columns = {"id": int, "query": str, "source": str, "key": str, "grade": int, "judged": str}

@@ -7,7 +7,9 @@ the sign of each number. Its scan finds candidates, which are then ranked by the
 from __future__ import annotations
 
 import json
+import math
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from .database import (
     get_meta,
     get_number,
     has_vector_extension,
+    mean_vector,
     set_meta,
 )
 from .schema import PASSAGE_INDEX, VECTORS
@@ -35,12 +38,19 @@ OVERSAMPLING = 4
 # own. They include .98 of the 50 nearest passages of 9,200; reading 1,200 vectors takes 4 ms. With
 # 400 of 1,900, pseudo-relevance feedback sees other notes: Cranfield loses .001 nDCG@10.
 CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1200, 4096
+# For some models, signs say less. So for this many stored passages, as many nearest ones are also
+# searched exactly, and there are more candidates if they include less than this share of these.
+TESTED, TESTED_NEAREST, LEAST_RECALL = 50, 50, 0.9
+# Vectors in memory at a time during that test.
+TESTED_AT_ONCE = 8192
 # Ids of notes count up from 1. No note has a larger id, and a set with one would need much memory.
 MAX_NOTE_ID = 50_000_000
 # The empty set; b"" isn't one, because SQLite takes it for NULL.
 NO_NOTES = b"\0"
 # Lists of ids up to this many characters are parsed without importing numpy.
 SHORT_LIST = 20_000
+# Keys in meta: the number of candidates, and their share of the nearest passages in the test.
+CANDIDATES, RECALL = "candidates", "candidates_recall"
 # Key in meta: a random token that changes whenever vectors do.
 CHANGED = "vectors_changed"
 # Passages of which the mean vector is computed.
@@ -51,7 +61,7 @@ SAMPLED = 5000
 
 
 def _exists(connection: sqlite3.Connection) -> bool:
-    sql = "select 1 from sqlite_master where name = ?"
+    sql = "select 1 from sqlite_master where name = ? and sql like 'create virtual%'"
     return read_value(connection, sql, [PASSAGE_INDEX]) is not None
 
 
@@ -139,7 +149,8 @@ def drop(connection: sqlite3.Connection) -> None:
     connection.execute(f"delete from {VECTORS}")
     connection.execute("update passages set embedded = 0 where embedded = 1")
     _drop_passage_index(connection)
-    set_meta(connection, **{MEAN: None, UNRELATED: None, THRESHOLDS: None})
+    unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES, RECALL))
+    set_meta(connection, **unknown)
     _mark_changed(connection)
 
 
@@ -200,51 +211,99 @@ def _dimension(connection: sqlite3.Connection) -> int:
 # --- search
 
 
+def choose_candidates(connection: sqlite3.Connection) -> None:
+    """Store how many candidates the searches of this index take, enough for its model."""
+    [count] = connection.execute("select count(*) from passages").fetchone()
+    wanted, recall = min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES), 1.0
+    if count > wanted and (ranks := sorted(_ranks_by_signs(connection))):
+        enough = math.ceil(ranks[math.ceil(LEAST_RECALL * len(ranks)) - 1])
+        wanted = min(max(wanted, enough), MAX_CANDIDATES)
+        recall = bisect_right(ranks, wanted) / len(ranks)
+    set_meta(connection, **{CANDIDATES: wanted, RECALL: f"{recall:.3f}"})
+
+
+def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
+    """Return the ranks that the signs give to the passages nearest to sampled ones."""
+    import numpy
+
+    mean = numpy.frombuffer(mean_vector(connection), "<f4")
+
+    def read(rows: list[tuple[bytes]]) -> tuple[Any, Any]:
+        vectors = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4")
+        vectors = vectors.reshape(-1, len(mean))
+        return vectors, (vectors > mean).astype("f4")
+
+    sql = f"""
+    select vector
+    from {VECTORS}
+    where passage_id % (1 + (select count(*) from {VECTORS}) / {TESTED}) = 0
+    """
+    rows = connection.execute(sql).fetchall()
+    if not rows:
+        return []
+    asked, own_signs = read(rows)
+    # The number of passages at each distance, and the nearest passages so far, for each of these.
+    counts = numpy.zeros((len(asked), len(mean) + 1))
+    nearest = distances = numpy.empty((len(asked), 0), "f4")
+    cursor = connection.execute(f"select vector from {VECTORS}")
+    while rows := cursor.fetchmany(TESTED_AT_ONCE):
+        vectors, others = read(rows)
+        # For a and b of 0 and 1, a != b is a + b - 2ab = a - (2a - 1)b.
+        apart = own_signs.sum(axis=1, keepdims=True) - (2 * own_signs - 1) @ others.T
+        apart = apart.round().astype("i4")
+        counts += [numpy.bincount(each, minlength=len(mean) + 1) for each in apart]
+        nearest = numpy.hstack([nearest, asked @ vectors.T])
+        distances = numpy.hstack([distances, apart])
+        last = min(TESTED_NEAREST, nearest.shape[1] - 1)
+        first = numpy.argpartition(-nearest, last, axis=1)[:, : last + 1]
+        nearest = numpy.take_along_axis(nearest, first, axis=1)
+        distances = numpy.take_along_axis(distances, first, axis=1)
+    # The first one is the passage itself. Of those at the same distance, half come earlier.
+    distances = numpy.sort(distances, axis=1)[:, 1:].astype("i4")
+    ranks = numpy.cumsum(counts, axis=1) - counts / 2
+    return [float(rank) for rank in numpy.take_along_axis(ranks, distances, axis=1).ravel()]
+
+
 def candidates(connection: sqlite3.Connection) -> int:
     """Return how many candidates vec0 finds by binary quantization, before they are ranked."""
-    [count] = connection.execute("select count(*) from passages").fetchone()
-    return min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES)
+    known = int(get_number(connection, CANDIDATES) or MANY_CANDIDATES)
+    return min(max(known, 1), MAX_CANDIDATES)
 
 
-def nearest(
-    connection: sqlite3.Connection, vector: bytes, count: int, notes: bytes | None = None
-) -> Neighbors:
+def nearest(connection: sqlite3.Connection, vector: bytes, count: int) -> Neighbors:
     """Return the ``count`` passages nearest to a vector, at most MAX_CANDIDATES.
 
     :param vector: float32, of the same dimension as the stored vectors
-    :param notes: search only these notes, as :func:`note_set` returns them; None for all
     :raises sqlite3.DatabaseError: if the file is damaged
     """
     wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
-    parameters: dict[str, Any] = {"vector": vector, "notes": notes, "count": count}
-    only = "and rowid in (select id from passages where substr(:notes, note_id, 1) = x'01')"
     sql = f"""
     select passage_id, {similarity("vector", ":vector")} as similarity
     from (
       select rowid as passage_id
       from {PASSAGE_INDEX}
-      where embedding match {signs(":vector")} and k = {wanted} {"" if notes is None else only}
+      where embedding match {signs(":vector")} and k = {wanted}
     )
     join {VECTORS} using (passage_id)
     order by similarity desc, passage_id
     limit :count
     """
-    return connection.execute(sql, parameters).fetchall()
+    return connection.execute(sql, {"vector": vector, "count": count}).fetchall()
 
 
 # --- in SQL
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Add ``nearest_passages(vector, count[, notes])`` and ``note_set(ids)`` to a connection.
+    """Add ``nearest_passages(vector, count)`` and ``note_set(ids)`` to a connection.
 
     ``nearest_passages`` returns a JSON object of at most ``count`` passages, nearest first: id →
-    cosine similarity. It returns NULL for NULL and for a vector of another length. ``notes`` limits
-    the search to these notes (NULL: all): ids separated by commas, as group_concat() returns them,
-    or ``note_set`` of these, a BLOB whose byte at the position of each id is 1, all others 0.
+    similarity. It returns NULL for NULL and for a vector of another length. ``note_set`` takes ids
+    separated by commas, as group_concat() returns them, and returns a BLOB whose byte at the
+    position of each id is 1, all others 0.
     """
 
-    def nearest_passages(vector: Any, count: Any, notes: Any = None) -> str | None:
+    def nearest_passages(vector: Any, count: Any) -> str | None:
         if vector is None or count is None:
             return None
         if not isinstance(vector, bytes):
@@ -257,10 +316,8 @@ def register(connection: sqlite3.Connection) -> None:
             raise wrong_argument(f"nearest_passages: the count must be 1 or more, not {count!r}")
         if len(vector) != 4 * _dimension(connection):
             return None  # another model's, for example while all vectors are being replaced
-        # Make any BLOB a valid set of zeros and ones.
-        allowed = None if notes is None else checked_set(notes).translate(_AS_FLAGS)
         try:
-            found = nearest(connection, vector, number, allowed)
+            found = nearest(connection, vector, number)
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 # The time limit applies to the whole statement.
@@ -270,15 +327,12 @@ def register(connection: sqlite3.Connection) -> None:
         pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
         return f"{{{pairs}}}"
 
-    def checked_set(notes: Any) -> bytes:
-        if isinstance(notes, bytes):
-            return notes
-        if notes not in (None, "") and not _IDS.fullmatch(str(notes)):
-            raise wrong_argument("notes must be ids with commas between them, or note_set() of it")
-        return note_set(notes)
+    def checked_set(ids: Any) -> bytes:
+        if ids not in (None, "") and not _IDS.fullmatch(str(ids)):
+            raise wrong_argument("note_set: the ids must be numbers with commas between them")
+        return note_set(ids)
 
     connection.create_function("nearest_passages", 2, nearest_passages)
-    connection.create_function("nearest_passages", 3, nearest_passages)
     connection.create_function("note_set", 1, checked_set, deterministic=True)
 
 
@@ -307,4 +361,3 @@ def note_set(ids: Any) -> bytes:
 
 
 _IDS = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*", re.ASCII)
-_AS_FLAGS = b"\0" + b"\1" * 255

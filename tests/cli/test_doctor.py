@@ -59,7 +59,17 @@ def test_nothing_is_wrong_after_indexing(indexed, doctor):
     assert {name for name, finding in found.items() if finding["ok"] is None} == set()
     assert "1 note" in found["bear"]["says"]
     assert "All passages have a vector from test/tiny" in found["vectors"]["says"]
+    assert "1 of 1 passage, which include 100% of the nearest" in found["candidates"]["says"]
     assert "64 numbers" in found["model"]["says"]
+
+
+def test_it_says_what_share_of_the_nearest_passages_a_search_misses(indexed, doctor, sidecar_path):
+    change(sidecar_path, "update meta set value = '0.834' where key = 'candidates_recall'")
+    status, found = doctor()
+    assert status == 0
+    assert "83% of the nearest: this model's vectors" in found["candidates"]["says"]
+    assert found["candidates"]["mend"].startswith("datasette bear-index")
+    assert found["candidates"]["mend"].endswith("--model NAME")
 
 
 def test_it_changes_nothing(indexed, doctor, sidecar_path, library):

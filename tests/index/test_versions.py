@@ -125,7 +125,7 @@ def test_a_python_without_sqlite_vec_can_make_it_anew(older, monkeypatch):
     monkeypatch.setattr(database, "load_vector_extension", lambda connection: False)
     run("bear-index", "--sidecar", older)
     assert len(rows(older, "select 1 from notes")) == 3
-    assert rows(older, "select name from sqlite_master where name like '_passage_index%'") == []
+    assert rows(older, "select name from sqlite_master where name like '_passage_index_%'") == []
     assert rows(older, "pragma integrity_check") == [("ok",)]
 
 
