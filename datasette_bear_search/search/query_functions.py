@@ -218,6 +218,7 @@ def _prefix_matches(connection: sqlite3.Connection, planned: Plan) -> dict[int, 
     from notes_fts
     where notes_fts match in_languages(?)
     """
+    # Both in all languages, so none of these notes is also found by the word itself.
     words = fts5.any_of(map(fts5.quoted, planned.beginnings))
     expression = f"({words}) NOT ({planned.query.match})"
     return dict(connection.execute(sql, [expression]).fetchall())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..index.schema import MAX_EMBEDDED, PASSAGE_INDEX, VECTORS
-from ..index.vectors import MANY_CANDIDATES, signs, similarity
+from ..index.vectors import signs, similarity
 from ..query.filters import Filters
 from .planner import Plan
 
@@ -74,17 +74,18 @@ with words as (
   where notes_fts match fts_query(:q)
 ),
 meaning as (
-  select note_id, rank() over (order by max(value) desc) as rank
-  from json_each(nearest_passages(embed(:q), 100)) join passages on passages.id = key + 0
+  select note_id, rank() over (
+    order by min(vec_distance_cosine(vector, embed(meaning(:q))))
+  ) as rank
+  from _passage_index as near join _vectors on passage_id = near.rowid
+  join passages on id = passage_id
+  where embedding match vec_quantize_binary(vec_sub(embed(meaning(:q)), mean_vector()))
+    and k = nearest_candidates(:q)
   group by note_id
-),
-either as (
-  select note_id from words union select note_id from meaning
 )
 select id, title, rrf(words.rank, meaning.rank) as score
-from either join notes on id = note_id
-left join words using (note_id) left join meaning using (note_id)
-order by score desc limit 10
+from (select note_id from words union select note_id from meaning) join notes on id = note_id
+left join words using (note_id) left join meaning using (note_id) order by score desc limit 10
 """
 
 
@@ -168,8 +169,8 @@ def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
     return f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
 
 
-def template_weight(similarity: str) -> str:
-    return f"iif(shared, {TEMPLATE_WEIGHT}, 1)\n      * ({similarity})"
+def _similarity() -> str:
+    return f"iif(shared, {TEMPLATE_WEIGHT}, 1) * (\n      {similarity('vector', QUERY_VECTOR)})"
 
 
 def _q(planned: Plan) -> str:
@@ -249,7 +250,6 @@ lexical as (
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
   from notes_fts {_join_filtered("rowid")}
   where notes_fts match fts_query({q})
-    and rowid not in (select key + 0 from json_each(substring_matches({q})))
   union all select key + 0, value from json_each(substring_matches({q}))
   {_join_filtered("key")}
 )"""
@@ -258,32 +258,35 @@ lexical as (
 def _substrings(q: str) -> str:
     return f"""
 -- notes that contain every part of the text as written
-lexical as (
+lexical as materialized (
   select key + 0 as note_id, value as bm25
   from json_each(substring_matches({q})) {_join_filtered("key")}
 )"""
 
 
 NO_LEXICAL = _empty("lexical", "note_id", "bm25")
+# So that the model is asked once, not wherever the vector is needed.
+QUERY_VECTOR = "(select vector from q)"
 
 
 def _dense(q: str, is_filtered: bool, close: str) -> str:
     k = f"nearest_candidates({q})"
     if is_filtered:
-        k = f"""min({k}, {MANY_CANDIDATES})
+        # vec0 looks only at these passages, so operators in the text need no further candidates.
+        k = f"""nearest_candidates('')
         and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
-    vector = f"embed(meaning({q}))"
     return f"""
+q as materialized (select embed(meaning({q})) as vector),
 -- meaning: the nearest passages, the best one of each note
 dense as materialized (
   select note_id, passage_id, max(similarity) as similarity,
     rank() over (order by max(similarity) desc) as dense_rank,
     count(*) filter (where {close}) as close_passages from (
-    select note_id, passage_id, {template_weight(similarity("vector", vector))} as similarity
+    select note_id, passage_id, {_similarity()} as similarity
     from (
       select rowid as passage_id from {PASSAGE_INDEX}
       where k = {k}
-        and embedding match {signs(vector)}
+        and embedding match {signs(QUERY_VECTOR)}
     ) join {VECTORS} using (passage_id) join passages on passages.id = passage_id
     {_join_filtered("note_id")}
     order by similarity desc limit {NEAREST_PASSAGES}
@@ -338,11 +341,11 @@ scored as materialized (
     {dense}
 )"""
     if len(retrievers) > 1:
-        vector, is_embedded = f"embed(meaning({q}))", f"position < {MAX_EMBEDDED}"
+        is_embedded = f"position < {MAX_EMBEDDED}"
         dense = f"""left join (
       select note_id, passage_id, similarity, dense_rank from dense
       union all
-      select note_id, passage_id, max({template_weight(similarity("vector", vector))}), null
+      select note_id, passage_id, max({_similarity()}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
       where note_id not in (select note_id from dense) and {is_embedded} group by note_id
     ) using (note_id)"""
@@ -371,7 +374,7 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine(embed(meaning({q})), vector, note_id, level, blend, dense_score, {balance})
+    select refine({QUERY_VECTOR}, vector, note_id, level, blend, dense_score, {balance})
     from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
     left join {VECTORS} using (passage_id)
   ))

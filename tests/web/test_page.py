@@ -245,15 +245,33 @@ async def test_the_textbook_query_is_offered_beside_the_statement(datasette, sid
     parameters = dict(parse_qsl(urlsplit(url).query))
     assert set(parameters) == {"sql", "q"}
     assert len(parameters["sql"].splitlines()) <= 18
-    response = await datasette.client.get(
-        f"/{sidecar_path.stem}.json",
-        params={**parameters, "_shape": "array"},
-        follow_redirects=True,
-    )
-    titles = [row["title"] for row in response.json()]
+    assert "embedding match" in parameters["sql"]
+    titles = await titles_by_textbook(datasette, sidecar_path, "roof")
     assert {"Cabin roof", "Roof of the church"} == set(titles[:2])
+    # Only what is left of the text without its operators has a vector.
+    excluding = await titles_by_textbook(datasette, sidecar_path, "lentils -roof -church -cabin")
+    assert excluding == await titles_by_textbook(datasette, sidecar_path, "lentils")
     by_words = (await get(datasette, "/-/bear-search?q=roof&mode=keyword")).text
     assert "The idea in short" not in by_words
+
+
+async def titles_by_textbook(datasette, path, text: str) -> list[str]:
+    parameters = {"sql": legs.TEXTBOOK, "q": text, "_shape": "array"}
+    url = f"/{path.stem}.json?{urlencode(parameters)}"
+    response = await get(datasette, url, follow_redirects=True)
+    return [row["title"] for row in response.json()]
+
+
+async def test_the_textbook_query_finds_words_where_there_are_no_vectors(
+    write, bear_index, sidecar_path
+):
+    write(BearNote("# Cabin roof\n\nThe ceiling leaks."), BearNote("# Soup\n\nRed lentils."))
+    bear_index("--no-semantic")
+    datasette = Datasette([str(sidecar_path)])
+    assert await titles_by_textbook(datasette, sidecar_path, "ceiling") == ["Cabin roof"]
+    bear_index("--semantic")
+    assert (await titles_by_textbook(datasette, sidecar_path, "ceiling"))[0] == "Cabin roof"
+    assert len(await titles_by_textbook(datasette, sidecar_path, "ceiling")) == 2
 
 
 async def test_the_sql_page_shows_the_statement(datasette):
