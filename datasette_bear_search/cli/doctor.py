@@ -357,8 +357,8 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         )
         if recall < vectors.LEAST_RECALL:
             says += (
-                ": this model's vectors are too much alike. So some notes that are close in meaning "
-                "aren't found."
+                ": this model's vectors are too much alike. So some notes that are close in "
+                "meaning aren't found."
             )
             yield Finding("candidates", says, None, "datasette bear-index --model NAME")
         else:

@@ -368,7 +368,7 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
     if ranking.fusion == "rrf":
         score = "rrf(lexical_rank, dense_rank)"
     elif len(retrievers) > 1 and not planned.is_foreign:
-        q, balance = _q(planned), _balance(planned, retrievers, ranking)
+        balance = _balance(planned, retrievers, ranking)
         score = "ifnull(refined, blend)"
         comment = f"""
 -- the best after pseudo-relevance feedback and score regularization

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -50,7 +50,7 @@ SEARCHES: list[tuple[str, dict[str, Any]]] = [
 class CountingConnection(sqlite3.Connection):
     """Counts the calls of each SQL function in Python."""
 
-    calls: Counter[str] = Counter()
+    calls: ClassVar[Counter[str]] = Counter()
 
     def create_function(self, name, arguments, function, **options):
         def counted(*values):
