@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from ..embeddings import registry
+from ..embeddings import registry, servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED
@@ -140,7 +140,7 @@ def _model(path: Path, load_model: bool) -> Findings:
         if not registry.is_trusted(name):
             fix = "datasette bear-index --trust"
             registry.is_here(name)  # fails with the reason
-        elif load_model:
+        elif load_model or isinstance(embedder, servers.ServerEmbedder):
             fix = f"{INSTALL_BUNDLED} && datasette bear-index --model {BUNDLED}"
             embedder.load()
             says = f"{name} works and makes vectors of {embedder.dimension} numbers"
@@ -349,6 +349,8 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, False, f"datasette bear-index{option}")
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
+    if state.has_vectors and (prompts := database.prompts(connection)) is not None:
+        yield Finding("prompts", f"{state.model} gets {prompts}")
     if state.has_vectors and (foreign := database.foreign_languages(connection)):
         shares = database.language_shares(connection)
         share = sum(shares.get(language, 0) for language in foreign)

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
 from ..sources import (
     SourceConfig,
@@ -34,7 +35,7 @@ FILE_NAME = "bear-search.yaml"
 # Comma-separated tags whose notes are hidden from agents.
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
-SETTINGS = ("sources", "never_index_tags", "ranking")
+SETTINGS = ("sources", "never_index_tags", "ranking", "prompts")
 # Defaults for every search, named like the search page's parameters, with the lowest and highest
 # value of each.
 RANKING = {"balance": (0, 1), "recency": (0.01, 100_000)}
@@ -51,6 +52,7 @@ class Configuration:
     path: Path
     sources: tuple[SourceConfig, ...] | None  # None if it has no list, so the index's list stays
     never: tuple[str, ...]  # tags that are never indexed, from any source
+    prompts: Mapping[str, str]  # "query" and "passage", as far as it sets them
 
 
 def hidden_by_environment() -> tuple[str, ...]:
@@ -83,8 +85,9 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
     never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
     entries = settings.get("sources")
     _ranking(settings, str(path))
+    prompts = _prompts(settings, str(path))
     if entries is None:
-        return Configuration(path, None, never)
+        return Configuration(path, None, never, prompts)
     if not isinstance(entries, list):
         raise ConfigurationError(f'{path}: sources has to be a list, each entry with a "location".')
     sources: list[SourceConfig] = []
@@ -97,7 +100,7 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
             place = f"{place} ({entry['name']})"
         taken = {source.name for source in sources}
         sources.append(_source(entry, place, path, taken, never, known))
-    return Configuration(path, tuple(sources), never)
+    return Configuration(path, tuple(sources), never, prompts)
 
 
 def read_chosen_ranking() -> dict[str, list[str]]:
@@ -114,10 +117,7 @@ def _chosen_ranking(path: str, changed: int) -> dict[str, list[str]]:
 
 
 def _ranking(settings: Mapping[str, Any], path: str) -> dict[str, list[str]]:
-    ranking = settings.get("ranking") or {}
-    if not isinstance(ranking, Mapping):
-        raise ConfigurationError(f'{path}: ranking needs lines below it, such as "balance: 0.6".')
-    _check_keys(ranking, RANKING, f"{path}: ranking")
+    ranking = _section(settings, "ranking", RANKING, "balance: 0.6", path)
     for name, value in ranking.items():
         lowest, highest = RANKING[name]
         if not isinstance(value, int | float) or not lowest <= value <= highest:
@@ -126,6 +126,25 @@ def _ranking(settings: Mapping[str, Any], path: str) -> dict[str, list[str]]:
             )
             raise ConfigurationError(message)
     return {name: [str(value)] for name, value in ranking.items()}
+
+
+def _prompts(settings: Mapping[str, Any], path: str) -> Mapping[str, str]:
+    prompts = _section(settings, "prompts", Prompts._fields, "query: 'search: '", path)
+    for name, text in prompts.items():
+        if not isinstance(text, str):
+            message = f"{path}: the prompt {name} has to be text in quotation marks, not {text!r}."
+            raise ConfigurationError(message)
+    return prompts
+
+
+def _section(
+    settings: Mapping[str, Any], name: str, allowed: Iterable[str], example: str, path: str
+) -> Mapping[str, Any]:
+    section = settings.get(name) or {}
+    if not isinstance(section, Mapping):
+        raise ConfigurationError(f'{path}: {name} needs lines below it, such as "{example}".')
+    _check_keys(section, allowed, f"{path}: {name}")
+    return section
 
 
 def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:

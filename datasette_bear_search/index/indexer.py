@@ -595,6 +595,7 @@ class _Run:
                 set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
                 set_meta(connection, dimension=embedder.dimension)
                 set_meta(connection, **{database.UNRELATED: str(similarity)})
+                set_meta(connection, **{database.PROMPTS: json.dumps(embedder.prompts)})
             rows.update_passages(connection, embedder.max_tokens)
             # This depends on the number of passages, so it comes last.
             vectors.prepare(connection)

@@ -16,7 +16,12 @@ from datasette import hookimpl
 from datasette.plugins import pm
 
 from datasette_bear_search.embeddings import base, loading, names, registry
-from datasette_bear_search.embeddings.base import QUERY_CHARACTERS, ModelFacts, ModelUnavailable
+from datasette_bear_search.embeddings.base import (
+    QUERY_CHARACTERS,
+    ModelFacts,
+    ModelUnavailable,
+    first_line,
+)
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.embeddings.registry import (
     default_model,
@@ -243,6 +248,12 @@ def test_any_error_of_a_library_is_told_in_one_line_with_what_to_do():
         "The model test/broken can't be loaded (size mismatch). "
         "Try again, or choose another one with --model."
     )
+
+
+def test_a_long_error_of_a_library_ends_after_a_word():
+    words = first_line(RuntimeError("The checkpoint that you are trying to load is new. " * 9))
+    assert words.endswith("trying to load is …")
+    assert first_line(RuntimeError("x" * 300)) == f"{'x' * 200} …"
 
 
 def test_without_sentence_transformers_the_message_says_what_to_install(monkeypatch):

@@ -248,6 +248,17 @@ def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
     assert not abandoned.exists()
 
 
+def test_exports_of_models_that_are_gone_are_removed(library_and_onnx, models, own_model):
+    library_and_onnx(models["cls"])
+    assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
+    shutil.rmtree(own_model)
+    before = len(kept())
+    assert SentenceTransformerEmbedder(str(models["static"])).export_onnx()
+    assert len(kept()) == before
+    for name in ("cls", "static"):
+        assert not SentenceTransformerEmbedder(str(models[name])).needs_onnx_export()
+
+
 # Many documents
 
 
