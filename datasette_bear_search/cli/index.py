@@ -23,8 +23,8 @@ from ..index.changes import Snapshot
 from ..index.config import Selection
 from ..notes import counted, time_left
 from ..sources import SourceConfig, SourceError, seconds_in
-from . import Progress, clear_errors, sidecar_option
-from .output import Command, agrees, confirm, echo
+from .options import sidecar_option
+from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report

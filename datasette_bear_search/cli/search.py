@@ -13,7 +13,9 @@ import click
 from ..notes import ForeseenError, can_be_opened, printable, printable_lines
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
-from . import clear_errors, output, redact_option, sidecar_option
+from . import output
+from .options import redact_option, sidecar_option
+from .output import clear_errors
 
 if TYPE_CHECKING:
     from ..search.notes import SimilarNote
