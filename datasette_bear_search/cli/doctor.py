@@ -22,7 +22,8 @@ from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED
 from ..index import changes, config, database, rows, schema
 from ..notes import counted, printable
-from ..sources import SourceConfig, SourceError, open_source
+from ..sources.base import SourceConfig, SourceError
+from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .options import sidecar_option
 from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style

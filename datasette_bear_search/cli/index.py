@@ -22,7 +22,7 @@ from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
 from ..index.config import Selection
 from ..notes import counted, time_left
-from ..sources import SourceConfig, SourceError, seconds_in
+from ..sources.base import SourceConfig, SourceError, seconds_in
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
 

@@ -16,7 +16,7 @@ import click
 from .. import Library
 from ..embeddings.registry import get_embedder
 from ..index import config, database, schema
-from ..sources import SourceConfig
+from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
 from .index import Options, index_sources
 from .options import redact_option, sidecar_option
@@ -222,8 +222,9 @@ def serve(
     from datasette.app import Datasette
 
     from ..index.background import Updater
+    from ..web.openapi import SEARCH_PATH
     from ..web.server import server
-    from ..web.site import SEARCH_PATH, updaters
+    from ..web.site import updaters
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))

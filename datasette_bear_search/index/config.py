@@ -17,16 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import ForeseenError
-from ..sources import (
-    SourceConfig,
-    SourceError,
-    absolute,
-    get_kind,
-    kind_of,
-    names,
-    new_name,
-    seconds_in,
-)
+from ..sources.base import SourceConfig, SourceError, seconds_in
+from ..sources.registry import absolute, get_kind, kind_of, names, new_name
 
 PLUGIN = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ..notes import NEXT_FILE, LinkedFile
-from . import NothingThere, SourceError, Unreadable, pdf
+from . import pdf
+from .base import NothingThere, SourceError, Unreadable
 from .markdown_metadata import suffix
 from .text import parse_timestamp, storable
 

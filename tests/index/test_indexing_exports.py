@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.index import changes, database, indexer
-from datasette_bear_search.sources import SourceError, folders
+from datasette_bear_search.sources import folders
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.files import Folder
 from tests.sources.test_bear_backup import bundle
 from tests.sources.test_slack import EXPORT, says

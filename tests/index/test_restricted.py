@@ -16,7 +16,7 @@ from datasette_bear_search.index import database, indexer, restricted, rows
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
 from datasette_bear_search.index.database import SidecarError
 from datasette_bear_search.notes import is_within
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from tests.conftest import TINY
 from tests.support.bear_libraries import day
 from tests.support.note_folders import write_files

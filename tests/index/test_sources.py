@@ -23,17 +23,11 @@ from datasette.plugins import pm
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database, watch
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import (
-    OUR_KINDS,
-    SourceError,
-    Unchanged,
-    describe,
-    get_kind,
-    html_to_markdown,
-    names,
-    note_from_markdown,
-)
+from datasette_bear_search.sources.base import SourceError, Unchanged
+from datasette_bear_search.sources.documents import html_to_markdown
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.markdown_metadata import note_from_markdown
+from datasette_bear_search.sources.registry import OUR_KINDS, describe, get_kind, names
 from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.exports import folder_of
 

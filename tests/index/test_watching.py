@@ -20,7 +20,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import background, indexer
 from datasette_bear_search.index import watch as watching
 from datasette_bear_search.index.watch import Place, Watcher
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from tests.conftest import TINY
 from tests.index.test_sources import titles
 from tests.support.bear_libraries import edit, folder_state
@@ -84,7 +84,7 @@ def test_a_source_with_an_interval_is_read_then_and_not_at_each_change(
     config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
     assert config.every == 3600
     assert watching.place(config) is None
-    monkeypatch.setattr("datasette_bear_search.sources.seconds_in", lambda text: 1)
+    monkeypatch.setattr("datasette_bear_search.sources.base.seconds_in", lambda text: 1)
     with watching_of(config):
         (vault / "b.md").write_text("# Soup\n\nLentils.")
         wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])

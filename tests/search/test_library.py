@@ -18,7 +18,7 @@ from datasette_bear_search.index.database import SidecarError
 from datasette_bear_search.notes import ForeseenError
 from datasette_bear_search.query.filters import InvalidParameter
 from datasette_bear_search.search.library import NoteNotFound
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from tests.support.bear_libraries import day
 from tests.support.docs import ROOT
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Link, Note, Tag
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear import backup as bear_text
 from datasette_bear_search.sources.bear.backup import BearBackup

@@ -16,7 +16,8 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError, bear, readonly
+from datasette_bear_search.sources import bear, readonly
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import LOCATIONS, BearLibrary, default_location
 from tests.support.bear_libraries import (
     HALF_A_SAVE,

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.exports.slack import PAUSE_SECONDS, TITLE_LENGTH, SlackExport
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import ANY_JSON, damage, folder_of, read, zip_of

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import Source
+from datasette_bear_search.sources.base import Source
 
 # Any JSON that an export may have in place of the right one.
 ANY_JSON = st.recursive(

@@ -27,7 +27,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.index.background import Activity
 from datasette_bear_search.search import functions
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.web import datasette_ui, site
 from datasette_bear_search.web.note_page import PREVIEW_HEADER
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...notes import Note
-from .. import SourceError, Unchanged, Unreadable
+from ..base import SourceError, Unchanged, Unreadable
 from ..files import (
     DOCUMENTS,
     LARGEST_ARCHIVE,

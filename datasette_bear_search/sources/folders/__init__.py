@@ -14,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title
-from .. import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
+from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
 from ..files import (
     DOCUMENTS,
     LARGEST_NOTE,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from .. import Unreadable
+from ..base import Unreadable
 from ..files import File, Folder, composed
 from ..markdown_metadata import Metadata, suffix, without_code
 from ..text import decode, parse_timestamp

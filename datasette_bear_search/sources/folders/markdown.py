@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...notes import without_title_line
-from .. import Unreadable, checked_option, checked_texts
+from ..base import Unreadable, checked_option, checked_texts
 from ..documents import is_template, parse_html
 from ..files import LARGEST_NOTE, File, Folder, composed
 from ..markdown_metadata import first_heading, leading_heading, suffix

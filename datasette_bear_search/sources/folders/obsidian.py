@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .. import Unreadable
+from ..base import Unreadable
 from ..files import File, Folder, composed
 from ..markdown_metadata import leading_heading
 from ..text import as_dict, as_dicts, as_text, load_json
