@@ -20,8 +20,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database
 from datasette_bear_search.notes import ForeseenError, printable, printable_json, printable_lines
 from datasette_bear_search.sqlite import sqlite3
-from tests.conftest import TINY
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 # Titles of windows (OSC 0), the clipboard (52), links (8), colors, overwritten text, other
 # directions, what nobody sees, and a line of its own.

@@ -18,9 +18,8 @@ from datasette_bear_search.embeddings.registry import (
     trust,
     with_dimensions,
 )
-from tests.conftest import TINY
 from tests.support.datasettes import configured, get
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 
 def numbers(vector: bytes | None) -> numpy.ndarray:

@@ -21,10 +21,9 @@ from datasette_bear_search.index import background, indexer
 from datasette_bear_search.index import watch as watching
 from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources.base import SourceConfig
-from tests.conftest import TINY
-from tests.index.test_sources import titles
 from tests.support.bear_libraries import edit, folder_state
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.index_files import titles
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 PATIENCE = 90.0  # seconds; on a busy machine everything is slow
 

@@ -18,6 +18,40 @@ import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
 
+from datasette_bear_search.demo import BearFile, BearNote
+from tests.support.bear_libraries import day
+
+SECRET = "velvet tugboat"
+NOTES = [
+    BearNote(
+        "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.\n\n"
+        "## Plan for May\n\nReplace the flashing.\n\n### Who\n\nHollis.\n\n## Sums\n\n$40.",
+        tags=("cabin/repairs",),
+        created=day(1),
+    ),
+    BearNote(
+        "# Lentil soup\n\nRed lentils, carrots.",
+        tags=("recipes",),
+        created=day(2),
+        modified=day(9),
+    ),
+    BearNote("# Weekly\n\nFirst week: roof.", tags=("journal",), created=day(3)),
+    BearNote("# Weekly\n\nSecond week: garden.", tags=("journal",), created=day(4)),
+    BearNote("# Old plans\n\nA roof garden.", archived=True, pinned=True, created=day(5)),
+    BearNote(f"# Bank codes\n\nPIN {SECRET}", encrypted=True, created=day(6)),
+    BearNote(
+        "# Receipts\n\n![](scan.png)",
+        files=(BearFile("scan.png", ocr="plumber invoice"),),
+        created=day(7),
+    ),
+    BearNote(
+        "# Diary of roofs\n\nNobody may read of the zeppelin. [[Cabin roof]]",
+        tags=("private/diary",),
+        created=day(8),
+    ),
+]
+HIDDEN = ("Private",)
+
 # Runs the command in a process of its own, with the tiny model registered as in the tests' process.
 _BEAR_MCP = """
 import sys
@@ -82,3 +116,9 @@ def stand_in_for_packages(patch: pytest.MonkeyPatch) -> None:
         patch.setitem(sys.modules, "datasette_agent.tools", tools)
     if not find_spec("llm"):
         patch.setitem(sys.modules, "llm", SimpleNamespace(Tool=LlmTool))
+
+
+async def note_id(call, title) -> int:
+    data = await call("search_notes", query=title, limit=1)
+    assert data["notes"][0]["title"] == title
+    return data["notes"][0]["id"]

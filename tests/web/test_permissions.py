@@ -31,11 +31,10 @@ from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.web import datasette_ui, site
 from datasette_bear_search.web.note_page import PREVIEW_HEADER
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
-from tests.conftest import TINY
 from tests.support import attached
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0, configured, cookies
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
 
