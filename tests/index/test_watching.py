@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import edit, folder_state
 from tests.support.index_files import titles
+from tests.support.threads import running
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 PATIENCE = 90.0  # seconds; on a busy machine everything is slow
@@ -47,14 +47,8 @@ def watching_of(sidecar_path, monkeypatch):
         embedder = registry.get_embedder(TINY)
         indexer.update(sidecar_path, configs, embedder)
         watcher = Watcher(sidecar_path, configs, embedder, say=said.append, **options)
-        thread = threading.Thread(target=watcher.run)
-        thread.start()
-        try:
+        with running(watcher.run, end=watcher.stop):
             yield said
-        finally:
-            watcher.stop()
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
 
     return watch
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -19,6 +16,7 @@ from datasette.app import Datasette
 from mcp import StdioServerParameters
 
 from datasette_bear_search.demo import BearFile, BearNote
+from tests.support import threads
 from tests.support.bear_libraries import day
 
 SECRET = "velvet tugboat"
@@ -76,18 +74,9 @@ def bear_mcp(sidecar: Path, *options: str, **environment: str) -> StdioServerPar
 @contextmanager
 def serving(datasette: Datasette) -> Iterator[str]:
     """Serve a Datasette on a free port; yield the URL of its root."""
-    listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
+    with threads.serving(server) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 class AgentTool(NamedTuple):
