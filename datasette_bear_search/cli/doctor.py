@@ -22,10 +22,11 @@ from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED
 from ..index import changes, config, database, rows, schema
 from ..notes import counted, printable
-from ..sources import SourceConfig, SourceError, open_source
+from ..sources.base import SourceConfig, SourceError
+from ..sources.registry import open_source
 from ..sqlite import sqlite3
-from . import clear_errors, sidecar_option
-from .output import Command, Screen, echo, echo_json, screen_for, style
+from .options import sidecar_option
+from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
 
 # Its makers report the best quality below 100 million parameters (docs/ranking.md).
 MULTILINGUAL = "ibm-granite/granite-embedding-97m-multilingual-r2"

@@ -22,9 +22,9 @@ from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
 from ..index.config import Configuration, Selection
 from ..notes import counted, time_left
-from ..sources import SourceConfig, SourceError, seconds_in
-from . import Progress, clear_errors, sidecar_option
-from .output import Command, agrees, confirm, echo
+from ..sources.base import SourceConfig, SourceError, seconds_in
+from .options import sidecar_option
+from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report

@@ -24,7 +24,8 @@ from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..languages import words_version
 from ..notes import ForeseenError, Note
-from ..sources import SourceConfig, SourceError, readonly
+from ..sources import readonly
+from ..sources.base import SourceConfig, SourceError
 from ..sqlite import sqlite3
 from . import calibration, database, restricted, rows, schema, vectors
 from .changes import (

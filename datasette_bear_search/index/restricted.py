@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import Link, LinkedFile, Note, fold_tag, is_within
-from ..sources import Unchanged
+from ..sources.base import Unchanged
 from ..sqlite import sqlite3
 from . import changes, rows, schema, vectors
 from .changes import Snapshot

@@ -18,10 +18,9 @@ from datasette_bear_search.embeddings.registry import (
     trust,
     with_choice,
 )
-from tests.conftest import TINY
 from tests.support.datasettes import configured, get
 from tests.support.small_models import write_static_model
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 
 def numbers(vector: bytes | None) -> numpy.ndarray:

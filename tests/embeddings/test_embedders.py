@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from struct import unpack
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -31,6 +32,7 @@ from datasette_bear_search.embeddings.registry import (
     trust,
 )
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
+from tests.support.threads import running
 from tests.support.tiny_embedder import TinyEmbedder
 
 
@@ -189,12 +191,8 @@ def test_two_threads_load_the_model_once():
 
     both_there = threading.Barrier(2)
     embedder = Slow()
-    threads = [threading.Thread(target=embedder.load) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    both_there.wait(timeout=5)
-    for thread in threads:
-        thread.join()
+    with running(*[embedder.load] * 5):
+        both_there.wait(timeout=5)
     assert embedder.loads == 1
 
 
@@ -422,11 +420,8 @@ def test_threads_that_embed_at_once_take_turns():
             results.append(embedder.embed_query(text))
             results.extend(embedder.embed_documents([text]))
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with running(*(partial(work, number) for number in range(4))):
+        pass
     assert len(results) == 400
 
 

@@ -25,7 +25,7 @@ from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.search.snippets import sentence_scores
-from tests.embeddings.test_minilm import KINDS_OF_TEXT
+from tests.support.kinds_of_text import KINDS_OF_TEXT
 from tests.support.small_models import write_static_model, write_transformer
 
 pytestmark = pytest.mark.skipif(
