@@ -110,6 +110,7 @@ setup(
         "markdownify>=1",
         "mdit-py-plugins>=0.4",
         "nh3>=0.2.18",
+        "numpy>=2",  # counts bits
         "pathspec",
         "platformdirs",
         "pluggy",

@@ -54,6 +54,18 @@ def time_limit(connection: sqlite3.Connection, milliseconds: float | None) -> It
         connection.set_progress_handler(None, 0)
 
 
+@contextmanager
+def interruption(connection: sqlite3.Connection) -> Iterator[None]:
+    """In an SQL function, end the whole statement if one of the function's own is interrupted."""
+    # The time limit applies to the whole statement.
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if "interrupted" in str(error):
+            connection.interrupt()
+        raise
+
+
 def execute(
     connection: sqlite3.Connection, sql: str, parameters: Mapping[str, Any]
 ) -> sqlite3.Cursor:

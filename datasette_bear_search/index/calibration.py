@@ -85,6 +85,7 @@ def count_new(connection: sqlite3.Connection, passages: int) -> None:
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
     if is_due(connection):
+        vectors.register(connection)
         with transaction(connection):
             vectors.center(connection)
             vectors.choose_candidates(connection)

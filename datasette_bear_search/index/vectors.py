@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..sqlite import read_value, sqlite3, wrong_argument
+from ..sqlite import interruption, read_value, sqlite3, wrong_argument
 from .database import (
     MEAN,
     STALE,
@@ -38,6 +38,11 @@ OVERSAMPLING = 4
 # own. They include .98 of the 50 nearest passages of 9,200; reading 1,200 vectors takes 4 ms. With
 # 400 of 1,900, pseudo-relevance feedback sees other notes: Cranfield loses .001 nDCG@10.
 CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1200, 4096
+# But at least this share: of 322,700 passages, 1,200 include .80 of the nearest to a rare word.
+LEAST_SHARE = 80
+# From so many passages on, numpy compares the signs: 31,900 take it 3 ms and 322,700 30 ms, but the
+# search of vec0, which chooses the nearest chunk by chunk, 11 and 110 ms.
+MANY_PASSAGES = 20_000
 # For some models, signs say less. So for this many stored passages, as many nearest ones are also
 # searched exactly, and there are more candidates if they include less than this share of these.
 TESTED, TESTED_NEAREST, LEAST_RECALL = 50, 50, 0.9
@@ -214,7 +219,8 @@ def _dimension(connection: sqlite3.Connection) -> int:
 def choose_candidates(connection: sqlite3.Connection) -> None:
     """Store how many candidates the searches of this index take, enough for its model."""
     [count] = connection.execute("select count(*) from passages").fetchone()
-    wanted, recall = min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES), 1.0
+    wanted = min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES)
+    wanted, recall = min(max(wanted, count // LEAST_SHARE), MAX_CANDIDATES), 1.0
     if count > wanted and (ranks := sorted(_ranks_by_signs(connection))):
         enough = math.ceil(ranks[math.ceil(LEAST_RECALL * len(ranks)) - 1])
         wanted = min(max(wanted, enough), MAX_CANDIDATES)
@@ -270,6 +276,62 @@ def candidates(connection: sqlite3.Connection) -> int:
     return min(max(known, 1), MAX_CANDIDATES)
 
 
+def candidates_sql(vector: str, count: str, is_large: bool, allowed: str = "") -> str:
+    """Return SQL for the column ``passage_id`` of so many passages whose signs differ least.
+
+    :param allowed: the rest of ``from passages`` that selects only some; empty for all
+    """
+    if is_large:
+        only = f""", (
+          select group_concat(passages.id) from passages
+          {allowed})"""
+        return f"""select value as passage_id from json_each(nearest_signs(
+        {signs(vector)},
+        {count}{only if allowed else ""}))"""
+    only = f"\n        and rowid in (select passages.id from passages {allowed})"
+    return f"""select rowid as passage_id from {PASSAGE_INDEX}
+      where embedding match {signs(vector)}
+        and k = {count}{only if allowed else ""}"""
+
+
+def is_large(connection: sqlite3.Connection) -> bool:
+    """Return whether there are so many passages that vec0 takes longer than numpy."""
+    return bool(read_value(connection, "select count(*) from passages") >= MANY_PASSAGES)
+
+
+def nearest_signs(
+    connection: sqlite3.Connection, wanted: bytes, count: int, only: str | None = None
+) -> str:
+    """Return the ids of the passages whose signs differ least, as a JSON array.
+
+    Nothing is kept in memory: this reads the chunks in which vec0 stores its table, as sqlite-vec's
+    ARCHITECTURE.md describes them.
+
+    :param only: the ids to choose from, with commas between them; None for all
+    """
+    import numpy
+
+    sql = f"""
+    select rowids, validity, vectors
+    from {PASSAGE_INDEX}_chunks
+    join {PASSAGE_INDEX}_vector_chunks00 as stored on stored.rowid = chunk_id
+    """
+    chunks = connection.execute(sql).fetchall() or [(b"", b"", b"")]
+    rowids, used, stored = map(b"".join, zip(*chunks))
+    ids = numpy.frombuffer(rowids, "<i8")
+    kind = "<u8" if len(wanted) % 8 == 0 else "u1"
+    bits = numpy.frombuffer(stored, kind).reshape(-1, len(wanted) // numpy.dtype(kind).itemsize)
+    apart = numpy.bitwise_count(bits ^ numpy.frombuffer(wanted, kind)).sum(axis=1, dtype="u2")
+    # Vectors that were removed leave a place.
+    is_allowed = numpy.unpackbits(numpy.frombuffer(used, "u1"), bitorder="little").view(bool)
+    if only is not None:
+        is_allowed &= numpy.isin(ids, numpy.fromstring(only, "i8", sep=","))
+    ids, apart = ids[is_allowed], apart[is_allowed]
+    if count < len(ids):
+        ids = ids[numpy.argpartition(apart, count)[:count]]
+    return json.dumps(ids.tolist())
+
+
 def nearest(connection: sqlite3.Connection, vector: bytes, count: int) -> Neighbors:
     """Return the ``count`` passages nearest to a vector, at most MAX_CANDIDATES.
 
@@ -279,11 +341,7 @@ def nearest(connection: sqlite3.Connection, vector: bytes, count: int) -> Neighb
     wanted = min(max(OVERSAMPLING * count, candidates(connection)), MAX_CANDIDATES)
     sql = f"""
     select passage_id, {similarity("vector", ":vector")} as similarity
-    from (
-      select rowid as passage_id
-      from {PASSAGE_INDEX}
-      where embedding match {signs(":vector")} and k = {wanted}
-    )
+    from ({candidates_sql(":vector", str(wanted), is_large(connection))})
     join {VECTORS} using (passage_id)
     order by similarity desc, passage_id
     limit :count
@@ -295,12 +353,12 @@ def nearest(connection: sqlite3.Connection, vector: bytes, count: int) -> Neighb
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Add ``nearest_passages(vector, count)`` and ``note_set(ids)`` to a connection.
+    """Add ``nearest_passages``, ``nearest_signs`` and ``note_set`` to a connection.
 
-    ``nearest_passages`` returns a JSON object of at most ``count`` passages, nearest first: id →
-    similarity. It returns NULL for NULL and for a vector of another length. ``note_set`` takes ids
-    separated by commas, as group_concat() returns them, and returns a BLOB whose byte at the
-    position of each id is 1, all others 0.
+    ``nearest_passages(vector, count)`` returns a JSON object of at most ``count`` passages, nearest
+    first: id → similarity. It returns NULL for NULL and for a vector of another length.
+    ``note_set(ids)`` takes ids separated by commas, as group_concat() returns them, and returns a
+    BLOB whose byte at the position of each id is 1, all others 0.
     """
 
     def nearest_passages(vector: Any, count: Any) -> str | None:
@@ -316,13 +374,8 @@ def register(connection: sqlite3.Connection) -> None:
             raise wrong_argument(f"nearest_passages: the count must be 1 or more, not {count!r}")
         if len(vector) != 4 * _dimension(connection):
             return None  # another model's, for example while all vectors are being replaced
-        try:
+        with interruption(connection):
             found = nearest(connection, vector, number)
-        except sqlite3.OperationalError as error:
-            if "interrupted" in str(error):
-                # The time limit applies to the whole statement.
-                connection.interrupt()
-            raise
         # Nine digits suffice for a float32. json.dumps() takes twice as long to find the fewest.
         pairs = ",".join([f'"{passage_id}":{similarity:.9f}' for passage_id, similarity in found])
         return f"{{{pairs}}}"
@@ -332,7 +385,14 @@ def register(connection: sqlite3.Connection) -> None:
             raise wrong_argument("note_set: the ids must be numbers with commas between them")
         return note_set(ids)
 
+    def signs_nearest_to(wanted: Any, count: Any, *only: Any) -> str | None:
+        if wanted is None or only == (None,):
+            return None  # no vector, or no passage is allowed
+        with interruption(connection):
+            return nearest_signs(connection, wanted, int(count), *map(str, only))
+
     connection.create_function("nearest_passages", 2, nearest_passages)
+    connection.create_function("nearest_signs", -1, signs_nearest_to, deterministic=True)
     connection.create_function("note_set", 1, checked_set, deterministic=True)
 
 

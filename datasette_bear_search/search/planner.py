@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from .. import languages
-from ..index import database
+from ..index import database, vectors
 from ..index.rows import has_copies
 from ..notes import is_within
 from ..query import fts5
@@ -99,6 +99,7 @@ class Plan:
     is_foreign: bool = False  # whether the model wasn't made for the query's language
     reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
     has_copies: bool = False  # whether some notes are copies of others
+    is_large: bool = False  # whether there are more passages than vec0 searches quickly
     corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
     doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # typed word, words that may be meant
     others: tuple[str, ...] = ()  # other texts that may be meant
@@ -230,6 +231,7 @@ def plan(
         threshold=NOTHING_IS_CLOSE if is_foreign else _threshold(connection, language),
         is_foreign=is_foreign,
         has_copies=has_copies(connection),
+        is_large=vectors.is_large(connection),
         corrections=tuple(
             (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
         ),

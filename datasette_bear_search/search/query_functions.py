@@ -17,7 +17,7 @@ from ..index.vectors import MAX_CANDIDATES, candidates, note_set
 from ..query import fts5
 from ..query.filters import Filters
 from ..query.query import Query, parse
-from ..sqlite import like_literal, read_value, sqlite3, wrong_argument
+from ..sqlite import interruption, like_literal, read_value, sqlite3, wrong_argument
 from .planner import Plan, plan
 from .sql import COLUMN_WEIGHTS, WEAKER_MATCHES
 
@@ -124,14 +124,9 @@ def register(connection: sqlite3.Connection) -> None:
 
 def _of_text(connection: sqlite3.Connection, function: Callable[..., Any]) -> Callable[..., Any]:
     def called(text: Any = None, reading: Any = "", *more: str) -> Any:
-        try:
+        with interruption(connection):
             planned = planned_for(connection, str(text or ""), str(reading))
             return function(connection, planned, *more)
-        except sqlite3.DatabaseError as error:
-            if "interrupted" in str(error):
-                # The time limit applies to the whole statement.
-                connection.interrupt()
-            raise
 
     return called
 

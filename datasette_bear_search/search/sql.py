@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..index.schema import MAX_EMBEDDED, PASSAGE_INDEX, VECTORS
-from ..index.vectors import signs, similarity
+from ..index.schema import MAX_EMBEDDED, VECTORS
+from ..index.vectors import candidates_sql, similarity
 from ..query.filters import Filters
 from .planner import Plan
 
@@ -214,7 +214,8 @@ def _retrieved(
             parts.append(_substrings(q) if "like" in retrievers else NO_LEXICAL)
         if "semantic" in retrievers:
             is_filtered = bool(planned.query.filters or conditions)
-            parts.append(_dense(q, is_filtered, is_close(planned, retrievers, ranking)))
+            close = is_close(planned, retrievers, ranking)
+            parts.append(_dense(q, is_filtered, planned.is_large, close))
         else:
             parts.append(NO_DENSE)
     return parts, {"q": planned.query.typed, **values}
@@ -269,12 +270,12 @@ NO_LEXICAL = _empty("lexical", "note_id", "bm25")
 QUERY_VECTOR = "(select vector from q)"
 
 
-def _dense(q: str, is_filtered: bool, close: str) -> str:
-    k = f"nearest_candidates({q})"
+def _dense(q: str, is_filtered: bool, is_large: bool, close: str) -> str:
+    # Among allowed passages, operators in the text need no further candidates.
+    k, allowed = f"nearest_candidates({q})", ""
     if is_filtered:
-        # vec0 looks only at these passages, so operators in the text need no further candidates.
-        k = f"""nearest_candidates('')
-        and rowid in (select passages.id from passages {_join_filtered("note_id")})"""
+        k, allowed = "nearest_candidates('')", _join_filtered("note_id")
+    candidates = candidates_sql(QUERY_VECTOR, k, is_large, allowed)
     return f"""
 q as materialized (select embed(meaning({q})) as vector),
 -- meaning: the nearest passages, the best one of each note
@@ -284,9 +285,7 @@ dense as materialized (
     count(*) filter (where {close}) as close_passages from (
     select note_id, passage_id, {_similarity()} as similarity
     from (
-      select rowid as passage_id from {PASSAGE_INDEX}
-      where k = {k}
-        and embedding match {signs(QUERY_VECTOR)}
+      {candidates}
     ) join {VECTORS} using (passage_id) join passages on passages.id = passage_id
     {_join_filtered("note_id")}
     order by similarity desc limit {NEAREST_PASSAGES}

@@ -195,6 +195,30 @@ def test_index_has_as_many_candidates_as_find_nine_tenths_of_the_nearest(
         assert measured == pytest.approx(found, abs=0.04)
 
 
+@pytest.mark.parametrize("allowed", ["", "where id % 3 = 0", "where id < 0"])
+@pytest.mark.parametrize("dimension", [64, 72])
+def test_numpy_finds_passages_as_near_by_their_signs_as_vec0(sidecar_path, dimension, allowed):
+    rows = cone(dimension=dimension)
+    sql = f"""
+    select vec_distance_hamming({vectors.signs(":vector")}, {vectors.signs("vector")})
+    from ({{candidates}}) join _vectors using (passage_id)
+    order by 1
+    """
+    with index_of(sidecar_path, rows) as connection:
+        vectors.register(connection)
+        vectors.remove(connection, range(1, len(rows), 5))
+        for number in range(1, len(rows), 500):
+            distances = [
+                connection.execute(
+                    sql.format(candidates=vectors.candidates_sql(":vector", "40", large, allowed)),
+                    {"vector": rows[number].tobytes()},
+                ).fetchall()
+                for large in (False, True)
+            ]
+            assert distances[0] == distances[1]
+            assert len(distances[0]) == (0 if "<" in allowed else 40)
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "9e9", "1e3"])
 def test_damaged_number_of_candidates_is_brought_into_its_range(sidecar_path, number):
     with index_of(sidecar_path, cone()) as connection:

@@ -11,6 +11,7 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.index import vectors
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
 
@@ -81,7 +82,9 @@ def library(write, bear_index, sidecar_path):
     return Library(sidecar_path)
 
 
-def test_each_statement_calls_each_function_once(library, monkeypatch):
+@pytest.mark.parametrize("many", [1, 20_000])
+def test_each_statement_calls_each_function_once(library, monkeypatch, many):
+    monkeypatch.setattr(vectors, "MANY_PASSAGES", many)
     statements = [library.search(text, **options).results.statement for text, options in SEARCHES]
     connect = partial(sqlite3.connect, factory=CountingConnection)
     monkeypatch.setattr(sqlite3, "connect", connect)
@@ -98,5 +101,17 @@ def test_each_statement_calls_each_function_once(library, monkeypatch):
                 called[name] += calls
     retrieving = {"embed", "fts_query", "exact_matches", "substring_matches", "allowed_notes"}
     assert {*retrieving, "mean_vector", "refine", *ARITHMETIC, *NUMBERS} <= called.keys()
+    assert ("nearest_signs" in called) == (many == 1)
     with closing(sqlite3.connect(":memory:")) as connection:
         assert isinstance(connection, CountingConnection)
+
+
+def test_large_library_is_searched_like_a_small_one(library, monkeypatch):
+    def found() -> list[list[int]]:
+        searched = [library.search(text, **options) for text, options in SEARCHES]
+        return [[hit.id for hit in response] for response in searched]
+
+    small = found()
+    monkeypatch.setattr(vectors, "MANY_PASSAGES", 1)
+    assert found() == small
+    assert [note.id for note in library.similar(1).notes]
