@@ -107,6 +107,8 @@ def make(path: Path, library: Path, passages: int) -> None:
             some = _vectors(vectors, start, min(start + ROWS_AT_ONCE, passages))
             numbered = enumerate(some, start + 1)
             stored_vectors.add(connection, [(number, row.tobytes()) for number, row in numbered])
+        stored_vectors.center(connection)
+        stored_vectors.choose_candidates(connection)
     unfinished.rename(path)
 
 
