@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..embeddings import cards
 from ..embeddings.base import Embedder
-from ..languages import TOKEN, UNSPACED_LANGUAGES, is_unspaced
+from ..languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ..sqlite import sqlite3
 from . import schema, vectors
 from .database import (
@@ -190,7 +190,7 @@ join {schema.VECTORS} using (passage_id)
 def _sentence(text: str) -> list[str]:
     """Return the words of the longest sentence (unspaced: pairs of characters); [] if short."""
     longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:SENTENCE_LETTERS]
-    tokens = TOKEN.findall(longest)
+    tokens = WORD.findall(longest)
     words = [
         token[place : place + 2] if is_unspaced(token) else token
         for token in tokens

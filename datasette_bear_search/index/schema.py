@@ -11,14 +11,16 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Stored as the file's user_version.
-VERSION = 9
+VERSION = 10
 # Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
 # signs (Mn, Mc) are parts of words in Hindi and other languages; emoji variation selectors aren't.
-TOKENIZER = (
-    "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
-)
+# Symbols are tokens, except for those of ASCII, which are syntax.
+_UNICODE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc{}' separators '{}\ufe0e\ufe0f'"
+TOKENIZER = "porter " + _UNICODE.format(" S*", "$+<=>^`|~") + " tokenchars '§'"
+# Of words alone, to correct and complete them.
+WORDS_TOKENIZER = _UNICODE.format("", "")
 # What FTS5 indexes of a column: its words, processed for the language. Only connections of this
 # package have the function. Deleting from FTS5 requires exactly the words that were inserted.
 INDEXED = "indexed_words({row}.{name}, {row}.language)"
@@ -218,7 +220,7 @@ def _create_word_indexes(db: Any) -> None:
         f"""
         create virtual table {WORDS} using fts5(
           {listed}, content="notes", detail=none,
-          tokenize="{TOKENIZER.removeprefix("porter ")}"
+          tokenize="{WORDS_TOKENIZER}"
         )
         """
     )

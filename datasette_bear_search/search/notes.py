@@ -159,7 +159,7 @@ def matched_words(
     except sqlite3.DatabaseError:
         return frozenset()  # the page is useful without marked words, too
     spans = (span for text in marked for span in _MARKED.findall(text))
-    return frozenset(word.casefold() for span in spans for word in languages.TOKEN.findall(span))
+    return frozenset(word.casefold() for span in spans for word in languages.tokens(span))
 
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")

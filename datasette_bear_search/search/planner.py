@@ -296,11 +296,13 @@ def _threshold(connection: sqlite3.Connection, language: str) -> float | None:
 
 
 def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:
-    match = query.match and languages.in_languages(query.match, searched)
+    if query.match is None:
+        return False
+    match = languages.in_languages(query.match, searched)
     return _exists(connection, match, if_broken=True)
 
 
-def _exists(connection: sqlite3.Connection, match: str | None, *, if_broken: bool) -> bool:
+def _exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
     sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
     try:
         return bool(read_value(connection, sql, [match]))

@@ -305,7 +305,10 @@ def _scored_sentences(
             found = sentence_scores(planned.query.meaning, texts, embedder, planned.stop_words)
     terms = matching.beginnings(planned.query)
     # Long terms match inside of words, too, for German compounds. Short ones would match too many.
-    starts = (r"\b" * (len(term) < 4 and not is_unspaced(term)) + re.escape(term) for term in terms)
+    starts = (
+        r"\b" * (len(term) < 4 and term[0].isalnum() and not is_unspaced(term)) + re.escape(term)
+        for term in terms
+    )
     pattern = re.compile("|".join(starts))
     scored = {}
     for hit, by_meaning in zip(hits, found):
