@@ -20,6 +20,7 @@ from . import schema, vectors
 from .database import (
     FOREIGN,
     THRESHOLDS,
+    count_notes,
     get_meta,
     get_number,
     language_shares,
@@ -129,7 +130,9 @@ def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> lis
     declared = cards.languages(embedder.name)
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]
-    tested = (it for it, share in shares.items() if share >= MAIN_SHARE and it != "en")
+    # One that few notes are in is tested only if they are enough for a reliable result.
+    least = min(MAIN_SHARE, FEWEST_TESTED / max(count_notes(connection), 1))
+    tested = (it for it, share in shares.items() if share >= least and it != "en")
     return [language for language in tested if not _fits(connection, embedder, language)]
 
 
@@ -147,16 +150,19 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
     if not asked:
         return True
     made = embedder.embed_queries([" ".join(words[::2]) for words, _ in asked])
-    queries = [numpy.frombuffer(vector or bytes(4), "<f4") for vector in made]
-    stored = numpy.array([numpy.frombuffer(vector, "<f4") for _, vector in asked])
-    if any(len(query) != stored.shape[1] for query in queries):
+    pairs = [(query, vector) for query, (_, vector) in zip(made, asked) if query]
+    if any(len(query) != len(vector) for query, vector in pairs):
         return True
     ranks: list[float] = []
-    for start in range(0, len(asked), GROUP):
-        some = slice(start, start + GROUP)
-        similarities = numpy.array(queries[some]) @ stored[some].T
+    for start in range(0, len(pairs), GROUP):
+        queries, stored = (
+            numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+            for vectors in zip(*pairs[start : start + GROUP])
+        )
+        similarities = queries @ stored.T
         ranks += (1 + (similarities > similarities.diagonal()[:, None]).sum(axis=1)).tolist()
-    fit = statistics.mean(1 / rank for rank in ranks)
+    # A query that the model doesn't know finds nothing.
+    fit = sum(1 / rank for rank in ranks) / len(asked)
     is_reliable = len(asked) >= FEWEST_TESTED
     if language in UNSPACED_LANGUAGES:
         return fit >= POOR_FIT_UNSPACED or not is_reliable

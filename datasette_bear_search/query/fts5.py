@@ -18,7 +18,7 @@ def words(text: str) -> list[str]:
 
     Of symbols alone, return those that aren't joined to the one before: of 🤷‍♀️ the 🤷.
     """
-    found = [token for token in tokens(text) if not languages.is_symbol(token)]
+    found = [token for token in tokens(text) if not languages.is_symbol(token[0])]
     return found or tokens(re.sub("\u200d.", "", text))
 
 

@@ -97,6 +97,7 @@ class Plan:
     stop_words: frozenset[str] = frozenset()
     threshold: float | None = None  # similarity from which a passage is close in meaning
     is_foreign: bool = False  # whether the model wasn't made for the query's language
+    foreign: frozenset[str] = frozenset()  # languages whose notes no query finds by meaning alone
     reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
     has_copies: bool = False  # whether some notes are copies of others
     corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
@@ -216,7 +217,8 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             others, found_notices = _alternatives(connection, query)
             notices += found_notices
-    is_foreign = language in database.foreign_languages(connection)
+    foreign = database.foreign_languages(connection)
+    is_foreign = language in foreign
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
@@ -229,6 +231,8 @@ def plan(
         has_matches=has_matches,
         threshold=NOTHING_IS_CLOSE if is_foreign else _threshold(connection, language),
         is_foreign=is_foreign,
+        # Nothing is close to a query in one of them anyway.
+        foreign=frozenset() if is_foreign else foreign,
         has_copies=has_copies(connection),
         corrections=tuple(
             (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"

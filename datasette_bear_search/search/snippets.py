@@ -476,7 +476,7 @@ def more_passages(
     parameters = {
         "meaning": planned.query.meaning,
         "threshold": planned.threshold,
-        "notes": json.dumps([hit.id for hit in hits]),
+        "notes": json.dumps([hit.id for hit in hits if hit.language not in planned.foreign]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
     }
     found: dict[int, list[MatchedPassage]] = {}
@@ -571,7 +571,8 @@ def _why(hit: Hit, planned: Plan) -> str:
 
 def is_close(hit: Hit, planned: Plan) -> bool:
     """Return whether a hit's passage is closer in meaning than those found for nonsense."""
-    return hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
+    is_near = hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
+    return is_near and hit.language not in planned.foreign
 
 
 def innermost(tags: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ from ..index import database as index_database
 from ..index import rows, watch
 from ..index.config import did_you_mean
 from ..index.database import State
+from ..index.schema import EMBEDDED
 from ..query import suggest as suggestions
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..search import redaction
@@ -168,7 +169,8 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
     def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
         state = index_database.read_state(connection)
         obstacle = semantic_obstacle(state, index_database.has_vector_extension(connection))
-        [passages] = connection.execute("select count(*) from passages").fetchone()
+        sql = f"select count(*), count(*) filter (where embedded = {EMBEDDED}) from passages"
+        passages, embedded = connection.execute(sql).fetchone()
         sources = [
             {
                 "name": name,
@@ -180,9 +182,9 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
             }
             for name, stored in rows.read_sources(connection).items()
         ]
-        return state, obstacle, passages, sources
+        return state, obstacle, passages, embedded, sources
 
-    state, obstacle, passages, sources = await site.read_index(database, read)
+    state, obstacle, passages, embedded, sources = await site.read_index(database, read)
     shown = redaction.masked if site.redacts(datasette) else str
     model = await asyncio.to_thread(_model_status, state)
     changed = await asyncio.to_thread(watch.changes_since_indexing, clients.index_file(database))
@@ -193,7 +195,7 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
         "ok": True,
         "ready": obstacle is None and model["state"] == "loaded",
         "model": {name: value and shown(value) for name, value in model.items()},
-        "vectors": {"passages": passages, "embedded": passages - state.pending},
+        "vectors": {"passages": passages, "embedded": embedded, "pending": state.pending},
         "index": {
             "notes": sum(each["notes"] for each in sources),
             "indexed": state.indexed,

@@ -30,8 +30,9 @@ FOUND = (
     ("→ AND NOT next", {"Résumé", "旅行"}), ("✓", {"Route"}), ("🤷", {"Sorry"}),
     ("🤷‍♀️", {"Sorry"}), ("🤷🏿", {"Sorry"}), ("🤷🏽‍♂️", {"Sorry"}), ("❤", {"Sorry"}),
     ("❤️", {"Sorry"}), ("🇩🇪", {"Trips"}), ("🇪🇸", {"Spain"}), ("≥", {"Spain"}),
-    ("→ maison", {"Route", "Résumé", "旅行"}), ("北京→上海", {"旅行"}), ('"git commit"', {"Code"}), ("`git commit`", {"Code"}),
-    ("C++", {"Code"}), ("a=b", {"Code"}), ("x^2", {"Code"}), ("+1", {"Code"}), ("$50", {"Code"}), ("50", {"Code"}),
+    ("→ maison", {"Route", "Résumé", "旅行"}), ("北京→上海", {"旅行"}),
+    ('"git commit"', {"Code"}), ("`git commit`", {"Code"}), ("C++", {"Code"}),
+    ("a=b", {"Code"}), ("x^2", {"Code"}), ("+1", {"Code"}), ("$50", {"Code"}), ("50", {"Code"}),
     ("<tag>", {"Code"}), ("tag", {"Code"}), ("~~strike~~", {"Code"}), ("|", {"Code"}),
     ("$", {"Code"}), ("`", {"Code"}), ("+", {"Code"}), ("^ =", {"Code"}), ("🧶", set()),
 )  # fmt: skip
