@@ -108,16 +108,21 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
     # In the notes' languages: English nonsense is further from German notes than German nonsense.
     # In the library itself: in larger and more varied ones, more is near by chance.
     shares = language_shares(connection)
-    main = [language for language, share in shares.items() if share >= MAIN_SHARE] or ["en"]
-    found = {}
-    for language in main:
-        queries = filter(None, embedder.embed_queries(unrelated(language)))
-        near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
-        nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
-        if len(nearest) > 1:
-            limit = statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)
-            found[language] = round(limit, 6)
-    return found
+    main = [language for language, share in shares.items() if share >= MAIN_SHARE]
+    found = {language: _threshold(connection, embedder, language) for language in main}
+    known = {language: limit for language, limit in found.items() if limit is not None}
+    # In English, if there is no other language, or none that the model knows.
+    english = None if known else _threshold(connection, embedder, "en")
+    return known if english is None else {"en": english}
+
+
+def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str) -> float | None:
+    queries = filter(None, embedder.embed_queries(unrelated(language)))
+    near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
+    nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
+    if len(nearest) < 2:
+        return None
+    return round(statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest), 6)
 
 
 def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:

@@ -229,7 +229,7 @@ def plan(
         balance=_balance(shape, is_foreign) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
-        threshold=NOTHING_IS_CLOSE if is_foreign else _threshold(connection, language),
+        threshold=NOTHING_IS_CLOSE if is_foreign else threshold(connection, language),
         is_foreign=is_foreign,
         # Nothing is close to a query in one of them anyway.
         foreign=frozenset() if is_foreign else foreign,
@@ -292,11 +292,11 @@ def _balance(shape: str, is_foreign: bool) -> float:
     return min(BALANCES[shape], FOREIGN_BALANCE) if is_foreign else BALANCES[shape]
 
 
-def _threshold(connection: sqlite3.Connection, language: str) -> float | None:
+def threshold(connection: sqlite3.Connection, language: str | None) -> float | None:
     """Return the threshold for queries in a language; for others, the highest; or None."""
     stored = database.json_value(database.get_meta(connection, database.THRESHOLDS) or "{}", dict)
     known = {name: database.number(str(value)) for name, value in stored.items()}
-    return known.get(language, max(known.values(), default=None))
+    return known.get(language or "", max(known.values(), default=None))
 
 
 def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:
