@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .embeddings.registry import EmbedderFactory
     from .embeddings.rerankers import RerankerFactory
-    from .sources import Source
+    from .sources.base import Source
 
 hookspec = HookspecMarker("datasette")
 _adding = threading.Lock()

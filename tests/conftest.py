@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -17,13 +18,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from datasette import hookimpl
-from datasette.app import Datasette
-from datasette.cli import cli
-from datasette.plugins import pm
 from filelock import FileLock
-from jinja2 import FileSystemBytecodeCache
 
+from datasette_bear_search import hookimpl
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, onnx, registry
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
@@ -31,9 +28,8 @@ from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library
 from tests.support.chromium import launched
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
-TINY = "test/tiny"
 PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 
@@ -79,49 +75,49 @@ def daemon_threads():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def compiled_templates(tmp_path_factory):
-    """Templates are compiled once, not by each Datasette anew.
+def light_datasettes(tmp_path_factory):
+    """What takes a Datasette longer than its answers is done once, if any test has one.
 
-    Half of the time of a page's test went there.
+    Templates are compiled once, not by each Datasette, which took half of the time of a page's
+    test. The metadata of installed packages is read once. Of each Datasette, 1.0 makes an
+    application for every request of its own client; a server does so once.
     """
-    cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+    if "datasette.app" not in sys.modules:  # importing it takes longer than most files of tests
+        yield
+        return
+    from datasette.app import Datasette
+    from datasette.plugins import pm
+    from jinja2 import FileSystemBytecodeCache
+
+    compiled = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+    make = Datasette.app
 
     class Compiled:
         __name__ = "compiled_templates"
 
         @hookimpl
         def prepare_jinja2_environment(self, env):
-            env.bytecode_cache = cache
-
-    plugin = Compiled()
-    pm.register(plugin)
-    yield
-    pm.unregister(plugin)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def light_datasettes():
-    """What takes a Datasette longer than its answers is done once.
-
-    The metadata of installed packages is read once, not for each Datasette. Of each, 1.0 makes an
-    application for every request of its own client; a server does so once.
-    """
-    make = Datasette.app
+            env.bytecode_cache = compiled
 
     def app(datasette: Datasette) -> Callable:
         if "made" not in vars(datasette):
             datasette.made = make(datasette)
         return datasette.made
 
+    plugin = Compiled()
+    pm.register(plugin)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Datasette, "app", app)
         patch.setattr(Distribution, "metadata", property(cache(Distribution.metadata.fget)))
         yield
+    pm.unregister(plugin)
 
 
 @pytest.fixture(scope="session")
 def sample_index(tmp_path_factory) -> Path:
     """The sample notes, indexed with the real model once for all workers. Copy it to write."""
+    from datasette.cli import cli
+
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sample_notes"
     index = folder / "notes.db"
@@ -162,6 +158,8 @@ def bear_index(library, sidecar_path) -> Callable[..., Result]:
 
     It must end well unless ``fails``.
     """
+
+    from datasette.cli import cli
 
     def run(*options: str, fails: bool = False, path: Path | None = None) -> Result:
         arguments = ["bear-index", str(path or library), "--sidecar", str(sidecar_path), *options]

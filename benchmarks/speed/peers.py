@@ -42,7 +42,7 @@ from datasette_bear_search.index import database
 from datasette_bear_search.search.engine import read_request, search
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
-from datasette_bear_search.web.site import SEARCH_PATH
+from datasette_bear_search.web.openapi import SEARCH_PATH
 
 SIZES = (1_000, 10_000)
 QUERIES = 10

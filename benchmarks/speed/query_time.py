@@ -49,7 +49,7 @@ from datasette_bear_search.search.engine import read_request, search
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.planner import plan
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web.site import SEARCH_PATH
+from datasette_bear_search.web.openapi import SEARCH_PATH
 
 QUERIES = 25
 # Queries of each kind before measuring starts.

@@ -22,7 +22,7 @@ from datasette_bear_search.index import database, indexer
 from datasette_bear_search.index.changes import Snapshot, read
 from datasette_bear_search.index.indexer import Report
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
 
 SIZES = (1_000, 10_000, 100_000)

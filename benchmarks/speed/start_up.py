@@ -38,7 +38,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.sources.bear import BearLibrary
-from datasette_bear_search.web.site import SEARCH_PATH
+from datasette_bear_search.web.openapi import SEARCH_PATH
 
 ROUNDS = 5
 # Two of each: the difference shows the cost that only the first search has.

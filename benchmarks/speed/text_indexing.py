@@ -120,7 +120,8 @@ def _index_once(library: str, sidecar: str) -> None:
     """Index, and print the measurements. Runs in a process of its own."""
     import datasette_bear_search
     from datasette_bear_search.index import indexer
-    from datasette_bear_search.sources import SourceConfig, open_source
+    from datasette_bear_search.sources.base import SourceConfig
+    from datasette_bear_search.sources.registry import open_source
 
     kind = "bear" if library.endswith(".sqlite") else "markdown"
     config = SourceConfig("notes", kind, library)

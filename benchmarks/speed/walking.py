@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from datasette_bear_search.sources import Unchanged
+from datasette_bear_search.sources.base import Unchanged
 from datasette_bear_search.sources.folders import NoteFolder
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault

@@ -18,11 +18,11 @@ from ..index.rows import read_sources
 from ..notes import ForeseenError
 from ..search import library, redaction
 from ..search.engine import TimeLimitExceeded
+from ..search.interruption import reading
 from ..search.notes import NoteDetail
 from ..search.results import ListedNote
 from ..search.snippets import innermost
 from ..sqlite import sqlite3
-from ..web import clients
 
 # Tokens of English JSON are longer than this; those of other languages may be shorter.
 CHARACTERS_PER_TOKEN = 3
@@ -52,7 +52,7 @@ class Library(library.Library):
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the index file read-only; raise ToolError if it can't be read, now or later."""
         try:
-            with super().open() as connection, clients.reading(connection):
+            with super().open() as connection, reading(connection):
                 yield connection
         except SidecarError as error:
             raise ToolError(f"{error} {TELL_THE_PERSON}") from None

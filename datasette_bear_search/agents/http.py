@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..search import redaction
 from ..web import clients, site
+from ..web.openapi import ROUTE
 from ..web.site import LOCAL_HOSTS, PLUGIN
 from . import Library
 from .server import SdkMissing, build_server
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from datasette import Request, Response
     from datasette.app import Datasette
 
-MCP_ROUTE = f"{site.ROUTE}/mcp"
+MCP_ROUTE = f"{ROUTE}/mcp"
 
 DENIED = (
     "You do not have permission to search these notes. An agent can sign in with an API token of "

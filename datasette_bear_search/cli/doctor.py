@@ -16,16 +16,17 @@ from pathlib import Path
 
 import click
 
-from ..embeddings import registry
+from ..embeddings import registry, servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED
 from ..index import changes, config, database, rows, schema
 from ..notes import counted, printable
-from ..sources import SourceConfig, SourceError, open_source
+from ..sources.base import SourceConfig, SourceError
+from ..sources.registry import open_source
 from ..sqlite import sqlite3
-from . import clear_errors, sidecar_option
-from .output import Command, Screen, echo, echo_json, screen_for, style
+from .options import sidecar_option
+from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
 
 # Its makers report the best quality below 100 million parameters (docs/ranking.md).
 MULTILINGUAL = "ibm-granite/granite-embedding-97m-multilingual-r2"
@@ -140,7 +141,7 @@ def _model(path: Path, load_model: bool) -> Findings:
         if not registry.is_trusted(name):
             fix = "datasette bear-index --trust"
             registry.is_here(name)  # fails with the reason
-        elif load_model:
+        elif load_model or isinstance(embedder, servers.ServerEmbedder):
             fix = f"{INSTALL_BUNDLED} && datasette bear-index --model {BUNDLED}"
             embedder.load()
             says = f"{name} works and makes vectors of {embedder.dimension} numbers"
@@ -356,6 +357,8 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
+    if state.has_vectors and (prompts := database.prompts(connection)) is not None:
+        yield Finding("prompts", f"{state.model} gets {prompts}")
     if state.has_vectors and (foreign := database.foreign_languages(connection)):
         shares = database.language_shares(connection)
         share = sum(shares.get(language, 0) for language in foreign)

@@ -12,8 +12,7 @@ import click
 from ..embeddings import registry
 from ..index import database
 from ..query.query import EVALUATED_MODES, MODES
-from . import Progress, clear_errors
-from .output import Command, echo, echo_json
+from .output import Command, Progress, clear_errors, echo, echo_json
 
 if TYPE_CHECKING:
     from ..evaluation import Proposal

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import names, registry, servers
+from ..embeddings import cards, names, registry, servers
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..index import changes, config, database, schema
 from ..index.changes import Snapshot
-from ..index.config import Selection
+from ..index.config import Configuration, Selection
 from ..notes import counted, time_left
-from ..sources import SourceConfig, SourceError, seconds_in
-from . import Progress, clear_errors, sidecar_option
-from .output import Command, agrees, confirm, echo
+from ..sources.base import SourceConfig, SourceError, seconds_in
+from .options import sidecar_option
+from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.indexer import Failure, Report
@@ -53,6 +53,8 @@ class Options:
     model: str | None = None
     trust: bool = False
     dimensions: int | None = None
+    query_prompt: str | None = None
+    passage_prompt: str | None = None
     rebuild: bool = False
     semantic: bool | None = None
     yes: bool = False
@@ -99,6 +101,13 @@ class Options:
     metavar="N",
     help="Keep the first N numbers of each vector (Matryoshka models)",
 )
+@click.option(
+    "--query-prompt",
+    metavar="TEXT",
+    help="Put this before each query that the model reads; '' for nothing  [default: what the "
+    "model was trained with, if that is known]",
+)
+@click.option("--passage-prompt", metavar="TEXT", help="The same before each passage")
 @click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch")
 @click.option(
     "--semantic/--no-semantic",
@@ -143,14 +152,15 @@ def bear_index(**values: Any) -> None:
         if options.trust:
             echo(_trust(options))
             return
-        selection = _select(options)
+        known, configured = options.library.known_sources(options.config_path)
+        selection = _select(options, known, configured)
         if options.dry_run:
             failure = _preview(options.library, selection, yes=options.yes)
         else:
             if options.model and os.path.isdir(options.model):
                 _explain_folders(options.model)
-            if options.dimensions and options.semantic is not False:
-                options = replace(options, model=_shortened(options, options.dimensions))
+            if options.semantic is not False:
+                options = replace(options, model=_chosen_model(options, configured))
             _confirm_new_vectors(options)
             failure = index_sources(selection, options)
         if options.watch and not options.dry_run:
@@ -186,14 +196,45 @@ def _trust(options: Options) -> str:
     return says
 
 
-def _shortened(options: Options, dimensions: int) -> str:
-    """Return the model's name with so many dimensions; loads it, so that errors come first."""
-    whole = options.library.embedder(options.model, semantic=True)
-    assert whole is not None
-    embedder = registry.get_embedder(registry.with_dimensions(whole.name, dimensions))
+def _chosen_model(options: Options, configured: Configuration | None) -> str | None:
+    """Return the model's name with the dimensions and prompts that the person chose, if any.
+
+    To do so, load it, so that errors come first.
+    """
+    prompts = {"query": options.query_prompt, "passage": options.passage_prompt}
+    choice = {"dimensions": options.dimensions, **prompts}
+    typed = {key: value for key, value in choice.items() if value is not None}
+    chosen = {**(configured.prompts if configured else {}), **typed}
+    whole = options.library.embedder(options.model, semantic=bool(typed) or options.semantic)
+    if whole is None or not chosen:
+        return options.model
+    if not (options.model or typed) and _has_prompts(options.library.path, chosen):
+        return None
+    embedder = registry.get_embedder(registry.with_choice(whole.name, **chosen))
     embedder.may_download |= whole.may_download
-    embedder.load()
+    try:
+        embedder.load()
+    except ModelUnavailable:
+        if typed:
+            raise
+        return options.model  # the run says why, and the next one tries again
+    if options.dimensions and embedder.truncate_dim and not cards.may_shorten(embedder.name):
+        echo(
+            f"Nothing in the files of {whole.name} says that it was trained for fewer dimensions "
+            "(Matryoshka), so the first numbers of its vectors may find much less. Compare: "
+            f"datasette bear-eval --model {embedder.name}",
+            err=True,
+        )
     return embedder.name
+
+
+def _has_prompts(path: Path, prompts: Mapping[str, Any]) -> bool:
+    """Return whether the index's vectors were made with these prompts."""
+    if not database.is_made(path):
+        return False
+    with closing(database.connect(path)) as connection:
+        made_with = database.prompts(connection)
+    return made_with is not None and made_with == made_with._replace(**prompts)
 
 
 def _confirm_new_vectors(options: Options) -> None:
@@ -209,15 +250,17 @@ def _confirm_new_vectors(options: Options) -> None:
             return  # the whole index is rebuilt anyway
         state = database.read_state(connection)
         [passages] = connection.execute("select count(*) from passages").fetchone()
-    if not state.has_vectors or state.model == embedder.name:
+    if not state.has_vectors:
         return
     try:
-        embedder.load()
+        if embedder.fingerprint == state.fingerprint:
+            return
     except ModelUnavailable:
         return  # the run keeps the vectors and says why
     left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
+    earlier = "an earlier version of " if state.model == embedder.name else ""
     consequence = (
-        f"The vectors in the index were made by {state.model}. With {embedder.name}, "
+        f"The vectors in the index were made by {earlier}{state.model}. With {embedder.name}, "
         f"{counted(passages, 'passage')} must be embedded again, which takes {left}. Until then, "
         "passages without a new vector can only be found by words."
     )
@@ -293,8 +336,9 @@ def index_sources(selection: Selection, options: Options) -> str | None:
     return model_failure or _failure_text(len(report.failures), len(configs))
 
 
-def _select(options: Options) -> Selection:
-    known, configured = options.library.known_sources(options.config_path)
+def _select(
+    options: Options, known: Sequence[SourceConfig], configured: Configuration | None
+) -> Selection:
     if not options.remove:
         selection = config.select(
             known, configured, paths=options.paths, only=options.only, everything=options.rebuild
@@ -382,6 +426,8 @@ def _listing(library: Library) -> list[str]:
             read, notes = stored.read or "never", f"{stored.notes:,}"
             lines.append([name, kind, notes, read, changed, location])
             below += _skipped_lines(name, stored.skipped, len(stored.skipped))
+        if prompts := database.prompts(connection):
+            below.append(f"model: {database.get_meta(connection, 'model')}, {prompts}")
     return [*table(lines), *below]
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from typing import Any, TextIO
 
 import click
 
-from ..notes import printable, printable_json
+from ..notes import ForeseenError, printable, printable_json
+from ..sqlite import sqlite3
 
 # Cells per line. Longer lines are hard to read, no matter how wide the window is.
 MAX_WIDTH = 100
@@ -104,6 +106,61 @@ def _printable_errors() -> Iterator[None]:
         if not isinstance(error.message, Lines):
             error.message = printable(error.message)  # type: ignore[misc]
         raise
+
+
+class Progress:
+    """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds."""
+
+    SECONDS_BETWEEN_LINES = 10.0
+
+    def __init__(self, quiet: bool, what: str = "passages") -> None:
+        self._quiet = quiet
+        self._what = what
+        self._bar: Any = None
+        self._started = self._last_line = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show the progress. Call this with ``done=0`` first, then after each batch."""
+        if not self._quiet:
+            show = self._move_bar if sys.stderr.isatty() else self._print_line
+            show(done, total)
+
+    def _move_bar(self, done: int, total: int) -> None:
+        if done == 0:
+            label = self._what.capitalize()
+            self._bar = click.progressbar(length=total, label=label, show_pos=True, file=sys.stderr)
+            self._bar.render_progress()
+        self._bar.update(done - self._bar.pos)
+        if done == total:
+            self._bar.render_finish()
+
+    def _print_line(self, done: int, total: int) -> None:
+        now = time.perf_counter()
+        if done == 0:
+            self._started = self._last_line = now
+        elif done < total and now - self._last_line >= self.SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            rate = done / (now - self._started)
+            left = f"{rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
+            echo(f"{done:,} of {total:,} {self._what}, {left}", err=True)
+
+
+@contextmanager
+def clear_errors(failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
+    """End the command with a message instead of a traceback if a foreseeable error occurs.
+
+    :param failure: the exception to raise with the message; it determines the exit status
+    """
+    try:
+        yield
+    except ForeseenError as error:
+        raise failure(Lines(error)) from None
+    except FileExistsError as error:
+        raise failure(str(error)) from None
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged text
+        from ..index.database import explained
+
+        raise failure(explained(error)) from None
 
 
 _STYLES = re.compile("(\x1b\\[[\\d;]*m|\x1b\\]8;;[\x21-\x7e]*\x1b\\\\)")

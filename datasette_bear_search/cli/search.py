@@ -6,16 +6,19 @@ import functools
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..notes import ForeseenError, can_be_opened, printable, printable_lines
 from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..query.query import MODES
-from . import clear_errors, output, redact_option, sidecar_option
+from . import output
+from .options import redact_option, sidecar_option
+from .output import clear_errors
 
 if TYPE_CHECKING:
+    from .. import Library
     from ..search.notes import SimilarNote
     from ..search.results import Hit
 
@@ -115,7 +118,6 @@ def bear_search(
     """
     from .. import Library
     from ..index import database
-    from ..search.snippets import json_body
     from . import terminal
 
     is_search = any(map(str.strip, words)) or any(
@@ -129,8 +131,6 @@ def bear_search(
         raise click.UsageError(
             "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
-    style = "json" if as_json else style
-    screen = output.screen_for(sys.stdout)
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
         if database.is_locked(library.path):
             terminal.say("Another program is using the index. Waiting for it …")
@@ -138,55 +138,78 @@ def bear_search(
             note = library.note(show)
             output.echo(f"# {note.title}", "", *printable_lines(note.body).split("\n"))
             return
-        notes: Sequence[Hit] | Sequence[SimilarNote]
         if similar_to is not None:
-            offset = 0
-            similar = library.similar(similar_to, limit=limit, unlinked=unlinked)
-            notes, notices, body = similar.notes, [*similar.notices], similar.to_json()
-            text = terminal.similar_text(similar, screen) if notes else ""
+            offset, found = 0, _similar(library, similar_to, limit, unlinked)
         else:
-            try:
-                response = library.search(
-                    " ".join(words),
-                    limit=limit,
-                    offset=offset,
-                    correct=correct,
-                    on_loading=lambda: output.echo_for_now("Loading the model…"),
-                    **page_options,
-                )
-            except InvalidParameter as error:
-                raise click.UsageError(str(error)) from None
-            finally:
-                output.echo_for_now(" " * 20)
-            notes, results = response.hits, response.results
-            notices = [
-                f"Showing results for “{searched}” instead of “{typed}”. To search for what you "
-                "typed, add --no-correct."
-                for typed, searched in response.corrections
-            ]
-            notices += response.notices
-            body = json_body(results, notices, response.timing_ms, results.ranking.rerank)
-            parts = [terminal.results_text(response, offset, screen)] if notes else []
-            if explain:
-                parts.append(terminal.explanation(response))
-            text = "\n\n".join(parts)
-    for notice in notices:
+            page_options |= {"limit": limit, "offset": offset, "correct": correct}
+            found = _results(library, " ".join(words), explain, page_options)
+    for notice in found.notices:
         terminal.say(notice)
-    if number_to_open is not None and notes:
-        _open(notes, number_to_open, offset)
-    elif style == "json":
-        output.echo_json(body, indent=2)
-    elif style == "jsonl":
-        for row in body["rows"]:
-            output.echo_json(row)
-    elif style != "text" and notes:
-        listed = terminal.tsv(notes) if style == "tsv" else terminal.markdown(notes)
-        output.echo(*listed.split("\n"))
-    elif text:
-        output.echo(*text.split("\n"), styled=True)
-    if not notes:
+    if number_to_open is not None and found.notes:
+        _open(found.notes, number_to_open, offset)
+    else:
+        _print(found, "json" if as_json else style)
+    if not found.notes:
         terminal.say(f"No results after the first {offset}." if offset else "No results.")
         sys.exit(NOTHING_FOUND)
+
+
+class Found(NamedTuple):
+    """What a command found, in the forms in which it is printed."""
+
+    notes: Sequence[Hit] | Sequence[SimilarNote]
+    notices: Sequence[str]
+    body: dict[str, Any]  # JSON
+    text: str
+
+
+def _similar(library: Library, name: str, limit: int, unlinked: bool) -> Found:
+    from . import terminal
+
+    found = library.similar(name, limit=limit, unlinked=unlinked)
+    text = terminal.similar_text(found, output.screen_for(sys.stdout)) if found.notes else ""
+    return Found(found.notes, found.notices, found.to_json(), text)
+
+
+def _results(library: Library, words: str, explain: bool, options: dict[str, Any]) -> Found:
+    from ..search.snippets import json_body
+    from . import terminal
+
+    def on_loading() -> None:
+        output.echo_for_now("Loading the model…")
+
+    try:
+        response = library.search(words, on_loading=on_loading, **options)
+    except InvalidParameter as error:
+        raise click.UsageError(str(error)) from None
+    finally:
+        output.echo_for_now(" " * 20)
+    notices = [
+        f"Showing results for “{searched}” instead of “{typed}”. To search for what you typed, add "
+        "--no-correct."
+        for typed, searched in response.corrections
+    ]
+    notices += response.notices
+    results, screen = response.results, output.screen_for(sys.stdout)
+    body = json_body(results, notices, response.timing_ms, results.ranking.rerank)
+    text = terminal.results_text(response, options["offset"], screen) if response.hits else ""
+    explained = terminal.explanation(response) if explain else ""
+    return Found(response.hits, notices, body, "\n\n".join(filter(None, [text, explained])))
+
+
+def _print(found: Found, style: str) -> None:
+    from . import terminal
+
+    if style == "json":
+        output.echo_json(found.body, indent=2)
+    elif style == "jsonl":
+        for row in found.body["rows"]:
+            output.echo_json(row)
+    elif style != "text" and found.notes:
+        listed = terminal.tsv if style == "tsv" else terminal.markdown
+        output.echo(*listed(found.notes).split("\n"))
+    elif found.text:
+        output.echo(*found.text.split("\n"), styled=True)
 
 
 def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int) -> None:

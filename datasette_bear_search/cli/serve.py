@@ -16,11 +16,11 @@ import click
 from .. import Library
 from ..embeddings.registry import get_embedder
 from ..index import config, database, schema
-from ..sources import SourceConfig
+from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
-from . import clear_errors, redact_option, sidecar_option
 from .index import Options, index_sources
-from .output import Command, confirm, echo
+from .options import redact_option, sidecar_option
+from .output import Command, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
     from ..index.background import Task, Updater
@@ -222,8 +222,9 @@ def serve(
     from datasette.app import Datasette
 
     from ..index.background import Updater
+    from ..web.openapi import SEARCH_PATH
     from ..web.server import server
-    from ..web.site import SEARCH_PATH, updaters
+    from ..web.site import updaters
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -235,8 +236,8 @@ def serve(
             ) from None
         listener = socket.create_server((LOCALHOST, 0))
     address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
-    echo(f"Search your notes at {address} (Ctrl-C stops)")
     with _exit_on_ctrl_c(updaters):
+        echo(f"Search your notes at {address} (Ctrl-C stops)")
         # The setting warm_up would load the model only with the first request.
         _load_model(path)
         if open_browser:

@@ -15,8 +15,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from urllib.parse import quote
 
 from ..notes import ForeseenError
+from .prompts import Prompts
 
 T = TypeVar("T")
 # Seconds before loading is retried after a failure, so that not every search waits for it.
@@ -131,7 +133,20 @@ def broken_model(kind: type[M], name: str, error: Exception) -> M:
 
 class ModelFacts(NamedTuple):
     max_tokens: int  # of a text that the model reads
-    settings: Mapping[str, Any]  # whatever else the vectors depend on, such as prompts
+    settings: Mapping[str, Any]  # whatever else the vectors depend on, except prompts
+
+
+class Choice(NamedTuple):
+    """What a person chose about a model, written behind its name: ``@256@query=…@passage=…``."""
+
+    dimensions: int | None = None  # numbers to keep of each vector; None: all
+    query: str | None = None  # the prompt of queries; None: what the model was trained with
+    passage: str | None = None
+
+    def __str__(self) -> str:
+        pairs = zip(("@", "@query=", "@passage="), self)
+        texts = ((key, str(value)) for key, value in pairs if value is not None)
+        return "".join(key + quote(text, ":", errors="replace") for key, text in texts)
 
 
 @dataclass(frozen=True)
@@ -159,7 +174,9 @@ class Embedder(Model):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.choice = Choice()
         self.truncate_dim: int | None = None
+        self.prompts = Prompts()  # known when the model is loaded
         # Only for a model that a person or this program names: an index can come from anybody.
         self.may_download = False
         self._dimension = 0
@@ -176,7 +193,14 @@ class Embedder(Model):
 
     @abstractmethod
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        """Return a vector for each text, as an array or lists; they needn't have unit length."""
+        """Return a vector for each text, as an array or lists; they needn't have unit length.
+
+        The texts begin with their prompt.
+        """
+
+    def default_prompts(self) -> Prompts:
+        """Return the prompts that the loaded model was trained with."""
+        return Prompts()
 
     def measure(self, texts: list[str]) -> list[int]:
         """Return how much of each text the model reads, in any unit."""
@@ -207,12 +231,13 @@ class Embedder(Model):
 
     # --- Called by others
 
-    def truncate(self, dimensions: int) -> None:
-        """Keep only the first numbers of each vector. Call this before the model is loaded."""
-        # For models trained for it: Kusupati et al., "Matryoshka Representation Learning", NeurIPS
-        # 2022. The library's truncate_dim isn't used, so that this works with every backend.
-        self.truncate_dim = dimensions
-        self.name = f"{self.name}@{dimensions}"
+    def choose(self, choice: Choice) -> None:
+        """Apply what a person chose. Call this once, before the model is loaded."""
+        # Dimensions are for models trained for it: Kusupati et al., "Matryoshka Representation
+        # Learning", NeurIPS 2022. The library's truncate_dim isn't used, so that this works with
+        # every backend.
+        self.choice, self.truncate_dim = choice, choice.dimensions
+        self._plain_name, self.name = self.name, f"{self.name}{choice}"
 
     @property
     def dimension(self) -> int:
@@ -230,7 +255,9 @@ class Embedder(Model):
     def fingerprint(self) -> str:
         """A hash that is equal for two models whose vectors can be compared."""
         self.load()
-        facts = json.dumps([self.name, self._dimension, *self._facts], sort_keys=True, default=str)
+        all_facts = [self.name, self._dimension, *self._facts]
+        all_facts += [self.prompts] if any(self.prompts) else []
+        facts = json.dumps(all_facts, sort_keys=True, default=str)
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
     def embed_query(self, text: str) -> bytes:
@@ -273,13 +300,20 @@ class Embedder(Model):
         whole = len(self.encode(["warm up"], is_query=True)[0])
         if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
             raise ModelUnavailable(
-                f"The vectors of the model {self.name.rpartition('@')[0]} have {whole} numbers: "
+                f"The vectors of the model {self._plain_name} have {whole} numbers: "
                 f"--dimensions {self.truncate_dim:,} can't be made of them. "
                 f"Choose one from 1 to {whole}."
             )
-        if self.truncate_dim == whole:  # nothing to cut, and an index may know the plain name
-            self.truncate_dim, self.name = None, self.name.rpartition("@")[0]
+        if self.truncate_dim == whole:
+            self.truncate_dim = None
         self._dimension = self.truncate_dim or whole
+        default, chosen = self.default_prompts(), self.choice[1:]
+        pairs = [(own, own if other is None else other) for own, other in zip(default, chosen)]
+        self.prompts = Prompts(*(used for _, used in pairs))
+        if any(each is not None for each in self.choice):
+            # An index may know the name without what changes nothing.
+            changes = (None if used == own else used for own, used in pairs)
+            self.name = f"{self._plain_name}{Choice(self.truncate_dim, *changes)}"
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
@@ -291,7 +325,9 @@ class Embedder(Model):
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
         def encode(texts: list[str]) -> list[bytes | None]:
-            made = _unit_vectors(self.encode(texts, is_query=is_query), self.truncate_dim)
+            prompt = self.prompts.query if is_query else self.prompts.passage
+            rows = self.encode([prompt + text for text in texts], is_query=is_query)
+            made = _unit_vectors(rows, self.truncate_dim)
             return [vector if known else None for vector, known in zip(made, self.knows(texts))]
 
         return self._run(texts, encode)
@@ -313,8 +349,10 @@ def without_surrogates(text: str) -> str:
 
 def first_line(error: Exception) -> str:
     """Return the first line of an exception's message, short enough for a sentence."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(".")
+    line, *_ = str(error).strip().splitlines() or [type(error).__name__]
+    if len(line) <= 200:
+        return line.rstrip(".")
+    return f"{line[:200].rpartition(' ')[0] or line[:200]} …"
 
 
 @contextmanager

@@ -1,15 +1,22 @@
-"""A model's name or card → the languages it was made for."""
+"""A model's card → what it says about the model: its languages, its name, its kind of vectors."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from . import files
+from .names import split
 
 # In a card: made for many languages, perhaps without naming them.
 MULTILINGUAL = "multilingual"
-# Bytes of a card that are read. Its settings come first, and take a few kilobytes at most.
-_READ = 65_536
+# Bytes of a card that are read. Its settings come first, with up to half a megabyte of results.
+_READ = 1_000_000
+_HEADING = re.compile(r"^#{1,6} +(.+)|<h1[^>]{0,99}>(.{1,200}?)</h1>", re.MULTILINE)
 # Parts of names of models whose cards aren't here, such as those on a server; the first one counts.
 _BY_NAME = {
     MULTILINGUAL: (
@@ -41,14 +48,12 @@ _WRITTEN = dict(
 def languages(name: str) -> frozenset[str] | None:
     """Return the languages that a model was made for, ISO 639; None if nothing says so.
 
-    :param name: the model's name, also with ``@DIMENSIONS``
+    :param name: the model's name, also with what a person chose about it
     """
-    name = name.rpartition("@")[0] if name.rpartition("@")[2].isdigit() else name
-    is_served = name.partition(":")[0] in ("ollama", "openai", "llm")
-    folder = None if is_served else files.model_folder(name)
-    if folder and (declared := _of_card(folder / "README.md")):
+    folder = _folder(name)
+    if folder and (declared := _languages(_card(folder))):
         return declared
-    lower = f"{name.lower()}:"
+    lower = f"{split(name)[0].lower()}:"
     for language, parts in _BY_NAME.items():
         if any(part in lower for part in parts.split()):
             return frozenset({language})
@@ -69,17 +74,59 @@ def reads(declared: frozenset[str], script: str) -> bool:
     return any(language in own or language not in listed for language in declared)
 
 
-def _of_card(card: Path) -> frozenset[str] | None:
-    """Return the value of ``language:`` in a card's front matter."""
+def names(folder: Path) -> Iterator[str]:
+    """Yield what the files of a model call it, then what they say it was made from."""
+    card = _card(folder)
+    if match := re.search(r"^model-index:\s+- name: *(.+)", card, re.MULTILINE):
+        yield match[1]
+    if match := _HEADING.search(card):
+        yield match[1] or match[2]
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        yield str(json.loads((folder / "config.json").read_bytes()).get("_name_or_path"))
+    made_from = _setting(card, "base_model")
+    yield from map(str, made_from if isinstance(made_from, list) else [made_from])
+
+
+def may_shorten(name: str) -> bool:
+    """Return whether the first numbers of a model's vectors may say the most, as far as it says."""
+    # Kusupati et al., "Matryoshka Representation Learning" (MRL), NeurIPS 2022
+    folder = _folder(name)
+    if folder is None:
+        return True
+    settings = [path.read_text(errors="replace") for path in folder.glob("config*.json")]
+    return any(re.search(r"(?i)matryoshka|\bMRL\b", text) for text in (_card(folder), *settings))
+
+
+def _folder(name: str) -> Path | None:
+    """Return the folder of a model that isn't on a server."""
+    plain, _ = split(name)
+    is_served = plain.partition(":")[0] in ("ollama", "openai", "llm")
+    return None if is_served else files.model_folder(name) or files.model_folder(plain)
+
+
+def _card(folder: Path) -> str:
+    with suppress(OSError), (folder / "README.md").open("rb") as file:
+        return file.read(_READ).decode(errors="replace").replace("\r\n", "\n")
+    return ""
+
+
+def _setting(card: str, name: str) -> Any:
+    """Return a value from a card's front matter; None if it has none or isn't valid."""
     import yaml
 
-    try:
-        with card.open("rb") as file:
-            text = file.read(_READ).decode(errors="replace")
-        if not text.startswith("---"):
-            return None
-        value = yaml.safe_load(text[3:].partition("\n---")[0])["language"]
-    except (OSError, LookupError, TypeError, RecursionError, yaml.YAMLError):
+    if not card.startswith("---"):
+        return None
+    front = card[3:].partition("\n---")[0]
+    # Only these lines are parsed: to parse the results before or after them takes a second.
+    lines = re.search(rf"^{name}:.*(\n[ \t-].*)*", front, re.MULTILINE)
+    with suppress(LookupError, TypeError, RecursionError, yaml.YAMLError):
+        return yaml.safe_load(lines[0])[name] if lines else None
+    return None
+
+
+def _languages(card: str) -> frozenset[str] | None:
+    value = _setting(card, "language")
+    if value is None:
         return None
     # "zh-CN" and "zh" are the same here. An unquoted "no" for Norwegian is False in YAML.
     values = value if isinstance(value, list) else [value]

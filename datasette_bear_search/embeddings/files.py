@@ -29,6 +29,8 @@ HUB_TIMEOUT = 5.0
 # The only kind of weights that is read: in others, pickles could run their maker's code.
 WEIGHTS = "*.safetensors"
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
+# A quoted token, without the start of a word in SentencePiece (▁) or byte-pair encoding (Ġ).
+_IN_JSON = re.compile(rb'"(?:\xe2\x96\x81|\xc4\xa0)?([^\x00-/:-@][^"]*)"')
 # What is downloaded of a model.
 _NEEDED = (WEIGHTS, "*.json", "*.txt", "*.model", "*.jinja")
 _UNNEEDED = ("onnx/*", "openvino/*")
@@ -61,28 +63,31 @@ def cached_folder(name: str) -> Path | None:
     if not isinstance(config, str) or try_to_load_from_cache(name, "modules.json") is None:
         return None
     folder = Path(config).parent
-    # Without its vocabulary, a model would load without an error and understand no text.
-    kinds = ((WEIGHTS,), _VOCABULARIES)
-    is_whole = all(any(any(folder.rglob(each)) for each in patterns) for patterns in kinds)
-    return folder if is_whole else None
+    return folder if any(folder.rglob(WEIGHTS)) and has_vocabulary(folder) else None
 
 
-@lru_cache(1000)
+def has_vocabulary(folder: Path) -> bool:
+    """Return whether a model has its vocabulary; without it, some load and understand no text."""
+    return any(any(folder.rglob(pattern)) for pattern in _VOCABULARIES)
+
+
 def has_token(folder: Path, word: str) -> bool:
     """Return, without loading the model in the folder, whether a word is one of its tokens."""
-    for name, form in (("vocab.txt", "\n{}{}\n"), ("tokenizer.json", '"{}{}"')):
-        path = folder / name
-        if path.is_file():
-            vocabulary = path.read_bytes()
-            # Uncased models also strip accents.
-            plain = "".join(char for char in normalize("NFD", word) if not combining(char))
-            forms = (
-                form.format(start, cased)
-                for start in ("", "▁", "Ġ")  # word starts of SentencePiece and byte-pair encoding
-                for cased in (word, word.capitalize(), plain)
-            )
-            return any(each.encode() in vocabulary for each in forms)
-    return False
+    # Uncased models also strip accents.
+    plain = "".join(char for char in normalize("NFD", word) if not combining(char))
+    known = _vocabulary(folder)
+    return any(form.encode() in known for form in (word, word.capitalize(), plain))
+
+
+@lru_cache(2)
+def _vocabulary(folder: Path) -> frozenset[bytes]:
+    """Return the words among the tokens of the model in a folder."""
+    with suppress(OSError):
+        return frozenset((folder / "vocab.txt").read_bytes().splitlines())
+    with suppress(OSError):
+        # 17 MB of XLM-R's take .1 s so, and .4 s as JSON.
+        return frozenset(_IN_JSON.findall((folder / "tokenizer.json").read_bytes()))
+    return frozenset()
 
 
 def check_name(name: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .base import ModelUnavailable, first_line, silent_libraries
-from .files import WEIGHTS
+from .files import WEIGHTS, has_vocabulary
 
 # The parts of a model that modules.json and router_config.json may name.
 MODULES = re.compile(
@@ -82,11 +82,18 @@ def check(folder: Path) -> None:
     """Raise ModelUnavailable unless all that the libraries read of a folder is only data."""
     if not any(folder.glob("*.json")):
         raise ModelUnavailable(f"The folder {folder} has no model in it.")
+    if (folder / "modules.json").exists() and not has_vocabulary(folder):
+        raise ModelUnavailable(
+            f"The model in {folder} isn't loaded, because its vocabulary is missing "
+            "(tokenizer.json, vocab.txt or a file .model): it would understand no text. Copy the "
+            "missing files there, or download the model again."
+        )
     if problem := next(_problems(folder), None):
         raise ModelUnavailable(
             f"The model in {folder} isn't loaded, because {problem}. Loading it could run code of "
             "its makers. Choose another one with --model (or another reranker) that needs no code "
-            "of its own and has its weights in the format safetensors."
+            "of its own and has its weights in the format safetensors, or run it with a server, "
+            "such as ollama:NAME."
         )
 
 

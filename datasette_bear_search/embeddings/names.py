@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
-from .base import ModelUnavailable
+from .base import Choice, ModelUnavailable
 
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
@@ -20,6 +21,7 @@ REMOTE_VARIABLE = "DATASETTE_BEAR_SEARCH_REMOTE_MODELS"
 
 # How a person types a folder. No other name means one, whatever the current directory holds.
 _TYPED_FOLDER = re.compile(r"\.{1,2}[/\\]|~")
+_CHOSEN = re.compile(r"(.+?)(?:@(\d{1,9}))?(?:@query=([^@]*))?(?:@passage=([^@]*))?", re.DOTALL)
 
 
 def given(model: str) -> str:
@@ -40,6 +42,15 @@ def full_name(model: str) -> str:
     if re.fullmatch(r"[\w.-]+", model):  # the library's own short names: all-MiniLM-L6-v2
         return f"sentence-transformers/{model}"
     return model
+
+
+def split(model: str) -> tuple[str, Choice]:
+    """Return a model's name without what a person chose about it, and that."""
+    if not (match := _CHOSEN.fullmatch(model)):
+        return model, Choice()
+    name, dimensions, *prompts = match.groups()
+    texts = (None if text is None else unquote(text) for text in prompts)
+    return name, Choice(int(dimensions) if dimensions else None, *texts)
 
 
 def is_hub_name(name: str) -> bool:

@@ -17,13 +17,14 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .base import ModelFacts, WordPieces, errors_only
+from .prompts import Prompts
 
 # Increase it when exports change, so that they are made again.
 FORMAT = 1
@@ -108,7 +109,7 @@ class OnnxModel:
         self.has_graph: bool = about["has_graph"]  # if not, token vectors are rows of the table
         self._max_length: int | None = about["truncates_at"]
         self._pooling: str = about["pooling"]
-        self._prompts: dict[str, str] = about["prompts"]
+        self.prompts = Prompts(*map(about["prompts"].get, ("query", "document")))  # the model's own
         ids = about["padding"]
         self._padding = {"pad_id": ids["input_ids"], "pad_type_id": ids["token_type_ids"]}
         mean = numpy.array(about["middle"], dtype="float32")
@@ -128,11 +129,10 @@ class OnnxModel:
             graph, providers = str(folder / GRAPH), ["CPUExecutionProvider"]
             self._session = InferenceSession(graph, options, providers=providers)
 
-    def encode(self, texts: Sequence[str], *, is_query: bool) -> Any:
+    def encode(self, texts: Sequence[str]) -> Any:
         import numpy
 
-        prompt = self._prompts["query" if is_query else "document"]
-        encodings = self._tokenize([prompt + text for text in texts])
+        encodings = self._tokenize(texts)
 
         def pooled(numbers: Sequence[int]) -> Any:
             vectors, mask = self._token_vectors([encodings[number] for number in numbers])
@@ -201,20 +201,23 @@ def in_batches(lengths: Sequence[int], encode: Callable[[Sequence[int]], Any]) -
 
 
 def export(
-    folder: Path,
+    name: str,
+    source: Path,
     model: Any,
     facts: ModelFacts,
-    prompts: Mapping[str, str],
-    encode: Callable[[list[str], bool], Any],
+    prompts: Prompts,
+    encode: Callable[[list[str]], Any],
 ) -> bool:
-    """Export a loaded SentenceTransformer to ``folder``; return whether that worked.
+    """Export a loaded SentenceTransformer to its :func:`export_folder`; return whether that worked.
 
     A failure is recorded there, too, so that the export isn't tried again.
 
-    :param prompts: what the library puts before a ``query`` and before a ``document``
-    :param encode: (texts, is_query) → the library's own vectors, to compare with
+    :param source: the folder with the model's files
+    :param prompts: those in its settings
+    :param encode: texts → the library's own vectors, to compare with
     :raises OSError: if the folder can't be written
     """
+    folder = export_folder(name, source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _remove_stale(folder)
     # Only this user may read the export, and nobody sees it unfinished.
@@ -227,14 +230,16 @@ def export(
             settings = json.loads(json.dumps(facts.settings))
             if settings != facts.settings:
                 raise Unsupported("its settings can't be stored")
-            about = {**facts._asdict(), "prompts": dict(prompts), **_write(draft, model)}
-            (draft / ABOUT).write_text(json.dumps(about))
+            own = {"query": prompts.query, "document": prompts.passage}
+            about = {**facts._asdict(), "source": str(source), "prompts": own}
+            (draft / ABOUT).write_text(json.dumps({**about, **_write(draft, model)}))
             _verify(OnnxModel(draft), encode)
         except Exception as error:
             logger.info("No ONNX export is made: %r", error)
             draft = Path(drafts, "failure")
             draft.mkdir(mode=0o700)
-            (draft / ABOUT).write_text(json.dumps({"unsuitable": str(error)[:500]}))
+            about = {"unsuitable": str(error)[:500], "source": str(source)}
+            (draft / ABOUT).write_text(json.dumps(about))
         with suppress(OSError):  # another process was faster
             os.rename(draft, folder)
     return not _is_unsupported(folder)
@@ -261,9 +266,13 @@ def _is_unsupported(folder: Path) -> bool:
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove exports of earlier files of the model, and abandoned drafts."""
+    """Remove exports of earlier files of the model, of models that are gone, and drafts."""
     model = folder.name.partition("-")[0]
     outdated = {*folder.parent.glob(f"{model}-*")} - {folder}
+    for about in folder.parent.glob(f"*-*/{ABOUT}"):
+        with suppress(OSError, ValueError):
+            source = json.loads(about.read_text()).get("source")
+            outdated |= {about.parent} if source and not Path(source).exists() else set()
     drafts = folder.parent.glob(".new-*")
     abandoned = {path for path in drafts if time.time() - path.stat().st_mtime > _ABANDONED}
     for path in outdated | abandoned:
@@ -364,13 +373,11 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
         path.unlink()
 
 
-def _verify(exported: OnnxModel, encode: Callable[[list[str], bool], Any]) -> None:
+def _verify(exported: OnnxModel, encode: Callable[[list[str]], Any]) -> None:
     import numpy
 
-    for is_query in (True, False):
-        ours = exported.encode(SAMPLES, is_query=is_query)
-        theirs = numpy.asarray(encode(list(SAMPLES), is_query))
-        has_direction = ours.any(axis=1)  # a static model returns zeros for an empty text
-        same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
-        if (has_direction != theirs.any(axis=1)).any() or not same.all():
-            raise Unsupported("its vectors differ from the library's")
+    ours, theirs = exported.encode(SAMPLES), numpy.asarray(encode(list(SAMPLES)))
+    has_direction = ours.any(axis=1)  # a static model returns zeros for an empty text
+    same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
+    if (has_direction != theirs.any(axis=1)).any() or not same.all():
+        raise Unsupported("its vectors differ from the library's")

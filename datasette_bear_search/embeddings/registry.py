@@ -3,15 +3,14 @@
 # Every datasette command imports this module, so only functions import torch (seconds) and numpy.
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..hookspecs import hooks
 from . import files, names, servers
-from .base import Embedder, broken_model
+from .base import Choice, Embedder, broken_model
 from .files import BUNDLED_PACKAGE
 from .names import BUNDLED, HUB_DEFAULT, OURS
 
@@ -29,32 +28,34 @@ def get_embedder(model: str) -> Embedder:
     If nobody trusts the model here, return an embedder that says so whenever it is used.
 
     :param model: a name as an index stores it, or ``NAME@256`` for the first 256 numbers of its
-        vectors; for one that a person types see :func:`trust`
+        vectors (see :class:`.base.Choice`); for one that a person types see :func:`trust`
     """
     from .sentence_transformers import SentenceTransformerEmbedder
 
     if model in _embedders:
         return _embedders[model]
-    name, dimensions, factory, is_trusted = _resolve(model)
+    name, choice, factory, is_trusted = _resolve(model)
     if not is_trusted:
         # Not kept: as soon as the person trusts the model, the next search uses it.
         return broken_model(Embedder, name, names.refusal(name))  # type: ignore[type-abstract]
     with _registry_lock:
-        key = name if dimensions is None else f"{name}@{dimensions}"
+        key = f"{name}{choice}"
         if key not in _embedders:
             try:
                 embedder = factory() if factory else SentenceTransformerEmbedder(name)
             except Exception as error:  # a plugin's, which mustn't break the search
                 embedder = broken_model(Embedder, name, error)  # type: ignore[type-abstract]
             embedder.name = name  # which the index stores, to find the model again
-            if dimensions is not None:
-                embedder.truncate(dimensions)
+            if key != name:
+                embedder.choose(choice)
             _embedders[key] = embedder
         return _embedders[key]
 
 
-def with_dimensions(model: str, dimensions: int) -> str:
-    return f"{_resolve(model).name}@{dimensions}"
+def with_choice(model: str, **chosen: Any) -> str:
+    """Return a model's name with parts of a :class:`.base.Choice`; others stay as they are."""
+    found = _resolve(model)
+    return f"{found.name}{found.choice._replace(**chosen)}"
 
 
 def is_trusted(model: str) -> bool:
@@ -110,7 +111,7 @@ _embedders: dict[str, Embedder] = {}
 
 class _Model(NamedTuple):
     name: str  # full
-    dimensions: int | None  # to keep; None: all
+    choice: Choice
     factory: EmbedderFactory | None  # None: sentence-transformers
     is_trusted: bool
 
@@ -118,19 +119,18 @@ class _Model(NamedTuple):
 def _resolve(model: str) -> _Model:
     # Don't look at the disk for a name that nobody trusts here. A registered name or a folder may
     # look like NAME@256.
-    name, dimensions = model, None
-    match = re.fullmatch(r"(.+)@(\d+)", model)
-    if match and model not in _factories and not names.is_trusted(model):
-        name, dimensions = match[1], int(match[2])
+    name, choice = names.split(model)
+    if model != name and (model in _factories or names.is_trusted(model)):
+        name, choice = model, Choice()
     if name in _factories:
-        return _Model(name, dimensions, _factories[name], True)
+        return _Model(name, choice, _factories[name], True)
     if factory := servers.factory_for(name):
-        return _Model(name, dimensions, factory, names.is_trusted(name))
+        return _Model(name, choice, factory, names.is_trusted(name))
     full_name = names.full_name(name)
     is_trusted = names.is_trusted(full_name)
     # Plugins can't override a model on this machine, so they needn't be loaded for one.
     if not is_trusted or (full_name not in OURS and files.model_folder(full_name) is None):
         for factories in hooks().register_embedders():  # the last registered plugin first
             if name in factories:
-                return _Model(name, dimensions, factories[name], True)
-    return _Model(full_name, dimensions, None, is_trusted)
+                return _Model(name, choice, factories[name], True)
+    return _Model(full_name, choice, None, is_trusted)

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from . import files, loading, onnx
+from . import cards, files, loading, onnx, prompts
 from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces
 from .names import BUNDLED, full_name
+from .prompts import Prompts
 from .vocabulary import Vocabulary
 
 # Tokens that we take as the limit of a model that declares none.
@@ -34,7 +35,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def __init__(self, model: str) -> None:
         super().__init__(full_name(model))
-        self._source = self.name  # stays without @DIMENSIONS, which truncate() adds to the name
+        self._source = self.name  # stays as it is, while choose() adds to the name
         self._model: Any = None  # the library's model
         self._onnx: onnx.OnnxModel | None = None
         self._fast_model: Any = None  # for many documents
@@ -48,19 +49,28 @@ class SentenceTransformerEmbedder(Embedder):
         model = None if is_query else self._fast_model
         if self._onnx is not None and model is None:
             try:
-                return self._onnx.encode(texts, is_query=is_query)
+                return self._onnx.encode(texts)
             except Exception as error:
                 logger.warning("The ONNX export of %r failed: %r", self.name, error)
                 self._onnx = None
         model = model or self._library_model()
+        prompt = self.prompts.query if is_query else self.prompts.passage
 
         def encode(numbers: Sequence[int]) -> Any:
-            return _encode(model, [texts[number] for number in numbers], is_query=is_query)
+            return _encode(model, [texts[number] for number in numbers], prompt, is_query=is_query)
 
         if is_query or len(texts) == 1:
             return encode(range(len(texts)))
         # The library sorts by characters, not by tokens, so half of the tokens would be padding.
         return onnx.in_batches(self.measure(texts), encode)
+
+    def default_prompts(self) -> Prompts:
+        own = self._onnx.prompts if self._onnx is not None else _own_prompts(self._model)
+        # A static model may be made from one with prompts, but doesn't read a text as a whole.
+        if any(own) or "StaticEmbedding" in self._facts.settings["modules"]:
+            return own
+        folder = files.model_folder(self._source)
+        return prompts.for_names(self._source, *(cards.names(folder) if folder else ()))
 
     def measure(self, texts: list[str]) -> list[int]:
         if self._onnx is not None:
@@ -117,11 +127,12 @@ class SentenceTransformerEmbedder(Embedder):
             model = self._library_model()
             try:
                 return onnx.export(
-                    onnx.export_folder(self._source, folder),
+                    self._source,
+                    folder,
                     model,
                     self._facts,
-                    {"query": _prompt(model, True), "document": _prompt(model, False)},
-                    lambda texts, is_query: _encode(model, texts, is_query=is_query),
+                    _own_prompts(model),
+                    lambda texts: _encode(model, texts, is_query=False),
                 )
             except Exception as error:
                 logger.warning("No ONNX export of %r can be kept: %r", self.name, error)
@@ -198,12 +209,14 @@ def _token_ids(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[lis
     return list(tokenizer(texts, verbose=False, **options)["input_ids"])
 
 
-def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
+def _encode(model: Any, texts: list[str], prompt: str = "", *, is_query: bool) -> Any:
     # Not every model has a method for each kind of text.
     encode = getattr(model, "encode_query" if is_query else "encode_document", model.encode)
+    # The library puts the prompt back, and knows it so, because some models don't pool its tokens.
+    prompt = prompt if all(text.startswith(prompt) for text in texts) else ""
     return encode(
-        texts,
-        prompt=_prompt(model, is_query),
+        [text.removeprefix(prompt) for text in texts],
+        prompt=prompt,
         batch_size=len(texts),
         normalize_embeddings=True,
         convert_to_numpy=True,
@@ -211,10 +224,12 @@ def _encode(model: Any, texts: list[str], *, is_query: bool) -> Any:
     )
 
 
-def _prompt(model: Any, is_query: bool) -> str:
-    # The prefix of a text, chosen as sentence-transformers does.
-    prompts = model.prompts
-    names = ["query"] if is_query else ["document", "passage", "corpus"]
-    if own := [prompts[name] for name in names if name in prompts]:
-        return next(filter(None, own), "")
-    return prompts.get(model.default_prompt_name) or ""
+def _own_prompts(model: Any) -> Prompts:
+    """Return the prompts in a model's settings, chosen as sentence-transformers does."""
+
+    def prompt(*names: str) -> str:
+        if own := [model.prompts[name] for name in names if name in model.prompts]:
+            return next(filter(None, own), "")
+        return model.prompts.get(model.default_prompt_name) or ""
+
+    return Prompts(prompt("query"), prompt("document", "passage", "corpus"))

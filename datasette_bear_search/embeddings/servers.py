@@ -15,8 +15,10 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from . import prompts
 from .base import Embedder, ModelFacts, ModelUnavailable, first_line
 from .names import REMOTE_VARIABLE, is_remote_permitted, printable
+from .prompts import Prompts
 
 OLLAMA = "http://127.0.0.1:11434"
 # A server and at most the start of its API, such as /v1 or /openai/v1: with any other path, with a
@@ -35,20 +37,6 @@ TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 # Tokens that we take as the limit of such a model: all of them read at least this many.
 MAX_TOKENS = 512
 
-_SENTENCE = "Represent this sentence for searching relevant passages: "
-_QUESTION = "Given a web search query, retrieve relevant passages that answer the query"
-# Part of a model's name → the prefixes of queries and documents that it was trained with. Servers
-# don't add them.
-PROMPTS = {
-    "embeddinggemma": ("task: search result | query: ", "title: none | text: "),
-    "nomic-embed-text": ("search_query: ", "search_document: "),
-    "e5-": ("query: ", "passage: "),
-    "qwen3-embedding": (f"Instruct: {_QUESTION}\nQuery:", ""),
-    "arctic-embed": ("query: ", ""),
-    "mxbai-embed": (_SENTENCE, ""),
-    "-en-v1.5": (_SENTENCE, ""),  # of bge
-}
-
 
 def factory_for(name: str) -> Callable[[], Embedder] | None:
     """Return a factory for the model with such a name; None for other names."""
@@ -57,23 +45,20 @@ def factory_for(name: str) -> Callable[[], Embedder] | None:
     return (lambda: kinds[kind](name)) if model and kind in kinds else None
 
 
-class _Prompted(Embedder):
+class _Served(Embedder):
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._full_name = name  # stays without @DIMENSIONS, which truncate() adds to the name
+        self._full_name = name  # stays as it is, while choose() adds to the name
         self._model = name.partition(":")[2]
-        known = (pair for part, pair in PROMPTS.items() if part in self._model.lower())
-        self._prompts = next(known, ("", ""))
 
     @abstractmethod
     def request(self, texts: list[str]) -> list[Any]:
         """Return a vector for each of at most BATCH texts."""
 
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
-        prompt = self._prompts[0 if is_query else 1]
         rows: list[Any] = []
         for start in range(0, len(texts), BATCH):
-            rows += self.request([prompt + text for text in texts[start : start + BATCH]])
+            rows += self.request(texts[start : start + BATCH])
         sizes = {len(row) for row in rows}
         if self._dimension and self.truncate_dim is None:
             sizes.add(self._dimension)
@@ -83,6 +68,9 @@ class _Prompted(Embedder):
                 "for each text. If another model has this name now, start this program again."
             )
         return rows
+
+    def default_prompts(self) -> Prompts:
+        return prompts.for_names(self._model.partition("@")[0])  # servers don't add them
 
     def measure(self, texts: list[str]) -> list[int]:
         return [len(text) // 8 for text in texts]  # so low that words don't seem split into pieces
@@ -98,7 +86,7 @@ class _Prompted(Embedder):
             )
 
 
-class ServerEmbedder(_Prompted):
+class ServerEmbedder(_Served):
     """A model on an OpenAI-compatible server, which must be on this machine unless permitted."""
 
     def open_model(self) -> ModelFacts:
@@ -125,7 +113,7 @@ class ServerEmbedder(_Prompted):
             timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
             trust_env=not is_here,
         )
-        return ModelFacts(MAX_TOKENS, {"prompts": self._prompts})
+        return ModelFacts(MAX_TOKENS, {})
 
     def request(self, texts: list[str]) -> list[Any]:
         import httpx
@@ -170,7 +158,7 @@ class ServerEmbedder(_Prompted):
         return f"The server at {self._address} answers: {message}.{remedy}"
 
 
-class LlmEmbedder(_Prompted):
+class LlmEmbedder(_Served):
     """An embedding model of the package llm or one of its plugins."""
 
     advice = "To list llm's models, run: llm embed-models."
@@ -186,7 +174,7 @@ class LlmEmbedder(_Prompted):
             ) from error
         if self._llm.needs_key:
             self._require_permission(f"the makers of {self._model}")
-        return ModelFacts(MAX_TOKENS, {"prompts": self._prompts})
+        return ModelFacts(MAX_TOKENS, {})
 
     def request(self, texts: list[str]) -> list[Any]:
         return list(self._llm.embed_multi(texts))

@@ -12,7 +12,7 @@ from typing import Any
 from ..embeddings import names, registry
 from ..index import indexer
 from ..notes import Note, counted, without_title_line
-from ..sources import SourceError
+from ..sources.base import SourceError
 from ..sources.files import FileSource
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet, answered

@@ -25,7 +25,7 @@ from .. import processes
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import ForeseenError, counted
-from ..sources import SourceConfig
+from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
 from . import indexer, watch
 from .changes import Snapshot

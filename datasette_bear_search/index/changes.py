@@ -15,18 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import Note, counted, is_within
-from ..sources import (
-    Incremental,
-    NothingThere,
-    Source,
-    SourceConfig,
-    SourceError,
-    check,
-    open_source,
-    pdf,
-    responsible_for,
-)
+from ..sources import pdf
+from ..sources.base import Incremental, NothingThere, Source, SourceConfig, SourceError
+from ..sources.checks import check, responsible_for
 from ..sources.files import FileSource
+from ..sources.registry import open_source
 from ..sources.text import storable, timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import database, rows, schema

@@ -16,17 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
-from ..sources import (
-    SourceConfig,
-    SourceError,
-    absolute,
-    get_kind,
-    kind_of,
-    names,
-    new_name,
-    seconds_in,
-)
+from ..sources.base import SourceConfig, SourceError, seconds_in
+from ..sources.registry import absolute, get_kind, kind_of, names, new_name
 
 PLUGIN = "datasette-bear-search"
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
@@ -34,7 +27,7 @@ FILE_NAME = "bear-search.yaml"
 # Comma-separated tags whose notes are hidden from agents.
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
-SETTINGS = ("sources", "never_index_tags", "ranking")
+SETTINGS = ("sources", "never_index_tags", "ranking", "prompts")
 # Defaults for every search, named like the search page's parameters, with the lowest and highest
 # value of each.
 RANKING = {"balance": (0, 1), "recency": (0.01, 100_000)}
@@ -51,6 +44,7 @@ class Configuration:
     path: Path
     sources: tuple[SourceConfig, ...] | None  # None if it has no list, so the index's list stays
     never: tuple[str, ...]  # tags that are never indexed, from any source
+    prompts: Mapping[str, str]  # "query" and "passage", as far as it sets them
 
 
 def hidden_by_environment() -> tuple[str, ...]:
@@ -83,21 +77,21 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
     never = _tags(settings.get("never_index_tags"), f"{path}: never_index_tags")
     entries = settings.get("sources")
     _ranking(settings, str(path))
+    prompts = _prompts(settings, str(path))
     if entries is None:
-        return Configuration(path, None, never)
-    if not isinstance(entries, list):
-        raise ConfigurationError(f'{path}: sources has to be a list, each entry with a "location".')
+        return Configuration(path, None, never, prompts)
+    is_list = isinstance(entries, list)
+    _require(is_list, f'{path}: sources has to be a list, each entry with a "location".')
     sources: list[SourceConfig] = []
     for number, entry in enumerate(entries, 1):
         place = f"{path}: source {number}"
-        if not isinstance(entry, Mapping):
-            message = f'{place}: it has to say where the notes are: "location: PATH".'
-            raise ConfigurationError(message)
+        says_where = isinstance(entry, Mapping)
+        _require(says_where, f'{place}: it has to say where the notes are: "location: PATH".')
         if "name" in entry:
             place = f"{place} ({entry['name']})"
         taken = {source.name for source in sources}
         sources.append(_source(entry, place, path, taken, never, known))
-    return Configuration(path, tuple(sources), never)
+    return Configuration(path, tuple(sources), never, prompts)
 
 
 def read_chosen_ranking() -> dict[str, list[str]]:
@@ -114,18 +108,31 @@ def _chosen_ranking(path: str, changed: int) -> dict[str, list[str]]:
 
 
 def _ranking(settings: Mapping[str, Any], path: str) -> dict[str, list[str]]:
-    ranking = settings.get("ranking") or {}
-    if not isinstance(ranking, Mapping):
-        raise ConfigurationError(f'{path}: ranking needs lines below it, such as "balance: 0.6".')
-    _check_keys(ranking, RANKING, f"{path}: ranking")
+    ranking = _section(settings, "ranking", RANKING, "balance: 0.6", path)
     for name, value in ranking.items():
         lowest, highest = RANKING[name]
-        if not isinstance(value, int | float) or not lowest <= value <= highest:
-            message = (
-                f"{path}: {name} has to be a number from {lowest} to {highest}, not {value!r}."
-            )
-            raise ConfigurationError(message)
+        is_valid = isinstance(value, int | float) and lowest <= value <= highest
+        wanted = f"a number from {lowest} to {highest}"
+        _require(is_valid, f"{path}: {name} has to be {wanted}, not {value!r}.")
     return {name: [str(value)] for name, value in ranking.items()}
+
+
+def _prompts(settings: Mapping[str, Any], path: str) -> Mapping[str, str]:
+    prompts = _section(settings, "prompts", Prompts._fields, "query: 'search: '", path)
+    for name, text in prompts.items():
+        wanted = f"text in quotation marks, not {text!r}"
+        _require(isinstance(text, str), f"{path}: the prompt {name} has to be {wanted}.")
+    return prompts
+
+
+def _section(
+    settings: Mapping[str, Any], name: str, allowed: Iterable[str], example: str, path: str
+) -> Mapping[str, Any]:
+    section = settings.get(name) or {}
+    has_lines = isinstance(section, Mapping)
+    _require(has_lines, f'{path}: {name} needs lines below it, such as "{example}".')
+    _check_keys(section, allowed, f"{path}: {name}")
+    return section
 
 
 def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
@@ -195,11 +202,8 @@ def _settings(path: Path) -> Mapping[str, Any]:
             "marks there."
         ) from None
     content = {} if content is None else content
-    if not isinstance(content, Mapping):
-        raise ConfigurationError(
-            f"{path}: it has to begin with {': or '.join(SETTINGS)}:, and have below it what "
-            "belongs to it."
-        )
+    wanted = f"begin with {': or '.join(SETTINGS)}:, and have below it what belongs to it"
+    _require(isinstance(content, Mapping), f"{path}: it has to {wanted}.")
     if "plugins" in content:  # Datasette's own file
         ours = (content["plugins"] or {}).get(PLUGIN)
         return ours if isinstance(ours, Mapping) else {}
@@ -222,30 +226,28 @@ def _source(
         with suppress(SourceError):  # it may be missing, for example on an unplugged drive
             kind = kind_of(location)
     options = {key: value for key, value in entry.items() if key not in _SOURCE_KEYS}
-    if kind:
-        _check_options(kind, options, place)
-    if "every" in entry:
-        options["every"] = str(entry["every"])
-        try:
+    try:
+        if kind:
+            _check_options(kind, options, place)
+        if "every" in entry:
+            options["every"] = str(entry["every"])
             seconds_in(options["every"])
-        except SourceError as error:
-            raise ConfigurationError(f"{place}: {error}") from None
+    except SourceError as error:
+        raise ConfigurationError(f"{place}: {error}") from None
     if entry.get("name") is not None:
         name = _name(str(entry["name"]), place, taken)
     elif same is not None and same.name not in taken:
         name = same.name
     else:
         name = new_name(kind, location, taken)
-    include_trashed = entry.get("include_trashed", False)
-    if not isinstance(include_trashed, bool):
-        raise ConfigurationError(
-            f"{place}: include_trashed has to be true or false, not {include_trashed!r}."
-        )
+    trashed = entry.get("include_trashed", False)
+    is_valid = isinstance(trashed, bool)
+    _require(is_valid, f"{place}: include_trashed has to be true or false, not {trashed!r}.")
     # Options become what the index stores, so that they can be compared: a YAML date, a string.
     options = json.loads(json.dumps(options, default=str))
     never = tuple(dict.fromkeys([*never, *_tags(entry.get("never"), f"{place}: never")]))
     file = str(path.resolve())
-    return SourceConfig(name, kind, location, options, never, include_trashed, file)
+    return SourceConfig(name, kind, location, options, never, trashed, file)
 
 
 def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
@@ -262,14 +264,11 @@ def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
 
 
 def _check_options(kind: str, options: Mapping[str, Any], place: str) -> None:
-    try:
-        allowed, required = _options(get_kind(kind))
-    except SourceError as error:
-        raise ConfigurationError(f"{place}: {error}") from None
+    allowed, required = _options(get_kind(kind))
     if allowed is not None:
         _check_keys(options, allowed, place, [*_SOURCE_KEYS, *allowed])
-    if missing := [name for name in required if name not in options]:
-        raise ConfigurationError(f"{place}: a source of the kind {kind} needs {missing[0]!r}.")
+    for name in required:
+        _require(name in options, f"{place}: a source of the kind {kind} needs {name!r}.")
 
 
 def _options(kind: type) -> tuple[list[str] | None, list[str]]:
@@ -287,24 +286,24 @@ def _options(kind: type) -> tuple[list[str] | None, list[str]]:
 
 
 def _name(name: str, place: str, taken: set[str]) -> str:
-    if not _NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"{place}: a name is made of letters, digits, '-', '_' and '.', so that it can be "
-            "typed after source:"
-        )
-    if name.lower() in {other.lower() for other in taken}:
-        raise ConfigurationError(f"{place}: there is another source with this name above.")
+    letters = "letters, digits, '-', '_' and '.', so that it can be typed after source:"
+    _require(_NAME.fullmatch(name), f"{place}: a name is made of {letters}")
+    is_free = name.lower() not in {other.lower() for other in taken}
+    _require(is_free, f"{place}: there is another source with this name above.")
     return name
 
 
 def _tags(value: Any, place: str) -> tuple[str, ...]:
     value = [] if value is None else value
-    if not isinstance(value, list) or not all(isinstance(tag, str) and tag for tag in value):
-        raise ConfigurationError(
-            f'{place} has to be a list of tags, such as ["#private"]. In YAML, a # outside '
-            "quotation marks begins a comment."
-        )
+    are_tags = isinstance(value, list) and all(isinstance(tag, str) and tag for tag in value)
+    hint = "In YAML, a # outside quotation marks begins a comment."
+    _require(are_tags, f'{place} has to be a list of tags, such as ["#private"]. {hint}')
     return tuple(value)
+
+
+def _require(is_valid: object, message: str) -> None:
+    if not is_valid:
+        raise ConfigurationError(message)
 
 
 def _check_keys(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from .. import languages
+from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
 from ..sqlite import read_value, sqlite3
 from . import schema
@@ -42,6 +43,8 @@ PACE = "passages_per_second"
 # Keys in meta: the mean vector of the passages when their signs were taken, hexadecimal; and how
 # much more similar unrelated texts are for the model than for all-MiniLM-L6-v2.
 MEAN, UNRELATED = "mean_vector", "unrelated_similarity"
+# Key in meta: a JSON array of what was put before each query and before each passage.
+PROMPTS = "prompts"
 # Key in meta: a JSON object with each language's share of the notes, largest first.
 LANGUAGES = "languages"
 # Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
@@ -477,6 +480,13 @@ def stored(path: Path, key: str = "model") -> str | None:
         return None
     with closing(connect(path)) as connection:
         return get_meta(connection, key)
+
+
+def prompts(connection: sqlite3.Connection) -> Prompts | None:
+    """Return the prompts with which the vectors were made; None if nothing says so."""
+    with suppress(sqlite3.DatabaseError, TypeError):
+        return Prompts(*json_value(get_meta(connection, PROMPTS), list))
+    return None
 
 
 def language_shares(connection: sqlite3.Connection) -> dict[str, float]:

@@ -24,7 +24,8 @@ from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..languages import words_version
 from ..notes import ForeseenError, Note, counted
-from ..sources import SourceConfig, SourceError, readonly
+from ..sources import readonly
+from ..sources.base import SourceConfig, SourceError
 from ..sqlite import sqlite3
 from . import calibration, database, restricted, rows, schema, vectors
 from .changes import (
@@ -595,6 +596,7 @@ class _Run:
                 set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
                 set_meta(connection, dimension=embedder.dimension)
                 set_meta(connection, **{database.UNRELATED: str(similarity)})
+                set_meta(connection, **{database.PROMPTS: json.dumps(embedder.prompts)})
             rows.update_passages(connection, embedder.max_tokens)
             # This depends on the number of passages, so it comes last.
             vectors.prepare(connection)

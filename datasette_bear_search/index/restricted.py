@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import Link, LinkedFile, Note, fold_tag, is_within
-from ..sources import Unchanged
+from ..sources.base import Unchanged
 from ..sqlite import sqlite3
 from . import changes, rows, schema, vectors
 from .changes import Snapshot
 from .config import hidden_by_environment
 from .database import (
+    PROMPTS,
     SEMANTIC,
     UNRELATED,
     SidecarError,
@@ -104,9 +105,8 @@ def take_settings(
     whole: sqlite3.Connection, connection: sqlite3.Connection, tags: Sequence[str]
 ) -> None:
     """Prepare the restricted index for notes and vectors like those of the index."""
-    about_model = {
-        key: get_meta(whole, key) for key in ("model", "fingerprint", "dimension", UNRELATED)
-    }
+    keys = ("model", "fingerprint", "dimension", UNRELATED, PROMPTS)
+    about_model = {key: get_meta(whole, key) for key in keys}
     if get_meta(connection, "fingerprint") != about_model["fingerprint"]:
         vectors.drop(connection)
     without = json.dumps(tags, ensure_ascii=False)

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
-from ..sources import Source, SourceConfig
+from ..sources.base import Source, SourceConfig
 from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import schema, vectors

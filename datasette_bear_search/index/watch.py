@@ -15,7 +15,8 @@ from types import FrameType
 
 from ..embeddings.base import Embedder
 from ..notes import ForeseenError
-from ..sources import SourceConfig, SourceError, open_source
+from ..sources.base import SourceConfig, SourceError
+from ..sources.registry import open_source
 from ..sources.text import timestamp_from_seconds
 from ..sqlite import sqlite3
 from . import changes, database, indexer, rows

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..index.indexer import Hooks, Report
     from ..index.rows import StoredSource
     from ..index.watch import Watcher
-    from ..sources import SourceConfig
+    from ..sources.base import SourceConfig
     from ..sqlite import sqlite3
     from .engine import SearchResponse
     from .notes import NoteDetail, SimilarNotes
@@ -251,7 +251,7 @@ class Library:
         """
         from ..embeddings.base import ModelUnavailable
         from ..index import indexer
-        from ..sources import SourceError
+        from ..sources.base import SourceError
 
         selection = self._selection(sources, remove, everything=rebuild)
         embedder = self.embedder(model, semantic=semantic)
@@ -354,7 +354,7 @@ class Library:
         everything: bool = False,
     ) -> Selection:
         from ..index import config
-        from ..sources import SourceConfig
+        from ..sources.base import SourceConfig
 
         given = [source for source in sources if isinstance(source, SourceConfig)]
         paths = [os.fspath(each) for each in sources if not isinstance(each, SourceConfig)]

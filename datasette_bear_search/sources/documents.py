@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..markdown import words_of
-from . import SourceError, Unreadable
+from .base import SourceError, Unreadable
 from .files import MEGABYTE, open_zip
 from .markdown_metadata import leading_heading
 from .text import first_timestamp
@@ -85,6 +85,11 @@ class Page(NamedTuple):
     def text(self) -> str:
         """The Markdown, with the title as a heading above it."""
         return f"# {self.title}\n\n{self.markdown}" if self.title else self.markdown
+
+
+def html_to_markdown(html: str) -> str:
+    """Return a page's words as Markdown, with its title as a heading and without scripts."""
+    return parse_html(html).text
 
 
 def parse_html(html: str) -> Page:

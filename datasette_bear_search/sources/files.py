@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ..notes import NEXT_FILE, LinkedFile
-from . import NothingThere, SourceError, Unreadable, pdf
+from . import pdf
+from .base import NothingThere, SourceError, Unreadable
 from .markdown_metadata import suffix
 from .text import parse_timestamp, storable
 
@@ -199,8 +200,14 @@ class FileSource:
 class Archive(ABC):
     """The files in a folder, or in a zip archive."""
 
-    files: dict[str, File]  # by key
-    skipped: list[str]  # what isn't in ``files`` and why, one line each, for people
+    def __init__(self) -> None:
+        self.files: dict[str, File] = {}  # by key, folder by folder
+        self.linked: dict[str, File] = {}  # other files that notes may show or link to
+        self.skipped: list[str] = []  # what isn't in them and why, one line each, for people
+        self.closed: list[str] = []  # folders that can't be listed: "work/"
+        self.empty: dict[str, float] = {}  # folders without anything, and when they last changed
+        self.evicted: set[str] = set()  # keys of files whose content is only in a cloud
+        self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
 
     def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
         """Return a file's content.
@@ -253,13 +260,7 @@ class Folder(Archive):
         :param linked: suffixes of the files in ``self.linked``
         :raises SourceError: if the folder can't be listed
         """
-        self.files: dict[str, File] = {}  # sorted folder by folder
-        self.linked: dict[str, File] = {}  # other files that notes may show or link to
-        self.skipped: list[str] = []
-        self.closed: list[str] = []  # folders that can't be listed: "work/"
-        self.empty: dict[str, float] = {}  # folders without anything, and when they last changed
-        self.evicted: set[str] = set()  # keys of files whose content is only in a cloud
-        self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
+        super().__init__()
         self._root, self._suffixes, self._linked_suffixes = os.fspath(root), suffixes, linked
         self._excludes, self._hidden = excludes, hidden
         waiting = [("", self._root)]  # folders: the prefix of their keys, their path
@@ -517,10 +518,8 @@ class Zip(Archive):
     """The files in an open zip archive."""
 
     def __init__(self, zip_file: zipfile.ZipFile, location: str) -> None:
-        self.files: dict[str, File] = {}
-        self.skipped: list[str] = []
-        self._zip_file = zip_file
-        self._location = location
+        super().__init__()
+        self._zip_file, self._location = zip_file, location
         self._entries: dict[str, zipfile.ZipInfo] = {}
         self._unpacked = 0  # bytes
         for entry in zip_file.filelist:

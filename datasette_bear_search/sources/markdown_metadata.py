@@ -1,15 +1,16 @@
-"""Extract the metadata of a Markdown text: its title, tags, to-dos, links, pictures."""
+"""A Markdown text → its title, tags, to-dos, links and pictures, or a ``Note`` that has them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from ..markdown import FENCE, plain_text, wiki_links
-from ..notes import short_title
+from ..notes import Note, Tag, short_title
+from .text import parse_timestamp
 
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
 _INLINE_CODE = re.compile(r"`(?<!``)(`?)(?!`)[^`\n]+`\1(?!`)")
@@ -165,7 +166,7 @@ def suffix(path: str) -> str:
     return name[dot:].lower() if dot > 0 else ""
 
 
-# --- Texts with a separate title, or that aren't Markdown
+# --- Notes, and texts with a separate title or that aren't Markdown
 
 
 def as_markdown(text: str) -> str:
@@ -183,6 +184,43 @@ def without_title(body: str, title: str) -> str:
     """Return the Markdown ``body`` without a first line that only repeats the title."""
     first, _, rest = body.lstrip("\n").partition("\n")
     return rest.lstrip("\n") if title and plain_text(first) == " ".join(title.split()) else body
+
+
+def note_from_markdown(
+    key: str,
+    text: str,
+    *,
+    title: str = "",
+    tags: Iterable[str] = (),
+    inline_tags: bool = False,
+    created: object = None,
+    modified: object = None,
+    has_image: bool = False,
+    has_file: bool = False,
+    **fields: Any,
+) -> Note:
+    """Return a note whose to-dos, pictures, files and code are found in its Markdown.
+
+    :param title: by default the first heading, or the first line; the body doesn't repeat it
+    :param inline_tags: whether ``#word`` in the text is a tag
+    :param created: a text, a ``datetime``, or seconds since 1970; the same goes for ``modified``
+    :param fields: other fields of ``Note``
+    """
+    heading, below = ("", text) if title else leading_heading(text)
+    found = extract_metadata(text)
+    names: dict[str, str] = {}  # without duplicates that differ only in case
+    for name in (*tags, *(found.tags if inline_tags else ())):
+        names.setdefault(name.lower(), name)
+    own = {"has_image": found.has_image or has_image, "has_file": found.has_file or has_file}
+    return Note(
+        key,
+        title_of(title or heading, text),
+        below if heading else without_title(text, title),
+        tuple(map(Tag, names.values())),
+        created=parse_timestamp(created) or cast("str", created),  # check() reports invalid dates
+        modified=parse_timestamp(modified) or cast("str", modified),
+        **{**found.note_fields(), **own, **fields},
+    )
 
 
 def _tags(prose: str) -> list[str]:

@@ -16,7 +16,7 @@ from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 from .. import processes
-from . import Unreadable
+from .base import Unreadable
 
 if TYPE_CHECKING:
     from subprocess import Popen

@@ -21,7 +21,7 @@ from threading import Lock
 from typing import IO
 
 from ..sqlite import sqlite3
-from . import SourceError
+from .base import SourceError
 from .files import explained, file_state, not_allowed
 
 # How long to wait while the program saves. Bear takes milliseconds, a large sync a second or two.

@@ -17,10 +17,11 @@ from urllib.parse import quote
 
 from ..notes import Note, can_be_opened
 from ..sqlite import sqlite3, time_limit
-from . import SourceError, Unreadable, checked_option, checked_texts, note_from_markdown, readonly
+from . import readonly
+from .base import SourceError, Unreadable, checked_option, checked_texts
 from .documents import parse_html
 from .files import LARGEST_NOTE, FileSource, digest
-from .markdown_metadata import as_markdown
+from .markdown_metadata import as_markdown, note_from_markdown
 from .text import (
     APPLE_EPOCH,
     as_dict,

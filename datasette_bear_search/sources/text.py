@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from . import Unreadable
+from .base import Unreadable
 
 # --- Bytes → text
 

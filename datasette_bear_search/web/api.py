@@ -6,12 +6,10 @@ Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 from __future__ import annotations
 
 import asyncio
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-import yaml
 from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
@@ -21,24 +19,16 @@ from ..embeddings.base import ModelUnavailable
 from ..evaluation import judgments
 from ..index import database as index_database
 from ..index import rows, watch
-from ..index.config import did_you_mean
 from ..index.database import State
 from ..index.schema import EMBEDDED
 from ..query import suggest as suggestions
-from ..query.filters import FILTERS, Filter, InvalidParameter
 from ..search import redaction
-from ..search.engine import (
-    CHOICES,
-    NUMBERS,
-    changed_notice,
-    pending_notice,
-    read_number,
-    semantic_obstacle,
-)
+from ..search.engine import changed_notice, pending_notice, read_number, semantic_obstacle
 from ..sqlite import sqlite3
-from . import clients, site
+from . import clients, openapi, site
 from .links import note_url
-from .site import SEARCH_PATH, PageError
+from .openapi import SEARCH_PATH
+from .site import PageError
 
 JUDGE_PATH = f"{SEARCH_PATH}/judge"
 
@@ -59,58 +49,10 @@ NOT_STORED = (
 )
 
 
-# --- the description of the JSON API: openapi.yaml, completed from the code
-
-SHAPES = ("objects", "array", "arrayfirst", "arrays", "object")
-ROWS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
-
-
-@cache
-def description() -> dict[str, Any]:
-    """Return the API's OpenAPI description, without ``servers``."""
-    described = yaml.safe_load(Path(__file__).with_name("openapi.yaml").read_text("utf-8"))
-    own = described["x-parameters"]
-    for name, values in {**CHOICES, "_shape": SHAPES}.items():
-        own[name]["schema"] = {"enum": [*values]}
-    for name, (lowest, highest) in NUMBERS.items():
-        own[name]["schema"] = {"type": "number", "minimum": lowest, "maximum": highest}
-    search = described["paths"][f"{SEARCH_PATH}.json"]["get"]["parameters"]
-    search += [_filter(name, row) for row in FILTERS.values() for name in row.parameters]
-    return {name: each for name, each in described.items() if not name.startswith("x-")}
-
-
-def _filter(name: str, row: Filter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"enum": ["0", "1"]} if row.kind == "state" else {"type": "string"}
-    if row.kind in ("text", "choice"):
-        schema = {"type": "array", "items": {"enum": [*row.choices]} if row.choices else schema}
-    meaning = row.help or row.title
-    return {"name": name, "in": "query", "description": meaning, "schema": schema}
-
-
-@cache
-def parameters(path: str) -> tuple[str, ...]:
-    taken = description()["paths"][SEARCH_PATH + path]["get"]["parameters"]
-    return tuple(each["name"] for each in taken)
-
-
-def check_parameters(path: str, given: Any) -> None:
-    """Raise InvalidParameter for an unknown parameter, unless it begins with "_", or value."""
-    known = parameters(path)
-    for name in given:
-        if name not in known and not name.startswith("_"):
-            raise InvalidParameter(f"There is no parameter {name!r}. {did_you_mean(name, known)}")
-    if path in ROWS:
-        keys = [*description()["components"]["schemas"][ROWS[path]]["properties"]]
-        for name, values in {"_shape": SHAPES, "_col": keys, "_nocol": keys}.items():
-            if wrong := [value for value in given.getlist(name) if value and value not in values]:
-                message = f"{name} must be one of {', '.join(values)}, not {wrong[0]!r}"
-                raise InvalidParameter(message)
-
-
 @site.view(path="/openapi.json")
-async def openapi(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def description(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     server = datasette.absolute_url(request, site.url(datasette, "/")).rstrip("/")
-    return site.json_response(datasette, description() | {"servers": [{"url": server}]})
+    return site.json_response(datasette, openapi.description() | {"servers": [{"url": server}]})
 
 
 def rows_response(datasette: Datasette, request, body: dict[str, Any]) -> Response:

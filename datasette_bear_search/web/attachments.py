@@ -21,12 +21,14 @@ from datasette.database import Database
 from ..index import rows
 from ..index.schema import FILES
 from ..search.engine import read_note_id
-from ..sources import SourceConfig, SourceError, Unreadable, open_source
+from ..sources.base import SourceConfig, SourceError, Unreadable
 from ..sources.files import digest
 from ..sources.markdown_metadata import IMAGES, OTHER_FILES, suffix
+from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from . import site
-from .site import SEARCH_PATH, PageError
+from .openapi import SEARCH_PATH
+from .site import PageError
 
 FILE_PATH = f"{SEARCH_PATH}/file"
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
 from contextvars import ContextVar, copy_context
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -19,6 +17,7 @@ from datasette.database import Database
 
 from ..index.database import as_damage, is_locked
 from ..search.functions import open_sidecar
+from ..search.interruption import POLL_SECONDS, Work, current
 from ..sqlite import sqlite3
 
 T = TypeVar("T")
@@ -31,53 +30,6 @@ RETRY_AFTER_SECONDS = "5"
 # Seconds that requests wait for a program that writes the index. A commit takes less; if a program
 # was stopped in one, the first requests wait in vain, and later ones don't wait.
 LOCKED_SECONDS = 5.0
-
-_POLL_SECONDS = 0.02
-
-
-class Work:
-    """The statements of one request, which can be interrupted from outside."""
-
-    def __init__(self) -> None:
-        self.number = next(_numbers)  # in the order of arrival
-        # Held while a connection is interrupted, so that it can't run another request's statement.
-        self._lock = threading.Lock()
-        self._connections: set[sqlite3.Connection] = set()
-        self._is_ended = False
-
-    @contextmanager
-    def reading(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Make the reads inside this block interruptible.
-
-        :raises sqlite3.OperationalError: "interrupted", if the work was ended
-        """
-        with self._lock:
-            if self._is_ended:
-                raise sqlite3.OperationalError("interrupted")
-            self._connections.add(connection)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._connections.discard(connection)
-            if self._is_ended and connection.in_transaction:
-                connection.rollback()  # the commit at the end of a snapshot was interrupted
-
-    async def end(self) -> None:
-        """Allow no more statements, and wait until the running ones have stopped."""
-        while self._interrupt():
-            # An interrupt between two statements has no effect, so repeat it.
-            await asyncio.sleep(_POLL_SECONDS)
-
-    def _interrupt(self) -> bool:
-        with self._lock:
-            self._is_ended = True
-            for connection in self._connections:
-                connection.interrupt()
-            return bool(self._connections)
-
-
-_numbers = count()
 
 
 class Turns:
@@ -114,7 +66,6 @@ class Turns:
 
 
 _turns: WeakKeyDictionary[Datasette, Turns] = WeakKeyDictionary()
-_work: ContextVar[Work] = ContextVar("work")  # of the current request
 _working: set[Work] = set()
 # The restricted index that the current request reads, if its actor may not see all notes.
 restricted: ContextVar[Path | None] = ContextVar("restricted", default=None)
@@ -127,7 +78,7 @@ def index_file(database: Database) -> str | Path:
 
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
     """Run a function that reads the index for the current request; return its result."""
-    work = _work.get(None) or Work()
+    work = current.get(None) or Work()
 
     def read(connection: sqlite3.Connection) -> T:
         with ExitStack() as stack:
@@ -158,18 +109,13 @@ async def wait_for_writer(database: Database) -> None:
         if time.monotonic() >= end:
             _locked.add(path)
             raise sqlite3.OperationalError("database is locked")
-        await asyncio.sleep(_POLL_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     _locked.discard(path)
-
-
-def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:
-    """Make the reads inside this block stop with the current request."""
-    return (_work.get(None) or Work()).reading(connection)
 
 
 def hurry() -> None:
     """Let the current request, which takes hardly any time, overtake the waiting ones."""
-    _work.get().number -= MAX_WAITING
+    current.get().number -= MAX_WAITING
 
 
 def are_too_many(datasette: Datasette) -> bool:
@@ -195,11 +141,11 @@ async def while_connected(
         await work.end()
 
     _working.add(work)
-    token = _work.set(work)
+    token = current.set(work)
     ending = asyncio.ensure_future(end_work())
     try:
         return await respond()
     finally:
         ending.cancel()
-        _work.reset(token)
+        current.reset(token)
         _working.discard(work)

@@ -25,7 +25,8 @@ from ..search.engine import read_request
 from . import site
 from .cards import open_link
 from .links import note_url, tag_url
-from .site import PLUGIN, SEARCH_PATH, Actor
+from .openapi import ROUTE, SEARCH_PATH, STATIC_PATH
+from .site import PLUGIN, Actor
 
 if TYPE_CHECKING:
     from datasette.jump import JumpSQL
@@ -49,7 +50,7 @@ def routes() -> list[tuple[str, Any]]:
         (r"/judge", api.judge),
         (r"/suggest\.json", api.suggest),
         (r"/status\.json", api.status),
-        (r"/openapi\.json", api.openapi),
+        (r"/openapi\.json", api.description),
         (r"/update", first_run.update),
         (r"/save", search_page.save),
         (r"/file/(?P<id>[^/]+)", attachments.file),
@@ -59,8 +60,8 @@ def routes() -> list[tuple[str, Any]]:
     ]
     file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)"
     return [
-        (rf"^{site.STATIC_PATH}/{file}$", site.static_file),
-        *((rf"^{site.ROUTE}{path}$", answer) for path, answer in ours),
+        (rf"^{STATIC_PATH}/{file}$", site.static_file),
+        *((rf"^{ROUTE}{path}$", answer) for path, answer in ours),
     ]
 
 

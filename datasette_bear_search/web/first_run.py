@@ -11,11 +11,12 @@ from datasette import Response
 from datasette.app import Datasette
 from datasette.database import Database
 
-from .. import sources
-from ..sources import SourceConfig, SourceError
+from ..sources import registry
+from ..sources.base import SourceConfig, SourceError
 from . import site
 from .cards import APPS
-from .site import SEARCH_PATH, PageError
+from .openapi import SEARCH_PATH, UPDATE_PATH
+from .site import PageError
 
 TEMPLATE = "bear_first_run.html"
 
@@ -43,7 +44,7 @@ async def first_run(datasette: Datasette, request, database: Database) -> Respon
     activity = updater.activity
     if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
         return None
-    installed = [] if activity.doing else await asyncio.to_thread(sources.installed)
+    installed = [] if activity.doing else await asyncio.to_thread(registry.installed)
     context = {"offers": [await asyncio.to_thread(_offer, each) for each in installed]}
     return await site.html_response(TEMPLATE, datasette, request, context)
 
@@ -51,7 +52,7 @@ async def first_run(datasette: Datasette, request, database: Database) -> Respon
 def _offer(config: SourceConfig) -> Offer:
     app = APPS.get(config.kind, config.kind)
     try:
-        count = getattr(sources.open_source(config), "count", lambda: None)
+        count = getattr(registry.open_source(config), "count", lambda: None)
         return Offer(app, config.location, count())
     except SourceError as error:
         return Offer(app, config.location, problem=str(error))
@@ -71,7 +72,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
         raise PageError(OFF, 404)
     chosen = (await site.form(request)).getlist("location")
     # A form must not be able to make this server read any other folder.
-    found = {config.location for config in await asyncio.to_thread(sources.installed)}
+    found = {config.location for config in await asyncio.to_thread(registry.installed)}
     if not found.issuperset(chosen):
         raise PageError(NOT_FOUND, 400)
     await asyncio.to_thread(updater.update, chosen)
@@ -81,6 +82,6 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
 def page_before(datasette: Datasette, request) -> str:
     """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
     before, search = urlsplit(request.headers.get("referer", "")), site.url(datasette, SEARCH_PATH)
-    if not before.path.startswith(search) or before.path == site.url(datasette, site.UPDATE_PATH):
+    if not before.path.startswith(search) or before.path == site.url(datasette, UPDATE_PATH):
         return search
     return f"{before.path}?{before.query}" if before.query else before.path

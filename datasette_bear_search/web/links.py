@@ -18,7 +18,7 @@ from ..query.filters import FILTERS, Filter
 from ..query.query import Query
 from ..search.results import Facets, TagCount
 from . import site
-from .site import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
+from .openapi import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
 
 PASSAGE_ANCHOR = "passage"  # the id of the matching passage on a note's page
 

@@ -27,7 +27,8 @@ from . import api, render, site
 from .attachments import NoteFiles, note_files
 from .cards import Card, listed, open_link, shown
 from .links import PASSAGE_ANCHOR, Urls, note_url, tag_url
-from .site import NOTE_PATH, PART_HEADERS, SIMILAR_PATH, PageError
+from .openapi import NOTE_PATH, SIMILAR_PATH
+from .site import PART_HEADERS, PageError
 
 SIMILAR_TEMPLATE = "bear_similar.html"
 

@@ -52,11 +52,12 @@ from ..search.results import (
 from ..search.snippets import json_body, more_passages
 from ..search.sql import TEXTBOOK, Statement
 from ..sqlite import sqlite3
-from . import api, clients, first_run, links, site
+from . import api, clients, first_run, links, openapi, site
 from .attachments import NoteFiles, note_files
 from .cards import Card, card
 from .links import OF_ONE_LIST, Anchor, Urls
-from .site import PART_HEADERS, SEARCH_PATH, PageError
+from .openapi import SEARCH_PATH
+from .site import PART_HEADERS, PageError
 
 T = TypeVar("T")
 
@@ -356,7 +357,7 @@ async def _results_page(
     errors: dict[str, str],
 ) -> Response:
     datasette, results = database.ds, response.results
-    unknown = [name for name in request.args if name not in api.parameters(".json")]
+    unknown = [name for name in request.args if name not in openapi.parameters(".json")]
     given = Urls(datasette, request.args)  # with the invalid values, so that they can be fixed
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),

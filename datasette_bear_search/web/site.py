@@ -37,6 +37,7 @@ from ..search import functions, redaction
 from ..search.sql import Statement
 from ..sqlite import sqlite3, time_limit
 from . import clients
+from .openapi import SEARCH_PATH, STATIC_PATH, UPDATE_PATH, check_parameters
 
 if TYPE_CHECKING:
     from datasette.permissions import PermissionSQL
@@ -49,14 +50,6 @@ Actor = dict[str, Any] | None
 
 PLUGIN = "datasette-bear-search"
 SEARCH = "bear-search"  # the action
-SEARCH_PATH = "/-/bear-search"
-# Takes all paths that end like ours, such as "//host/-/bear-search": Datasette 0.65 crashes on each
-# path without a route if the package rich is installed, which comes with transformers.
-ROUTE = rf"(/(?P<database>.*?))?{SEARCH_PATH}"
-SIMILAR_PATH = f"{SEARCH_PATH}/similar"
-NOTE_PATH = f"{SEARCH_PATH}/note"
-UPDATE_PATH = f"{SEARCH_PATH}/update"
-STATIC_PATH = f"{SEARCH_PATH}/static"
 
 NO_SIDECAR = (
     "No notes are served here. Make an index with: datasette bear-index. "
@@ -455,8 +448,6 @@ def view(
             if request.method == "POST" and is_cross_origin(request.headers):
                 raise PageError(CROSS_SITE, 403)
             if is_json and path:
-                from .api import check_parameters  # here, because it imports this module
-
                 check_parameters(path, request.args)
             return await respond(datasette, request, database, is_json)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from datasette_bear_search.agents import notes as tools
-from tests.agents.conftest import HIDDEN, NOTES, SECRET, note_id
+from tests.support.agents import HIDDEN, NOTES, SECRET, note_id
 from tests.support.bear_libraries import edit
 
 pytestmark = pytest.mark.asyncio

@@ -11,10 +11,9 @@ from mcp import Client
 
 from datasette_bear_search.agents import Library, server
 from datasette_bear_search.embeddings import registry
-from tests.agents.conftest import HIDDEN, NOTES, note_id
-from tests.conftest import TINY
+from tests.support.agents import HIDDEN, NOTES, note_id
 from tests.support.bear_libraries import edit
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = pytest.mark.asyncio
 

@@ -16,8 +16,7 @@ from datasette_bear_search import register_tools
 from datasette_bear_search.agents import Library, server
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.search import engine
-from tests.agents.conftest import HIDDEN, NOTES, SECRET, note_id
-from tests.support.agents import bear_mcp, stand_in_for_packages
+from tests.support.agents import HIDDEN, NOTES, SECRET, bear_mcp, note_id, stand_in_for_packages
 from tests.support.bear_libraries import edit
 
 pytestmark = pytest.mark.asyncio

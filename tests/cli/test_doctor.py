@@ -169,8 +169,7 @@ def test_a_python_that_cannot_load_extensions_is_a_problem(indexed, doctor, monk
 
 def test_without_model_check_no_model_is_loaded(indexed, doctor, monkeypatch):
     from datasette_bear_search.embeddings import registry
-    from tests.conftest import TINY
-    from tests.support.tiny_embedder import TinyEmbedder
+    from tests.support.tiny_embedder import TINY, TinyEmbedder
 
     monkeypatch.setattr(TinyEmbedder, "open_model", lambda self: pytest.fail("loaded"))
     registry.register(TINY, lambda: TinyEmbedder(TINY))
@@ -179,8 +178,7 @@ def test_without_model_check_no_model_is_loaded(indexed, doctor, monkeypatch):
 
 def test_a_model_that_cannot_be_loaded_is_a_problem(indexed, doctor):
     from datasette_bear_search.embeddings import registry
-    from tests.conftest import TINY
-    from tests.support.tiny_embedder import TinyEmbedder
+    from tests.support.tiny_embedder import TINY, TinyEmbedder
 
     class Missing(TinyEmbedder):
         def open_model(self):

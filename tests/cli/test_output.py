@@ -15,14 +15,12 @@ import yaml
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search import cli as our_cli
 from datasette_bear_search.cli import output, search
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database
 from datasette_bear_search.notes import ForeseenError, printable, printable_json, printable_lines
 from datasette_bear_search.sqlite import sqlite3
-from tests.conftest import TINY
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 # Titles of windows (OSC 0), the clipboard (52), links (8), colors, overwritten text, other
 # directions, what nobody sees, and a line of its own.
@@ -193,12 +191,6 @@ def test_names_that_would_break_a_shells_menu_are_not_completed(places):
     context.params = {"sidecar_path": places["index"]}
     [option] = [each for each in search.bear_search.get_params(context) if each.name == "tag"]
     assert search._complete(context, option, "") == ["plain"]
-
-
-def test_every_command_is_one_whose_errors_are_printable():
-    group = click.Group()
-    our_cli.register(group)
-    assert all(isinstance(command, output.Command) for command in group.commands.values())
 
 
 def test_a_line_that_is_printed_stays_one_line(capsys):

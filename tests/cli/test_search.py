@@ -26,10 +26,9 @@ from datasette_bear_search.index import database
 from datasette_bear_search.query.filters import read_filters
 from datasette_bear_search.search.engine import read_query, read_ranking
 from datasette_bear_search.sqlite import sqlite3
-from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit
 from tests.support.docs import ROOT
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 NOTES = [
     BearNote(

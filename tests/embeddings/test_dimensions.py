@@ -16,11 +16,11 @@ from datasette_bear_search.embeddings.registry import (
     is_here,
     register,
     trust,
-    with_dimensions,
+    with_choice,
 )
-from tests.conftest import TINY
 from tests.support.datasettes import configured, get
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.small_models import write_static_model
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 
 def numbers(vector: bytes | None) -> numpy.ndarray:
@@ -67,7 +67,7 @@ def test_other_dimensions_have_another_fingerprint():
 
 @pytest.mark.parametrize(("model", "name"), [(TINY, f"{TINY}@16"), (f"{TINY}@32", f"{TINY}@16")])
 def test_dimensions_take_the_place_of_others(model, name):
-    assert with_dimensions(model, 16) == name
+    assert with_choice(model, dimensions=16) == name
 
 
 def test_a_folder_with_an_at_sign_in_its_name_is_a_folder(tmp_path):
@@ -124,6 +124,29 @@ def test_too_many_are_refused_before_anything_is_written(bear_index, notes, side
     result = bear_index("--dimensions", "65", fails=True)
     assert "have 64 numbers" in result.output
     assert stored_lengths(sidecar_path) == {64 * 4}
+
+
+@pytest.mark.parametrize(
+    ("card", "settings", "says"),
+    [
+        ("# A model", "{}", True),
+        ("Trained with MatryoshkaLoss.", "{}", False),
+        ("It has MRL support.", "{}", False),
+        ("", '{"matryoshka_dimensions": [8, 16]}', False),
+    ],
+)
+def test_a_model_that_nobody_calls_shortenable_gets_a_warning(
+    bear_index, notes, tmp_path, card, settings, says
+):
+    folder = write_static_model(tmp_path / "model")
+    (folder / "README.md").write_text(card)
+    (folder / "config_more.json").write_text(settings)
+    output = bear_index("--model", str(folder), "--dimensions", "16").output
+    assert ("trained for fewer dimensions" in output) == says
+    assert (
+        "trained for"
+        not in bear_index("--model", str(folder), "--dimensions", "48", "--yes").output
+    )
 
 
 @pytest.mark.datasette

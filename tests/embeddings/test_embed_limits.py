@@ -11,9 +11,8 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import QUERY_CHARACTERS
-from tests.conftest import TINY
 from tests.support.datasettes import IS_1_0, configured
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

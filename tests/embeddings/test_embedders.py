@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from struct import unpack
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -16,7 +17,12 @@ from datasette import hookimpl
 from datasette.plugins import pm
 
 from datasette_bear_search.embeddings import base, loading, names, registry
-from datasette_bear_search.embeddings.base import QUERY_CHARACTERS, ModelFacts, ModelUnavailable
+from datasette_bear_search.embeddings.base import (
+    QUERY_CHARACTERS,
+    ModelFacts,
+    ModelUnavailable,
+    first_line,
+)
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.embeddings.registry import (
     default_model,
@@ -26,6 +32,7 @@ from datasette_bear_search.embeddings.registry import (
     trust,
 )
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
+from tests.support.threads import running
 from tests.support.tiny_embedder import TinyEmbedder
 
 
@@ -184,12 +191,8 @@ def test_two_threads_load_the_model_once():
 
     both_there = threading.Barrier(2)
     embedder = Slow()
-    threads = [threading.Thread(target=embedder.load) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    both_there.wait(timeout=5)
-    for thread in threads:
-        thread.join()
+    with running(*[embedder.load] * 5):
+        both_there.wait(timeout=5)
     assert embedder.loads == 1
 
 
@@ -243,6 +246,12 @@ def test_any_error_of_a_library_is_told_in_one_line_with_what_to_do():
         "The model test/broken can't be loaded (size mismatch). "
         "Try again, or choose another one with --model."
     )
+
+
+def test_a_long_error_of_a_library_ends_after_a_word():
+    words = first_line(RuntimeError("The checkpoint that you are trying to load is new. " * 9))
+    assert words.endswith("trying to load is …")
+    assert first_line(RuntimeError("x" * 300)) == f"{'x' * 200} …"
 
 
 def test_without_sentence_transformers_the_message_says_what_to_install(monkeypatch):
@@ -411,11 +420,8 @@ def test_threads_that_embed_at_once_take_turns():
             results.append(embedder.embed_query(text))
             results.extend(embedder.embed_documents([text]))
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with running(*(partial(work, number) for number in range(4))):
+        pass
     assert len(results) == 400
 
 

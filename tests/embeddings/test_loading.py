@@ -190,6 +190,18 @@ def test_ordinary_models_pass(safe, tmp_path):
         loading.check(bundled)
 
 
+@pytest.mark.parametrize(
+    "missing", [["tokenizer.json"], ["tokenizer.json", "tokenizer_config.json"]]
+)
+def test_a_model_without_its_vocabulary_is_not_loaded(missing, safe, tmp_path):
+    # Without both files, the library makes a tokenizer that knows no word, without an error.
+    folder = Path(shutil.copytree(safe, tmp_path / "model"))
+    for name in missing:
+        (folder / name).unlink()
+    with pytest.raises(ModelUnavailable, match=r"its vocabulary is missing \(tokenizer\.json"):
+        registry.trust(str(folder)).load()
+
+
 @pytest.mark.parametrize("typed", ["{}", "./model", "../here/model", "~/here/model"])
 def test_a_folder_of_data_is_used_and_stored_with_its_whole_path(
     typed, safe, tmp_path, monkeypatch, write, bear_index, sidecar_path

@@ -16,7 +16,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
-from tests.conftest import TINY
+from tests.support.tiny_embedder import TINY
 
 
 def trust(path: Path, *options: str) -> str:

@@ -25,7 +25,7 @@ from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.search.snippets import sentence_scores
-from tests.embeddings.test_minilm import KINDS_OF_TEXT
+from tests.support.kinds_of_text import KINDS_OF_TEXT
 from tests.support.small_models import write_static_model, write_transformer
 
 pytestmark = pytest.mark.skipif(
@@ -246,6 +246,17 @@ def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
     os.utime(abandoned, (1, 1))
     assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
     assert not abandoned.exists()
+
+
+def test_exports_of_models_that_are_gone_are_removed(library_and_onnx, models, own_model):
+    library_and_onnx(models["cls"])
+    assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
+    shutil.rmtree(own_model)
+    before = len(kept())
+    assert SentenceTransformerEmbedder(str(models["static"])).export_onnx()
+    assert len(kept()) == before
+    for name in ("cls", "static"):
+        assert not SentenceTransformerEmbedder(str(models[name])).needs_onnx_export()
 
 
 # Many documents

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
+from datasette_bear_search.cli.doctor import examine
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry, servers
 from datasette_bear_search.embeddings.base import ModelUnavailable
@@ -242,6 +243,24 @@ def test_a_proxy_never_sees_notes_for_this_machine(server, monkeypatch):
     monkeypatch.setenv(servers.KEY_VARIABLE, "sesame")
     embedder(server).load()
     assert server.headers[0]["Authorization"] == "Bearer sesame"
+
+
+def test_doctor_asks_the_server_for_a_vector(server, index_notes, sidecar_path):
+    name = f"openai:some-model@{server.address}"
+    index_notes([BearNote("# Roof\nThe roof leaks")], "--model", name)
+    registry.register(name, servers.factory_for(name))  # as in another process
+
+    def model() -> tuple[bool | None, str]:
+        [found] = [
+            each for each in examine(sidecar_path)["Embedding model"] if each.name == "model"
+        ]
+        return found.ok, found.says
+
+    assert model() == (True, f"{name} works and makes vectors of 8 numbers")
+    registry.register(name, servers.factory_for(name))
+    server.failures = [404] * 3
+    assert model()[0] is False
+    assert "not found (404)" in model()[1]
 
 
 def test_names_have_dimensions_like_any_other(server):

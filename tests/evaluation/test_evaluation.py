@@ -24,8 +24,7 @@ from datasette_bear_search.index.calibration import unrelated
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.sql import DEFAULT_RANKING
 from datasette_bear_search.sqlite import sqlite3
-from tests.conftest import TINY
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 # Documents by id, as title and text. A word in a title ranks before the same word in a text,
 # a short text before a long one.

@@ -18,7 +18,7 @@ from datasette.cli import cli
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import changes, database, watch
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.datasettes import configured
 from tests.support.note_folders import vault, write_files

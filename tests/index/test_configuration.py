@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from datasette.cli import cli
+from datasette.plugins import pm
 
 from datasette_bear_search.index import config
 from datasette_bear_search.index.config import ConfigurationError, read_configuration
-from tests.index.test_sources import rows, titles
+from tests.support.index_files import rows, titles
+from tests.support.journal import Journal, JournalPlugin
 
 
 @pytest.fixture
@@ -176,8 +178,6 @@ def test_a_source_on_a_drive_that_is_away_keeps_its_notes(folders, configure, in
 def test_options_are_given_to_the_source_and_secrets_are_not_kept(
     configure, index, sidecar_path, tmp_path, monkeypatch
 ):
-    from tests.index.test_sources import Journal, JournalPlugin, pm
-
     plugin = JournalPlugin()
     pm.register(plugin)
     try:

@@ -9,7 +9,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search import languages
-from datasette_bear_search.cli import clear_errors
+from datasette_bear_search.cli.output import clear_errors
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import changes, database, indexer, rows
 from datasette_bear_search.notes import Note

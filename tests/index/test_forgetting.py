@@ -15,8 +15,8 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.index import rows as index_rows
 from datasette_bear_search.sqlite import sqlite3
-from tests.index.test_indexing import rows
 from tests.support.bear_libraries import day, edit
+from tests.support.index_files import rows
 
 # Words that occur nowhere else.
 TITLE, BODY, HEADING, OCR, TAG, LINK, LONG_PART, QUERY = (

@@ -24,9 +24,9 @@ from datasette_bear_search.index import database, indexer
 from datasette_bear_search.index import rows as stored_notes
 from datasette_bear_search.search import engine
 from datasette_bear_search.sources.bear import BearLibrary
-from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit, left_untouched
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.index_files import rows
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 GARDEN = BearNote(
     "# Garden\n#home/garden\n\nPrune the old apple tree in February.\n\n"
@@ -35,11 +35,6 @@ GARDEN = BearNote(
     created=day(1),
 )
 SOUP = BearNote("# Soup\n\nLentils, carrots and cumin. See [[Garden]].", created=day(2))
-
-
-def rows(path: Path, sql: str, *parameters) -> list[tuple]:
-    with closing(database.connect(path)) as connection:
-        return connection.execute(sql, parameters).fetchall()
 
 
 def content(path: Path) -> dict[str, list[tuple]]:

@@ -14,17 +14,15 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.index import changes, database, indexer
-from datasette_bear_search.sources import SourceError, folders
+from datasette_bear_search.sources import folders
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.files import Folder
-from tests.sources.test_bear_backup import bundle
-from tests.sources.test_slack import EXPORT, says
-from tests.sources.test_sql_examples import EXAMPLES
-from tests.sources.test_takeout import docx, paragraph
-from tests.support.exports import folder_of, zip_of
+from tests.support.exports import SLACK, bundle, docx, folder_of, paragraph, says, zip_of
+from tests.support.other_tools import EXAMPLES
 
 NOTES = {
     "Notes.bear2bk": bundle("A", "# Peas\n#garden\n\nSow in March."),
-    "slack.zip": {**EXPORT, "garden/2024-05-01.json": [says("Sow peas in March")]},
+    "slack.zip": {**SLACK, "garden/2024-05-01.json": [says("Sow peas in March")]},
     "takeout.zip": {"Takeout/Drive/garden/Peas.docx": docx(paragraph("Sow in March."))},
 }
 

@@ -16,11 +16,10 @@ from datasette_bear_search.index import database, indexer, restricted, rows
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
 from datasette_bear_search.index.database import SidecarError
 from datasette_bear_search.notes import is_within
-from datasette_bear_search.sources import SourceConfig
-from tests.conftest import TINY
+from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import day
 from tests.support.note_folders import write_files
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 DIARY = BearNote("# Diary\n\nThe zanzibarium. [[Roof]]", tags=("private/diary",), created=day(1))
 ROOF = BearNote(

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -21,21 +20,16 @@ from datasette.cli import cli
 from datasette.plugins import pm
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, watch
+from datasette_bear_search.index import watch
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import (
-    OUR_KINDS,
-    SourceError,
-    Unchanged,
-    describe,
-    get_kind,
-    html_to_markdown,
-    names,
-    note_from_markdown,
-)
+from datasette_bear_search.sources.documents import html_to_markdown
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.markdown_metadata import note_from_markdown
+from datasette_bear_search.sources.registry import OUR_KINDS, describe, get_kind, names
 from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.exports import folder_of
+from tests.support.index_files import rows, titles
+from tests.support.journal import Journal, JournalPlugin
 
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-source.md"
 
@@ -44,60 +38,6 @@ GARDEN = BearNote(
     id="AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA",
     created=day(1),
 )
-
-
-class Journal:
-    """A journal: a file whose name ends in .journal, with one JSON object per line."""
-
-    app = "Journal"
-    heading_link = ""
-    read_whole: list[str] = []  # noqa: RUF012 - inspected by tests
-    read_lines: list[str] = []  # noqa: RUF012
-
-    def __init__(self, location: str, name: str = "journal", *, shout: bool = False) -> None:
-        self.location, self.name, self.shout = location, name, shout
-        self.skipped: list[str] = []
-
-    @classmethod
-    def reads(cls, location: str) -> bool:
-        return location.endswith(".journal")
-
-    def state(self) -> str:
-        return str(Path(self.location).stat().st_mtime_ns)
-
-    def read(self, *, include_trashed: bool = False):
-        Journal.read_whole.append(self.name)
-        return self._notes({})
-
-    def read_changed(self, known, *, include_trashed: bool = False):
-        return self._notes(known)
-
-    def _notes(self, known):
-        self.skipped = []
-        for line in Path(self.location).read_text().splitlines():
-            if line == "broken":
-                raise SourceError("The journal is wet. Dry it.")
-            if line == "bug":
-                raise ZeroDivisionError("oops")
-            entry = json.loads(line)
-            if "skip" in entry:
-                self.skipped.append(f"{entry['key']}: {entry['skip']}")
-            elif known.get(entry["key"]) == line:
-                yield Unchanged(entry["key"])
-            else:
-                Journal.read_lines.append(entry["key"])
-                tags = tuple(Tag(tag) for tag in entry.pop("tags", ()))
-                body = entry.pop("body", "")
-                body = body.upper() if self.shout else body
-                yield Note(**entry, body=body, tags=tags, stamp=line)
-
-
-class JournalPlugin:
-    __name__ = "journals"  # plugins are usually modules, which have a name
-
-    @hookimpl
-    def register_note_sources(self):
-        return {"journal": Journal}
 
 
 @pytest.fixture(autouse=True)
@@ -137,15 +77,6 @@ def journal(tmp_path) -> Callable[..., Path]:
 
 def note(title: str, body: str = "Something", **more) -> dict:
     return {"key": title, "title": title, "body": body, **more}
-
-
-def rows(path: Path, sql: str) -> list[tuple]:
-    with closing(database.connect(path)) as connection:
-        return connection.execute(sql).fetchall()
-
-
-def titles(path: Path) -> list[str]:
-    return [title for (title,) in rows(path, "select title from notes order by title")]
 
 
 def test_another_packages_source_is_recognized_and_indexed(index, journal, sidecar_path):

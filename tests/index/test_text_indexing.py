@@ -9,7 +9,7 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import changes, database, indexer, rows
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
 
 NUMBER = 7  # of notes: three batches and a half

@@ -16,6 +16,7 @@ from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import bear_library, day
 from tests.support.datasettes import IS_1_0
+from tests.support.threads import running
 from tests.support.tiny_embedder import TinyEmbedder
 
 WORDS = "quince zither mambo fjord pixel jazz vortex nymph waltz glyph crypt lynx".split()
@@ -272,7 +273,7 @@ def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
     # all of them or none.
     coming = range(KEPT + 1, KEPT + COMING_AND_GOING + 1)
     [(_, asked)] = rows_of([KEPT + 1])
-    counts, failures, end = set(), [], threading.Event()
+    counts, end = set(), threading.Event()
     # A statement sees a single snapshot: the passages that it finds, all passages, and those of the
     # second note.
     sql = """
@@ -285,34 +286,23 @@ def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
         with closing(database.connect(index)) as connection:
             vectors.register(connection)
             while not end.is_set():
-                try:
-                    found = [
-                        [int(passage_id) for passage_id in json.loads(ids)]
-                        for ids in connection.execute(sql, {"vector": asked}).fetchone()
-                    ]
-                except Exception as error:
-                    failures.append(repr(error))
-                    return
+                found = [
+                    [int(passage_id) for passage_id in json.loads(ids)]
+                    for ids in connection.execute(sql, {"vector": asked}).fetchone()
+                ]
                 all_found, of_second, there, second = map(sorted, found)
                 counts.add(len(all_found))
-                if (all_found, of_second) != (there, second):
-                    failures.append((len(all_found), len(there), of_second, second))
+                assert (all_found, of_second) == (there, second)
 
-    threads = [threading.Thread(target=search) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for number in range(200):
-        if number >= 15 and len(counts) > 1:
-            break  # on a busy machine, reading takes longer than a round
-        with database.open_for_writing(index) as connection:
-            with database.transaction(connection):
-                insert_passages(connection, 2, coming)
-                vectors.add(connection, rows_of(coming))
-            with database.transaction(connection):
-                vectors.remove(connection, list(coming))
-                connection.execute("delete from passages where note_id = 2")
-    end.set()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with running(*[search] * 4, end=end.set):
+        for number in range(200):
+            if number >= 15 and len(counts) > 1:
+                break  # on a busy machine, reading takes longer than a round
+            with database.open_for_writing(index) as connection:
+                with database.transaction(connection):
+                    insert_passages(connection, 2, coming)
+                    vectors.add(connection, rows_of(coming))
+                with database.transaction(connection):
+                    vectors.remove(connection, list(coming))
+                    connection.execute("delete from passages where note_id = 2")
     assert counts == {KEPT, KEPT + COMING_AND_GOING}

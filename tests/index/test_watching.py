@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,11 +19,11 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import background, indexer
 from datasette_bear_search.index import watch as watching
 from datasette_bear_search.index.watch import Place, Watcher
-from datasette_bear_search.sources import SourceConfig
-from tests.conftest import TINY
-from tests.index.test_sources import titles
+from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import edit, folder_state
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.index_files import titles
+from tests.support.threads import running
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 PATIENCE = 90.0  # seconds; on a busy machine everything is slow
 
@@ -48,14 +47,8 @@ def watching_of(sidecar_path, monkeypatch):
         embedder = registry.get_embedder(TINY)
         indexer.update(sidecar_path, configs, embedder)
         watcher = Watcher(sidecar_path, configs, embedder, say=said.append, **options)
-        thread = threading.Thread(target=watcher.run)
-        thread.start()
-        try:
+        with running(watcher.run, end=watcher.stop):
             yield said
-        finally:
-            watcher.stop()
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
 
     return watch
 
@@ -84,7 +77,7 @@ def test_a_source_with_an_interval_is_read_then_and_not_at_each_change(
     config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
     assert config.every == 3600
     assert watching.place(config) is None
-    monkeypatch.setattr("datasette_bear_search.sources.seconds_in", lambda text: 1)
+    monkeypatch.setattr("datasette_bear_search.sources.base.seconds_in", lambda text: 1)
     with watching_of(config):
         (vault / "b.md").write_text("# Soup\n\nLentils.")
         wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])

@@ -14,10 +14,10 @@ from datasette_bear_search.query import filters
 from datasette_bear_search.query.filters import FILTERS, Filter, operators
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.query.suggest import suggest
-from datasette_bear_search.web import api
+from datasette_bear_search.web import openapi
 
 NOTES = [BearNote("# Roof\n\nA roof leaks."), BearNote("# Church\n\nThe roof of the church.")]
-CACHED = (operators, command._page_options, api.description, api.parameters)
+CACHED = (operators, command._page_options, openapi.description, openapi.parameters)
 PARAMETERS = [parameter for row in FILTERS.values() for parameter in row.parameters]
 
 

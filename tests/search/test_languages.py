@@ -221,6 +221,10 @@ def test_what_a_model_is_made_for_is_declared(index_notes, model, foreign):
         assert calibration.foreign_languages(connection, stub) == foreign
 
 
+# Cards list a model's results on MTEB, mostly before its languages.
+RESULTS = "  - task:\n      type: Retrieval\n    metrics:\n    - value: 1.5\n" * 2500
+
+
 @pytest.mark.parametrize(
     ("card", "declared"),
     [
@@ -228,13 +232,15 @@ def test_what_a_model_is_made_for_is_declared(index_notes, model, foreign):
         ("---\nlanguage:\n- zh-CN\n- de\n- no\n---", {"zh", "de", "no"}),
         ("---\nlicense: mit\nlanguage: [multilingual, af]\n---", {"multilingual", "af"}),
         ("---\nlicense: mit\n---", None),
+        (f"---\nmodel-index:\n- name: m\n  results:\n{RESULTS}language:\n- de\n---", {"de"}),
         ("---\nlanguage: {a: [\n---", None),
         ("# Model\nlanguage: en", None),
     ],
 )
 def test_a_card_declares_languages(tmp_path, card, declared):
     (tmp_path / "README.md").write_text(card)
-    assert cards.languages(str(tmp_path)) == declared
+    for chosen in ("", "@16", "@query=ask:%20", "@16@passage="):
+        assert cards.languages(f"{tmp_path}{chosen}") == declared
 
 
 def test_an_english_library_is_never_foreign(index_notes):

@@ -18,9 +18,10 @@ from datasette_bear_search.index.database import SidecarError
 from datasette_bear_search.notes import ForeseenError
 from datasette_bear_search.query.filters import InvalidParameter
 from datasette_bear_search.search.library import NoteNotFound
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from tests.support.bear_libraries import day
 from tests.support.docs import ROOT
+from tests.support.threads import running
 
 NOTES = [
     BearNote(
@@ -159,9 +160,8 @@ def test_watching_indexes_what_changes_until_it_is_told_to_end(tmp_path):
 def test_threads_may_share_a_library(notes):
     found = []
     with notes:
-        thread = threading.Thread(target=lambda: found.append(titles(notes.search("church"))))
-        thread.start()
-        thread.join()
+        with running(lambda: found.append(titles(notes.search("church")))):
+            pass
         assert found == [titles(notes.search("church"))]
 
 

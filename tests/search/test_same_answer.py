@@ -160,8 +160,7 @@ def demo(tmp_path_factory):
     """Index the sample notes once with the tiny model."""
     from datasette_bear_search.demo import write_demo_library
     from datasette_bear_search.embeddings import registry
-    from tests.conftest import TINY
-    from tests.support.tiny_embedder import TinyEmbedder
+    from tests.support.tiny_embedder import TINY, TinyEmbedder
 
     folder = tmp_path_factory.mktemp("demo")
     registry.register(TINY, lambda: TinyEmbedder(TINY))

@@ -13,34 +13,23 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Link, Note, Tag
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear import backup as bear_text
 from datasette_bear_search.sources.bear.backup import BearBackup
 from tests.support.bear_libraries import bear_library, day, tag_names
-from tests.support.exports import ANY_JSON, damage, encrypt, folder_of, read, zip_of
+from tests.support.exports import (
+    ANY_JSON,
+    bear_info,
+    bundle,
+    damage,
+    encrypt,
+    folder_of,
+    read,
+    zip_of,
+)
 
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")
-
-
-def info(key: str | None = "ID-1", **more: Any) -> dict[str, Any]:
-    """Return what Bear writes to info.json."""
-    known = {
-        "uniqueIdentifier": key,
-        "creationDate": "2024-05-01T09:30:00Z",
-        "modificationDate": "2024-05-02T09:30:00Z",
-        "pinned": 0,
-        "archived": 0,
-        "trashed": 0,
-        **more,
-    }
-    return {"version": 2, "creatorIdentifier": "net.shinyfrog.bear", "net.shinyfrog.bear": known}
-
-
-def bundle(name: str, text: Any, key: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return the files of one of Bear's TextBundles, by path."""
-    folder = f"{name}.textbundle/"
-    return {folder + "info.json": info(key or f"ID-{name}", **more), folder + "text.md": text}
 
 
 def backup(path: Path, *bundles: dict[str, Any]) -> BearBackup:
@@ -234,7 +223,7 @@ def test_a_bundle_of_another_app_is_a_note_by_its_name(tmp_path: Path) -> None:
 
 
 def test_a_single_bundle_and_a_pack_are_read(tmp_path: Path) -> None:
-    files = {"text.md": "# One\nBody", "info.json": info(), "assets/text.md": "# no note"}
+    files = {"text.md": "# One\nBody", "info.json": bear_info(), "assets/text.md": "# no note"}
     folder = folder_of(tmp_path / "One.textbundle", files)
     pack = zip_of(tmp_path / "One.textpack", files)
     nested = zip_of(
@@ -359,7 +348,7 @@ def test_the_state_changes_with_the_backup(tmp_path: Path) -> None:
 )
 @given(
     st.dictionaries(
-        st.sampled_from([*info()["net.shinyfrog.bear"], "pinnedInTagTitles"]), ANY_JSON
+        st.sampled_from([*bear_info()["net.shinyfrog.bear"], "pinnedInTagTitles"]), ANY_JSON
     ),
     ANY_JSON,
 )

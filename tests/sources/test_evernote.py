@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError, kind_of
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.exports.evernote import EvernoteExport
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import folder_of, read, zip_of
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.sources import SourceError, Unreadable, files
+from datasette_bear_search.sources import files
+from datasette_bear_search.sources.base import SourceError, Unreadable
 from tests.support.exports import damage, encrypt, folder_of, zip_of
 
 FILES = {"a.txt": "one", "folder/b.txt": "two", "folder/below/Überschrift.txt": "drei"}

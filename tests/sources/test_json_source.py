@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.records import JSONFile
 from tests.support.exports import ANY_JSON, folder_of, read, zip_of
 

@@ -9,7 +9,8 @@ import pytest
 
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError, Unchanged, Unreadable, pdf
+from datasette_bear_search.sources import pdf
+from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
 from datasette_bear_search.sources.files import open_below

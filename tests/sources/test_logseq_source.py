@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import kind_of
 from datasette_bear_search.sources.folders.logseq import LogseqGraph, formatted
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.note_folders import graph, link_keys, logseq, read, tag_names, write_files
 
 

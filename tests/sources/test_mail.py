@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError, Unchanged, kind_of
+from datasette_bear_search.sources.base import SourceError, Unchanged
 from datasette_bear_search.sources.exports import mail
 from datasette_bear_search.sources.exports.mail import Mailbox
 from datasette_bear_search.sources.exports.takeout import Takeout
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import folder_of, read, zip_of
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.notes import LONGEST_TITLE
-from datasette_bear_search.sources import files, kind_of
+from datasette_bear_search.sources import files
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.note_folders import (
     link_keys,
     markdown,

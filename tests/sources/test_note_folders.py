@@ -13,14 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import (
-    Incremental,
-    SourceError,
-    Unchanged,
-    Unreadable,
-    files,
-    folders,
-)
+from datasette_bear_search.sources import files, folders
+from datasette_bear_search.sources.base import Incremental, SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from tests.support.note_folders import by_key, link_keys, read, set_modified, vault, write_files

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.sources import kind_of
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.note_folders import (
     by_key,
     graph,

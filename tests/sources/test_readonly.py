@@ -9,14 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import IO
 
 import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError, bear, readonly
+from datasette_bear_search.sources import bear, readonly
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import LOCATIONS, BearLibrary, default_location
 from tests.support.bear_libraries import (
     HALF_A_SAVE,
@@ -31,6 +31,7 @@ from tests.support.bear_libraries import (
     running_bear,
     sqlite3,
 )
+from tests.support.threads import running
 
 NOTES = [BearNote(text=f"# Note {number}\nBody", tags=("tag",)) for number in range(20)]
 LATE_NOTE = "update ZSFNOTE set ZTITLE = 'Late', ZTEXT = '# Late' where Z_PK = 1"
@@ -93,13 +94,8 @@ def test_everything_is_read_as_of_one_moment(path: Path) -> None:
 def test_two_threads_can_read_at_once(path: Path) -> None:
     bear_library(path, NOTES)
     counts: list[int] = []
-    threads = [
-        Thread(target=lambda: counts.append(len(list(BearLibrary(path).read())))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with running(*[lambda: counts.append(len(list(BearLibrary(path).read())))] * 4):
+        pass
     assert counts == [20, 20, 20, 20]
 
 

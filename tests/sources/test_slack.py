@@ -11,28 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.exports.slack import PAUSE_SECONDS, TITLE_LENGTH, SlackExport
 from tests.support.bear_libraries import tag_names
-from tests.support.exports import ANY_JSON, damage, folder_of, read, zip_of
-
-NINE = 1714554000  # 1 May 2024, 9:00 UTC
-
-USERS = [
-    {"id": "U1", "team_id": "T1", "name": "ada", "profile": {"display_name": "Ada"}},
-    {"id": "U2", "team_id": "T1", "name": "grace", "real_name": "Grace Hopper", "profile": {}},
-    {"id": "B1", "team_id": "T1", "name": "robot", "is_bot": True, "profile": {}},
-]
-EXPORT = {
-    "users.json": USERS,
-    "channels.json": [{"id": "C1", "name": "garden"}, {"id": "C2", "name": "kitchen"}],
-}
-
-
-def says(text: str, minute: float = 0, user: str = "U1", **more: Any) -> dict[str, Any]:
-    """Return a message, ``minute`` minutes after nine."""
-    timestamp = f"{NINE + minute * 60:.6f}"
-    return {"type": "message", "user": user, "text": text, "ts": timestamp, **more}
+from tests.support.exports import (
+    ANY_JSON,
+    NINE,
+    SLACK,
+    SLACK_USERS,
+    damage,
+    folder_of,
+    read,
+    says,
+    zip_of,
+)
 
 
 def thread(minute: float = 0) -> dict[str, str]:
@@ -45,7 +37,7 @@ def export(tmp_path: Path) -> Callable[..., SlackExport]:
 
     def write(*messages: Any, files: dict[str, Any] | None = None, **options: Any) -> SlackExport:
         day = {"garden/2024-05-01.json": list(messages)} if messages else {}
-        path = zip_of(tmp_path / "export.zip", {**EXPORT, **day, **(files or {})})
+        path = zip_of(tmp_path / "export.zip", {**SLACK, **day, **(files or {})})
         return SlackExport(path, **options)
 
     return write
@@ -267,13 +259,13 @@ def test_a_channel_without_an_id_opens_nothing(export) -> None:
 def test_an_unpacked_export_is_read_alike(export, tmp_path: Path) -> None:
     source = export(says("Hi"))
     day = {"garden/2024-05-01.json": [says("Hi")]}
-    folder = folder_of(tmp_path / "unpacked", {**EXPORT, **day})
+    folder = folder_of(tmp_path / "unpacked", {**SLACK, **day})
     assert SlackExport.reads(str(folder))
     assert list(SlackExport(folder).read()) == list(source.read())
 
 
 def test_an_export_in_a_folder_of_the_archive_is_found(tmp_path: Path) -> None:
-    files = {f"Acme export/{name}": value for name, value in EXPORT.items()}
+    files = {f"Acme export/{name}": value for name, value in SLACK.items()}
     files["Acme export/garden/2024-05-01.json"] = [says("Hi")]
     path = zip_of(tmp_path / "again.zip", files)
     assert SlackExport.reads(str(path))
@@ -281,7 +273,7 @@ def test_an_export_in_a_folder_of_the_archive_is_found(tmp_path: Path) -> None:
 
 
 def test_an_export_of_a_whole_organization_lists_its_people_elsewhere(tmp_path: Path) -> None:
-    files = {"org_users.json": USERS, "channels.json": EXPORT["channels.json"]}
+    files = {"org_users.json": SLACK_USERS, "channels.json": SLACK["channels.json"]}
     folder = folder_of(tmp_path, {**files, "garden/2024-05-01.json": [says("Hi")]})
     assert SlackExport.reads(str(folder))
     assert only(SlackExport(folder)).body == "**Ada:** Hi"

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import SourceError, readonly
+from datasette_bear_search.sources import readonly
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.records import SQLQuery
 from tests.support.bear_libraries import left_untouched, running_bear, sqlite3
 

@@ -8,47 +8,28 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import SourceError, Unchanged, Unreadable, documents
+from datasette_bear_search.sources import documents
+from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.exports.takeout import Takeout
 from tests.support.bear_libraries import tag_names
-from tests.support.exports import ANY_JSON, damage, encrypt, folder_of, read, zip_of
-
-WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
-
-
-def paragraph(text: str, style: str = "") -> str:
-    properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
-    return f"<w:p>{properties}<w:r><w:t>{escape(text)}</w:t></w:r></w:p>"
-
-
-def docx(*body: str, **files: bytes) -> bytes:
-    """Return a Word document with these paragraphs and other files by name without ``.xml``."""
-    parts = {
-        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-        '<Default Extension="xml" ContentType="application/xml"/></Types>',
-        "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-        f'<Relationship Id="r" Type="{OFFICE}/relationships/officeDocument"'
-        ' Target="word/document.xml"/>'
-        "</Relationships>",
-        "word/document.xml": f'<w:document xmlns:w="{WORD}" xmlns:r="{OFFICE}/relationships"'
-        ' xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'
-        ' xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
-        f"<w:body>{''.join(body)}</w:body></w:document>",
-        **{f"{name}.xml": value for name, value in files.items()},
-    }
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, value in parts.items():
-            archive.writestr(name, value)
-    return stream.getvalue()
+from tests.support.exports import (
+    ANY_JSON,
+    OFFICE,
+    WORD,
+    damage,
+    docx,
+    encrypt,
+    folder_of,
+    paragraph,
+    read,
+    zip_of,
+)
 
 
 def export(path: Path, files: dict[str, Any]) -> Takeout:

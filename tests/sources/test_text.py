@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.sources import Unreadable
+from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.text import decode, parse_timestamp, timestamp_from_seconds
 
 # A sentence or two in each language, about tomatoes and apples in a garden.

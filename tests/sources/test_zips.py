@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import Unchanged, kind_of
+from datasette_bear_search.sources.base import Unchanged
 from datasette_bear_search.sources.exports import zips
 from datasette_bear_search.sources.exports.zips import NotesZip
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import content, encrypt, zip_of
 

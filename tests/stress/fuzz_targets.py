@@ -33,7 +33,7 @@ from datasette_bear_search.search.engine import (
     read_query,
     read_ranking,
 )
-from datasette_bear_search.sources import SourceConfig, SourceError
+from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
 from datasette_bear_search.sources.exports.evernote import EvernoteExport

@@ -17,7 +17,7 @@ from datasette_bear_search.index import indexer
 from datasette_bear_search.search import engine
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.notes import find_similar
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from tests.support.tiny_embedder import TinyEmbedder
 
 MODEL = "test/tiny"

@@ -15,7 +15,7 @@ from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index import indexer
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.search.notes import find_similar
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 
 # Topic → the text of a day about it, and the topic's own note, which uses other words.
 TOPICS = {

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -17,6 +14,41 @@ import pytest
 import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
+
+from datasette_bear_search.demo import BearFile, BearNote
+from tests.support import threads
+from tests.support.bear_libraries import day
+
+SECRET = "velvet tugboat"
+NOTES = [
+    BearNote(
+        "# Cabin roof\n#cabin/repairs\n\nThe roof leaks above the stove.\n\n"
+        "## Plan for May\n\nReplace the flashing.\n\n### Who\n\nHollis.\n\n## Sums\n\n$40.",
+        tags=("cabin/repairs",),
+        created=day(1),
+    ),
+    BearNote(
+        "# Lentil soup\n\nRed lentils, carrots.",
+        tags=("recipes",),
+        created=day(2),
+        modified=day(9),
+    ),
+    BearNote("# Weekly\n\nFirst week: roof.", tags=("journal",), created=day(3)),
+    BearNote("# Weekly\n\nSecond week: garden.", tags=("journal",), created=day(4)),
+    BearNote("# Old plans\n\nA roof garden.", archived=True, pinned=True, created=day(5)),
+    BearNote(f"# Bank codes\n\nPIN {SECRET}", encrypted=True, created=day(6)),
+    BearNote(
+        "# Receipts\n\n![](scan.png)",
+        files=(BearFile("scan.png", ocr="plumber invoice"),),
+        created=day(7),
+    ),
+    BearNote(
+        "# Diary of roofs\n\nNobody may read of the zeppelin. [[Cabin roof]]",
+        tags=("private/diary",),
+        created=day(8),
+    ),
+]
+HIDDEN = ("Private",)
 
 # Runs the command in a process of its own, with the tiny model registered as in the tests' process.
 _BEAR_MCP = """
@@ -42,18 +74,9 @@ def bear_mcp(sidecar: Path, *options: str, **environment: str) -> StdioServerPar
 @contextmanager
 def serving(datasette: Datasette) -> Iterator[str]:
     """Serve a Datasette on a free port; yield the URL of its root."""
-    listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
+    with threads.serving(server) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 class AgentTool(NamedTuple):
@@ -82,3 +105,9 @@ def stand_in_for_packages(patch: pytest.MonkeyPatch) -> None:
         patch.setitem(sys.modules, "datasette_agent.tools", tools)
     if not find_spec("llm"):
         patch.setitem(sys.modules, "llm", SimpleNamespace(Tool=LlmTool))
+
+
+async def note_id(call, title) -> int:
+    data = await call("search_notes", query=title, limit=1)
+    assert data["notes"][0]["title"] == title
+    return data["notes"][0]["id"]

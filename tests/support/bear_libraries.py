@@ -16,7 +16,8 @@ import pytest
 from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import SourceError, readonly
+from datasette_bear_search.sources import readonly
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 
 try:

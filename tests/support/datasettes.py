@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,6 +12,8 @@ import uvicorn
 from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
+
+from tests.support.threads import serving
 
 IS_1_0 = hasattr(Datasette, "add_query")
 
@@ -55,18 +55,8 @@ async def get(datasette: Datasette, path: str, status: int = 200, actor: str | N
 def served(*paths: Path, config: dict[str, Any] | None = None, **settings: Any) -> Iterator[str]:
     """Serve a Datasette in this process, so that a test can change its model; yield its URL."""
     app = configured(list(paths), config or {}, settings=settings).app()
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.05)
-        port = server.servers[0].sockets[0].getsockname()[1]
+    with serving(uvicorn.Server(uvicorn.Config(app, log_level="warning"))) as port:
         yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def indexed(library: Path, *options: str) -> Path:

@@ -19,14 +19,8 @@ from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import Note, fold_tag, short_title, text_hash
 from datasette_bear_search.query import query, suggest
 from datasette_bear_search.search import redaction, results, snippets
-from datasette_bear_search.sources import (
-    Unreadable,
-    bear,
-    documents,
-    markdown_metadata,
-    records,
-    text,
-)
+from datasette_bear_search.sources import bear, documents, markdown_metadata, records, text
+from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.bear import backup
 from datasette_bear_search.sources.exports import evernote, mail, slack, takeout, zips
 from datasette_bear_search.sources.files import File

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 from zlib import crc32
 
-import numpy
-
 from datasette_bear_search.embeddings.base import Embedder, ModelFacts
+
+TINY = "test/tiny"
 
 
 class TinyEmbedder(Embedder):
@@ -37,6 +37,8 @@ class TinyEmbedder(Embedder):
 
     def vectors(self, pieces: Sequence[int]) -> Any:
         words = list(self.words)
+        import numpy  # takes 100 ms, and few tests get this far
+
         return numpy.array([self._vector(words[piece]) for piece in pieces])
 
     def _vector(self, text: str) -> list[float]:

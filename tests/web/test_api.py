@@ -21,7 +21,8 @@ from jsonschema import Draft202012Validator
 
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.search.engine import Pipeline
-from datasette_bear_search.web import api
+from datasette_bear_search.web import openapi
+from datasette_bear_search.web.openapi import SEARCH_PATH
 from tests.support.agents import serving
 from tests.support.datasettes import IS_1_0, configured, cookies, get, indexed
 from tests.support.docs import ROOT
@@ -172,8 +173,8 @@ async def test_nothing_of_notes_is_kept_by_caches(datasette, path):
 
 async def test_the_description_of_the_api_is_that_of_the_code():
     shown = json.loads((ROOT / "docs" / "openapi.json").read_text())
-    assert shown == json.loads(json.dumps(api.description())), (
-        "docs/openapi.json is old: write json.dumps(api.description(), indent=1) into it"
+    assert shown == json.loads(json.dumps(openapi.description())), (
+        "docs/openapi.json is old: write json.dumps(openapi.description(), indent=1) into it"
     )
     assert shown["openapi"] == "3.1.0"
     for schema in shown["components"]["schemas"].values():
@@ -204,7 +205,7 @@ def values(schema: dict[str, Any]) -> Iterator[str]:
 
 
 async def test_what_it_says_is_taken_and_answered(datasette):
-    for path, methods in api.description()["paths"].items():
+    for path, methods in openapi.description()["paths"].items():
         operation, address = methods["get"], path.replace("{id}", "1")
         schema = whole(operation["responses"]["200"])["content"]["application/json"]["schema"]
         for parameter in operation["parameters"]:
@@ -213,7 +214,8 @@ async def test_what_it_says_is_taken_and_answered(datasette):
                     if (parameter["name"], value) == ("_size", "1"):
                         continue
                     query = urlencode({"q": "roof", parameter["name"]: value})
-                    query = query if "q" in api.parameters(path[len("/-/bear-search") :]) else ""
+                    takes_query = "q" in openapi.parameters(path.removeprefix(SEARCH_PATH))
+                    query = query if takes_query else ""
                     response = await datasette.client.get(f"{address}?{query}")
                     assert response.status_code == 200, (path, query, response.text)
         answer = (await get(datasette, address)).json()
@@ -229,7 +231,7 @@ def whole(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema that a reference points to."""
     if "$ref" not in schema:
         return schema
-    found: Any = api.description()
+    found: Any = openapi.description()
     for name in schema["$ref"].removeprefix("#/").split("/"):
         found = found[name]
     return found
@@ -238,7 +240,8 @@ def whole(schema: dict[str, Any]) -> dict[str, Any]:
 def differences(schema: dict[str, Any], value: Any, place: str) -> Iterator[str]:
     """Yield the places of keys that only the schema or only the value has; check the types."""
     schema = whole(schema)
-    Draft202012Validator({**schema, "components": api.description()["components"]}).validate(value)
+    components = openapi.description()["components"]
+    Draft202012Validator({**schema, "components": components}).validate(value)
     if "properties" in schema and value is not None:
         unlike = schema["properties"].keys() ^ value.keys()
         yield from (f"{place}.{name}" for name in unlike - {"facets"})

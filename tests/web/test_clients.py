@@ -13,6 +13,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.search.interruption import Work, current
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import clients
 from tests.support.agents import serving
@@ -116,41 +117,6 @@ def test_only_so_many_may_wait(address, running, monkeypatch):
     assert urlopen(address + SEARCH).status == 200
 
 
-class Connection:
-    """A fake connection that counts how often it was interrupted."""
-
-    in_transaction = False
-    interrupted = 0
-
-    def interrupt(self):
-        self.interrupted += 1
-
-
-def test_a_connection_that_does_other_work_is_not_interrupted():
-    work, connection = clients.Work(), Connection()
-    with work.reading(connection):
-        pass
-    asyncio.run(work.end())
-    assert connection.interrupted == 0
-    with pytest.raises(sqlite3.OperationalError, match="interrupted"), work.reading(connection):
-        pass
-
-
-def test_an_interrupted_search_leaves_no_transaction_open():
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    work = clients.Work()
-
-    def read():
-        with work.reading(connection):
-            connection.execute("begin")
-            work._interrupt()
-            raise sqlite3.OperationalError("interrupted")
-
-    with pytest.raises(sqlite3.OperationalError):
-        read()
-    assert not connection.in_transaction
-
-
 def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
     """Let clients with these places read twice at the same time; return who read, in order.
 
@@ -188,12 +154,16 @@ def test_who_goes_away_keeps_nobody_waiting(gone):
 def test_what_takes_no_time_passes_those_who_wait_already():
     async def place() -> int:
         clients.hurry()
-        return clients._work.get().number
+        return current.get().number
 
     async def places() -> list[int]:
         never = asyncio.Event().wait
-        work = clients.Work()
-        return [work.number, await clients.while_connected(never, place), clients.Work().number]
+        work = Work()
+        return [
+            work.number,
+            await clients.while_connected(never, place),
+            Work().number,
+        ]
 
     before, hurried, after = asyncio.run(places())
     assert hurried < before < after

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +11,7 @@ from datasette.app import Datasette
 from datasette_bear_search.web import server
 from tests.stress.cross_site import WAYS, attack, other_website
 from tests.support.chromium import needs_chromium
+from tests.support.threads import serving
 
 pytestmark = [pytest.mark.datasette, *needs_chromium]
 
@@ -20,15 +19,11 @@ pytestmark = [pytest.mark.datasette, *needs_chromium]
 @pytest.fixture(scope="module")
 def address(sidecar) -> Iterator[str]:
     """Run the server of ``bear-serve`` in this process."""
-    listener = socket.create_server(("127.0.0.1", 0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(handle_exception, "rich", None)  # the server sets this, too
         served = server.server(Datasette([str(sidecar)]), ())
-        thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        served.should_exit = True
-        thread.join()
+        with serving(served) as port:
+            yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")

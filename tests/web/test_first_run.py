@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search import sources
 from datasette_bear_search.cli.serve import _task
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import background, database, rows
+from datasette_bear_search.sources import registry
 from datasette_bear_search.sources.bear import LOCATIONS
 from datasette_bear_search.web import site
 from tests.support.bear_libraries import bear_library
@@ -70,7 +70,7 @@ def served(home, monkeypatch):
 
 
 def test_apps_say_where_their_notes_are(home):
-    found = {config.name: (config.kind, config.location) for config in sources.installed()}
+    found = {config.name: (config.kind, config.location) for config in registry.installed()}
     assert found == {
         "bear": ("bear", str(home / LOCATIONS[0])),
         "my-vault": ("obsidian", str(home / "My Vault")),

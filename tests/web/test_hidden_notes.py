@@ -24,11 +24,10 @@ from mcp import Client
 
 from datasette_bear_search.agents import Library, server
 from datasette_bear_search.embeddings import registry
-from tests.conftest import TINY
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.docs import ROOT
 from tests.support.note_folders import write_files
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
 

@@ -20,12 +20,11 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import indexer
 from datasette_bear_search.query import filters, query
 from datasette_bear_search.search import engine as parameters
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.web import api, links, note_page, search_page, site
-from tests.conftest import TINY
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

@@ -19,9 +19,8 @@ from datasette_bear_search.index import database as sidecar
 from datasette_bear_search.index import watch
 from datasette_bear_search.search import sql as legs
 from datasette_bear_search.sqlite import sqlite3
-from tests.conftest import TINY
 from tests.support.bear_libraries import day, edit
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

@@ -27,15 +27,14 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import database, indexer
 from datasette_bear_search.index.background import Activity
 from datasette_bear_search.search import functions
-from datasette_bear_search.sources import SourceConfig
+from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.web import datasette_ui, site
 from datasette_bear_search.web.note_page import PREVIEW_HEADER
 from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
-from tests.conftest import TINY
 from tests.support import attached
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0, configured, cookies
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
 

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +22,7 @@ from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.web import server
 from datasette_bear_search.web.site import host_name, origin_name
 from tests.support.datasettes import indexed
+from tests.support.threads import serving
 
 pytestmark = pytest.mark.datasette
 
@@ -246,13 +246,9 @@ def limited(index, monkeypatch) -> Iterator[int]:
     monkeypatch.setattr(handle_exception, "rich", None)  # the server sets this, too
     monkeypatch.setattr(server, "REQUEST_SECONDS", 0.3)
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
-    listener = socket.create_server(("127.0.0.1", 0))
     served = server.server(Datasette([str(index)], metadata=JUDGING), ())
-    thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
-    thread.start()
-    yield listener.getsockname()[1]
-    served.should_exit = True
-    thread.join()
+    with serving(served) as port:
+        yield port
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import database as sidecar
-from tests.conftest import TINY
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0, configured, get, other_database
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

@@ -18,7 +18,8 @@ from urllib.parse import quote
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from ...sqlite import sqlite3
-from .. import SourceError, readonly
+from .. import readonly
+from ..base import SourceError
 from ..files import FileSource, file_state
 from ..text import APPLE_EPOCH, timestamp_from_seconds
 

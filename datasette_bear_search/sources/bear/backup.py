@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from ...markdown import WIKI_LINK
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
-from .. import SourceError, Unreadable
+from ..base import SourceError, Unreadable
 from ..files import (
     LARGEST_NOTE,
     OTHER_NOTES,

@@ -15,10 +15,10 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ...notes import NEXT_FILE, Link, Note
-from .. import Unreadable, note_from_markdown
+from ..base import Unreadable
 from ..documents import parse_html
 from ..files import LARGEST_NOTE, OTHER_NOTES, Archive, File, FileSource, paths_at
-from ..markdown_metadata import suffix
+from ..markdown_metadata import note_from_markdown, suffix
 from ..text import parse_timestamp
 
 SUFFIX = ".enex"

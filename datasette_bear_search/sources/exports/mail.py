@@ -20,10 +20,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ...notes import Note
-from .. import Incremental, Unchanged, Unreadable, note_from_markdown
+from ..base import Incremental, Unchanged, Unreadable
 from ..documents import parse_html
 from ..files import MEGABYTE, Archive, File, FileSource, paths_at
-from ..markdown_metadata import as_markdown, title_of
+from ..markdown_metadata import as_markdown, note_from_markdown, title_of
 from ..text import decode, is_encoding, parse_timestamp, storable
 
 SUFFIX = ".mbox"

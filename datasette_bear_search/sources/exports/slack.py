@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from ...markdown import plain_text
 from ...notes import Note, Tag
-from .. import SourceError, Unreadable, checked_option
+from ..base import SourceError, Unreadable, checked_option
 from ..files import Archive, FileSource, open_archive, paths_at
 from ..markdown_metadata import as_markdown
 from ..text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...notes import Note
-from .. import Incremental, SourceError, Unchanged, Unreadable, note_from_markdown
+from ..base import Incremental, SourceError, Unchanged, Unreadable
 from ..documents import Page, parse_html, parse_word
 from ..files import LARGEST_NOTE, Archive, File, FileSource, open_archive, open_inner, paths_at
-from ..markdown_metadata import as_markdown
+from ..markdown_metadata import as_markdown, note_from_markdown
 from ..text import (
     as_dict,
     as_dicts,

@@ -11,14 +11,14 @@ import csv
 import io
 import posixpath
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from ...notes import Note
-from .. import SourceError, Unchanged, Unreadable
+from ..base import SourceError, Unchanged, Unreadable
 from ..files import (
     DOCUMENTS,
     LARGEST_ARCHIVE,
@@ -69,7 +69,7 @@ class NotesZip(MarkdownFolder):
             self.app = "Notion" if self._contents.ids else self.app
             yield from super().read_changed(known, include_trashed=include_trashed)
 
-    def _list(self, *, include_trashed: bool) -> Any:  # not a folder, but with the same attributes
+    def _list(self, *, include_trashed: bool) -> Archive:
         return self._contents
 
     def _settings(self) -> tuple[object, ...]:
@@ -108,19 +108,14 @@ class _Contents(Archive):
     """The files of several archives as if in one folder, without their common parent folder."""
 
     def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
+        super().__init__()
         self.skipped = skipped
-        self.closed: list[str] = []
-        self.empty: dict[str, float] = {}
-        self.evicted: set[str] = set()
-        self.linked: dict[str, File] = {}
-        self.unread = Counter[str]()
         places = {key: part for part in reversed(parts) for key in part.files}
         for key in [key for key in parts[0].files if suffix(key) == ".zip"]:
             del places[key]
         top = posixpath.commonpath(places) if len(places) > 1 else ""
         top = top + "/" if top else ""
         self.ids = {name for key in places for name in _ID.findall(key)}
-        self.files = {}
         self._places: dict[str, tuple[Archive, str]] = {}
         for place in sorted(places):
             key, end = place.removeprefix(top), suffix(place)

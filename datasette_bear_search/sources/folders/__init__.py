@@ -14,11 +14,12 @@ from typing import Any
 from zlib import crc32
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title
-from .. import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
+from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
 from ..files import (
     DOCUMENTS,
     LARGEST_NOTE,
     ONLY_IN_CLOUD,
+    Archive,
     File,
     FileSource,
     Folder,
@@ -91,7 +92,7 @@ class NoteFolder(FileSource, Incremental):
         for option, flag in (("inline_tags", inline_tags), ("folder_tags", folder_tags)):
             checked_option(option, flag, isinstance(flag, bool), "true or false")
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
-        self._listed: Folder | None = None  # by state(), for the next read_changed()
+        self._listed: Archive | None = None  # by state(), for the next read_changed()
         self.renamed: dict[str, str] = {}
         wanted = (
             "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
@@ -212,7 +213,7 @@ class NoteFolder(FileSource, Incremental):
         """Return the name by which links refer to a note: its path without the suffix."""
         return self._without_suffix(key)
 
-    def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
+    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         """Return key → hashes of a note's other names in links, separated by commas.
 
         :param known: the same for unchanged files
@@ -246,7 +247,7 @@ class NoteFolder(FileSource, Incremental):
     def _has(self, name: str) -> bool:
         return os.path.lexists(os.path.join(self.root, name))
 
-    def _list(self, *, include_trashed: bool) -> Folder:
+    def _list(self, *, include_trashed: bool) -> Archive:
         return Folder(
             self.root,
             self.suffixes,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from .. import Unreadable
-from ..files import File, Folder, composed
+from ..base import Unreadable
+from ..files import Archive, File, composed
 from ..markdown_metadata import Metadata, suffix, without_code
 from ..text import decode, parse_timestamp
 from . import NoteFolder, ParsedFile, alias_hash, front_matter, org
@@ -100,7 +100,7 @@ class LogseqGraph(NoteFolder):
             os.path.isdir(os.path.join(root, folder)) for folder in (PAGES, JOURNALS)
         )
 
-    def _list(self, *, include_trashed: bool) -> Folder:
+    def _list(self, *, include_trashed: bool) -> Archive:
         config = ""
         with suppress(OSError):
             config = Path(self.root, SETTINGS, CONFIG).read_text("utf-8", errors="replace")
@@ -126,7 +126,7 @@ class LogseqGraph(NoteFolder):
             return formatted(day, self._title_format)
         return unquote(name.replace("___", "/"))
 
-    def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
+    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         found = {**known}
         for key in folder.files.keys() - known.keys():
             with suppress(Unreadable):  # read_changed() reports it

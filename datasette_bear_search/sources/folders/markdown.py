@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ...notes import without_title_line
-from .. import Unreadable, checked_option, checked_texts
+from ..base import Unreadable, checked_option, checked_texts
 from ..documents import is_template, parse_html
-from ..files import LARGEST_NOTE, File, Folder, composed
+from ..files import LARGEST_NOTE, Archive, File, composed
 from ..markdown_metadata import first_heading, leading_heading, suffix
 from ..text import decode
 from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
@@ -61,7 +61,7 @@ class MarkdownFolder(NoteFolder):
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)
 
-    def _aliases(self, folder: Folder, known: Mapping[str, str]) -> Mapping[str, str]:
+    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         found = {**known}
         for key in folder.files.keys() - known.keys():
             if suffix(key) == org.SUFFIX:

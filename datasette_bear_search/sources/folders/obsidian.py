@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .. import Unreadable
-from ..files import File, Folder, composed
+from ..base import Unreadable
+from ..files import Archive, File, composed
 from ..markdown_metadata import leading_heading
 from ..text import as_dict, as_dicts, as_text, load_json
 from . import NoteFolder, ParsedFile, front_matter
@@ -67,7 +67,7 @@ class ObsidianVault(NoteFolder):
     def reads(cls, location: str) -> bool:
         return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS))
 
-    def _list(self, *, include_trashed: bool) -> Folder:
+    def _list(self, *, include_trashed: bool) -> Archive:
         self._ignored, problem = _ignore_filters(self.root)
         folder = super()._list(include_trashed=include_trashed)
         if problem:

@@ -1,0 +1,145 @@
+"""The kinds of sources, built in and of plugins: which one reads a location, and how to open it."""
+
+# Some parsers take long to import, so a kind's module is imported only when it is needed.
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from itertools import chain, count
+from typing import Any, cast
+
+from ..hookspecs import hooks
+from .base import Source, SourceConfig, SourceError
+from .checks import responsible_for
+
+# Name → the path of the class. The first kind that reads a location gets it, so special ones come
+# before general ones. Plugins come before all of these, because somebody installed them on purpose.
+OUR_KINDS = {
+    "bear": "bear:BearLibrary",
+    "bear-backup": "bear.backup:BearBackup",
+    "slack": "exports.slack:SlackExport",
+    "takeout": "exports.takeout:Takeout",
+    "logseq": "folders.logseq:LogseqGraph",
+    "obsidian": "folders.obsidian:ObsidianVault",
+    "evernote": "exports.evernote:EvernoteExport",
+    "mail": "exports.mail:Mailbox",
+    "markdown": "folders.markdown:MarkdownFolder",
+    "zip": "exports.zips:NotesZip",
+    "sql": "records:SQLQuery",
+    "json": "records:JSONFile",
+}
+
+
+def installed() -> list[SourceConfig]:
+    """Return sources for the note apps on this computer, without opening any note."""
+    found: list[SourceConfig] = []
+    for kind in ("bear", "obsidian", "logseq"):
+        for location in map(absolute, cast(Any, get_kind(kind)).installed_locations()):
+            if location not in (source.location for source in found):
+                name = new_name(kind, location, {source.name for source in found})
+                found.append(SourceConfig(name, kind, location))
+    return found
+
+
+def names() -> list[str]:
+    """Return the kinds in the order in which they are tried for a location."""
+    return [*_kinds_of_plugins(), *OUR_KINDS]
+
+
+def get_kind(kind: str) -> type[Source]:
+    """Return the class of a kind, or raise SourceError."""
+    if kind in OUR_KINDS:  # don't look for plugins, which would import Datasette
+        module, _, name = OUR_KINDS[kind].partition(":")
+        return getattr(import_module(f".{module}", __package__), name)
+    plugins = _kinds_of_plugins()
+    if kind not in plugins:
+        raise SourceError(
+            f"There is no kind of source called {kind!r}. There are: {', '.join(names())}. "
+            "If it came with another package, install that again."
+        )
+    return plugins[kind][kind]
+
+
+def kind_of(location: str) -> str:
+    """Return the kind that reads a location, or raise a SourceError that describes all kinds."""
+    for kind in names():
+        with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
+            if get_kind(kind).reads(location):
+                return kind
+    if "://" not in location and not os.path.lexists(location):
+        raise SourceError(f"There is nothing at {location}. Check the PATH.")
+    raise SourceError(
+        f"Don't know how to read {location}. Supported sources:",
+        *(f"  {kind}: {describe(kind)}" for kind in names()),
+        "If it is one of these all the same, name its kind in a configuration file (--config).",
+    )
+
+
+def describe(kind: str) -> str:
+    """Return the first line of the class's docstring, which says what the kind reads."""
+    lines = (get_kind(kind).__doc__ or "").strip().splitlines()
+    return lines[0].rstrip(".") if lines else "no description"
+
+
+def open_source(config: SourceConfig) -> Source:
+    """Return the source for a configuration, or raise SourceError. Open no file yet."""
+    # Any, because the protocol doesn't define the constructor.
+    make: Any = get_kind(config.kind or kind_of(config.location))
+    given = {name: value for name, value in config.options.items() if name != "every"}
+    options = {name: _resolved(value) for name, value in given.items()}
+    try:
+        source = make(config.location, name=config.name, **options)
+    except SourceError:
+        raise
+    except Exception as error:
+        raise SourceError(
+            f"The source {config.name} can't be opened with its options: {error}."
+        ) from None
+    for name in ("app", "heading_link", "name", "location", "skipped"):
+        kind, wanted = (list, "a list") if name == "skipped" else (str, "a text")
+        if not isinstance(getattr(source, name, None), kind):
+            raise SourceError(f"{responsible_for(source)} gives a source without {name}, {wanted}.")
+    return source
+
+
+def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
+    """Return the absolute path of a location, relative to ``folder``; ``imap://…`` stays as is."""
+    if "://" in location:
+        return location
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(location)))
+
+
+def new_name(kind: str, location: str, taken: set[str]) -> str:
+    """Return a name for a source: the folder's, or a file's kind, with a number if it is taken."""
+    name = getattr(get_kind(kind), "default_name", "") if kind else ""
+    if not name and (not kind or os.path.isdir(location)):
+        name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
+    name = name or kind or "source"
+    lower = {other.lower() for other in taken}
+    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(candidate for candidate in numbered if candidate.lower() not in lower)
+
+
+def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
+    """Return the mapping for each kind from plugins; looking a class up in it may import it."""
+    kinds: dict[str, Mapping[str, type[Source]]] = {}
+    for hook in hooks().register_note_sources.get_hookimpls():
+        with suppress(Exception):  # a broken plugin mustn't affect the others
+            mapping: Any = hook.function()
+            kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)
+    return kinds
+
+
+def _resolved(value: Any) -> Any:
+    # As in Datasette, {"$env": "NAME"} is taken from the environment.
+    if not (isinstance(value, Mapping) and list(value) == ["$env"]):
+        return value
+    name = value["$env"]
+    if name not in os.environ:
+        raise SourceError(
+            f"The environment variable {name} isn't set, and an option is taken from it."
+        )
+    return os.environ[name]

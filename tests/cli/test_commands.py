@@ -1,0 +1,48 @@
+"""The list of our commands among Datasette's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+from datasette.cli import cli
+
+from datasette_bear_search.cli import COMMANDS, LazyCommand, output
+
+OURS = [command for name, command in cli.commands.items() if name.startswith("bear-")]
+# What a Datasette command, such as datasette --version, does with plugins' commands.
+REGISTER = """
+import sys
+import click
+import datasette_bear_search
+datasette_bear_search.register_commands(click.Group())
+print(*(name for name in sys.modules if name.startswith("datasette_bear_search")))
+"""
+
+
+def test_datasettes_other_commands_import_none_of_ours():
+    command = [sys.executable, "-c", REGISTER]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["datasette_bear_search", "datasette_bear_search.cli"]
+
+
+def test_datasette_lists_our_commands():
+    assert [command.name for command in OURS] == list(COMMANDS)
+    assert all(isinstance(command, LazyCommand) for command in OURS)
+
+
+@pytest.mark.parametrize("command", OURS, ids=str)
+def test_a_command_is_listed_with_the_first_line_of_its_help(command):
+    real = command.command
+    assert real.name == command.name
+    assert command.get_short_help_str(100) == real.get_short_help_str(100)
+
+
+@pytest.mark.parametrize("command", OURS, ids=str)
+def test_errors_of_every_command_are_printable(command):
+    assert isinstance(command.command, output.Command)
+    with pytest.raises(click.ClickException) as raised:
+        command.make_context(command.name, ["--no-\x1b[2Jsuch"])
+    assert "\x1b" not in raised.value.message

@@ -1,0 +1,59 @@
+"""Threads that end with the test that starts them, however it ends."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+# Seconds that they get to end.
+PATIENCE = 60
+
+
+@contextmanager
+def running(
+    *targets: Callable[[], object], end: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    """Run functions in threads during a block; afterwards, raise the first error of theirs.
+
+    :param end: called after the block, also after a failure, to make them return
+    """
+    errors: list[BaseException] = []
+
+    def run(target: Callable[[], object]) -> None:
+        try:
+            target()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=[target], daemon=True) for target in targets]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        end()
+        for thread in threads:
+            thread.join(PATIENCE)
+    if errors:
+        raise errors[0]
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@contextmanager
+def serving(server: uvicorn.Server) -> Iterator[int]:
+    """Run a server in a thread; yield its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def end() -> None:
+            server.should_exit = True
+
+        with running(lambda: server.run([listener]), end=end):
+            deadline = time.monotonic() + PATIENCE
+            while not server.started and time.monotonic() < deadline:
+                time.sleep(0.01)
+            yield listener.getsockname()[1]
