@@ -63,13 +63,14 @@ _MARKS = (
 )
 # Roughly FTS5's words, letters and digits of any script; but unspaced scripts are kept apart.
 WORD = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}\ue000-\uf8ff])+")
-# A word, or a sign that may be a symbol. A flag is two letters that are signs.
-TOKEN = re.compile(rf"{WORD.pattern}|[\U0001f1e6-\U0001f1ff]{{1,2}}|[^\x00-\xa1\w\s]")
+# What may be a symbol. A flag is two letters that are symbols.
+_SIGN = re.compile(r"[\U0001f1e6-\U0001f1ff]{1,2}|[^\x00-\xa1\w\s]")
+TOKEN = re.compile(f"{WORD.pattern}|{_SIGN.pattern}")
 # Signs that Unicode counts as symbols, but that stand for an apostrophe, draw tables, color an
 # emoji, or replace a character. Those of ASCII are syntax of Markdown and programs: as tokens, they
 # would part the words of phrases. A search for such signs alone looks for the text as it is.
 _NO_SYMBOL = re.compile(
-    "[\x00-\x7f\xb4\u0384\u0385\u1fbd-\u1fff\u2500-\u259f\ufffc\ufffd\U0001f3fb-\U0001f3ff]"
+    "[\xb4\u0384\u0385\u1fbd-\u1fff\u2500-\u259f\ufffc\ufffd\U0001f3fb-\U0001f3ff]"
 )
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
@@ -92,35 +93,38 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and bool(_HAS_UNSPACED.search(text))
 
 
-@lru_cache(None)
 def is_symbol(sign: str) -> bool:
     """Return whether a character, or a flag, is a symbol that can be searched for."""
-    if _NO_SYMBOL.match(sign):
-        return False
-    # Later versions of Unicode than Python's have more emoji.
-    is_new = sign >= "\U0001f000" and unicodedata.category(sign[0]) == "Cn"
-    return sign == "§" or is_new or unicodedata.category(sign[0])[0] == "S"
+    return _is_sign(sign[0]) and not _NO_SYMBOL.match(sign)
+
+
+@lru_cache(None)
+def _is_sign(character: str) -> bool:
+    # Whether FTS5 takes it for a letter. Later versions of Unicode than Python's have more emoji.
+    kind = unicodedata.category(character)
+    is_emoji = kind == "Cn" and character >= "\U0001f000"
+    return not character.isascii() and (kind[0] == "S" or character == "§" or is_emoji)
 
 
 def tokens(text: str) -> list[str]:
     """Return the words and symbols of a text, with unspaced scripts in whole runs."""
-    return [match[0] for match in _matches(text)]
+    return [match[0] for match in _matches(text)] if _has_signs(text) else WORD.findall(text)
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
-    if not _has_symbol(text):
+    if not _has_signs(text):
         return WORD.finditer(text)
     found = TOKEN.finditer(text)
     return (match for match in found if WORD.match(match[0]) or is_symbol(match[0]))
 
 
-def _has_symbol(text: str) -> bool:
-    return not text.isascii() and any(map(is_symbol, {*text}))
+def _has_signs(text: str) -> bool:
+    return not text.isascii() and any(map(_is_sign, {*text}))
 
 
 def _needs_cutting(text: str) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
-    return is_unspaced(text) or _has_symbol(text)
+    return is_unspaced(text) or _has_signs(text)
 
 
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
@@ -156,8 +160,20 @@ def pairs(token: str) -> list[str]:
 
 def indexed_note(text: T | str, language: str | None) -> T | str:
     """Return a note's text in the form that FTS5 indexes: as ``indexed``, but without HTML."""
+    if not isinstance(text, str):
+        return text
     # Titles and tags, which have one line, aren't Markdown.
-    return indexed(without_html(text) if isinstance(text, str) and "\n" in text else text, language)
+    text = without_html(text) if "\n" in text else text
+    if language in SNOWBALL or is_unspaced(text):
+        return indexed(text, language)
+    # The same words, without cutting the text at each of them.
+    return _SIGN.sub(_apart, text) if _has_signs(text) else text
+
+
+def _apart(sign: re.Match[str]) -> str:
+    if is_symbol(sign[0]):
+        return f" {sign[0]} "
+    return " " if _is_sign(sign[0]) else sign[0]
 
 
 def indexed(text: T | str, language: str | None) -> T | str:

@@ -20,6 +20,8 @@ NOTES = (
     BearNote("# Spain\n\nMadrid 🇪🇸 in June, ≥ 30 degrees."),
     BearNote("# Résumé\n\nIl a vu la → maison et les maisons de la rue, et il est content."),
     BearNote("# 旅行\n\n我从北京→上海去旅行，看见了很多人和大学。"),
+    BearNote("# Signs\n\nI don\u00b4t like the cafe\u0301 │ttree│ in \ufffdgaps\ufffd."),
+    BearNote("# More signs\n\nI won\u00b4t like the bistre\u0301⇒bar │branch│ in \ufffdholes."),
     BearNote("# Code\n\nUse `git commit` in C++ where a=b, x^2, +1 and $50 | <tag> ~~strike~~."),
 )
 FOUND = (
@@ -35,6 +37,10 @@ FOUND = (
     ("a=b", {"Code"}), ("x^2", {"Code"}), ("+1", {"Code"}), ("$50", {"Code"}), ("50", {"Code"}),
     ("<tag>", {"Code"}), ("tag", {"Code"}), ("~~strike~~", {"Code"}), ("|", {"Code"}),
     ("$", {"Code"}), ("`", {"Code"}), ("+", {"Code"}), ("^ =", {"Code"}), ("🧶", set()),
+    ("don\u00b4t", {"Signs"}), ("don't", {"Signs"}), ("café", {"Signs"}), ("ttree", {"Signs"}),
+    ("gaps", {"Signs"}), ("won\u00b4t", {"More signs"}), ("bistré", {"More signs"}),
+    ("bar", {"More signs"}), ("branch", {"More signs"}), ("holes", {"More signs"}),
+    ("│", {"Signs", "More signs"}),
 )  # fmt: skip
 
 
