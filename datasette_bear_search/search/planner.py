@@ -219,6 +219,8 @@ def plan(
             notices += found_notices
     foreign = database.foreign_languages(connection)
     is_foreign = language in foreign
+    # Symbols without a word are searched for as such: models put → near many texts.
+    has_closeness = not is_foreign and languages.WORD.search(query.meaning)
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
@@ -229,7 +231,7 @@ def plan(
         balance=_balance(shape, is_foreign) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
-        threshold=NOTHING_IS_CLOSE if is_foreign else threshold(connection, language),
+        threshold=threshold(connection, language) if has_closeness else NOTHING_IS_CLOSE,
         is_foreign=is_foreign,
         # Nothing is close to a query in one of them anyway.
         foreign=frozenset() if is_foreign else foreign,

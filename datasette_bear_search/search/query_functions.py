@@ -156,7 +156,7 @@ def allowed_notes(connection: sqlite3.Connection, planned: Plan, *tags: str) -> 
     return note_set(read_value(connection, sql, values))
 
 
-def in_known_language(connection: sqlite3.Connection, planned: Plan, note_id: int) -> bool:
+def in_known_language(connection: sqlite3.Connection, planned: Plan, note_id: int = 0) -> bool:
     """Return whether a note isn't in a language that the model wasn't made for."""
     sql = "select language from notes where id = ?"
     return read_value(connection, sql, [note_id]) not in planned.foreign

@@ -215,6 +215,12 @@ def test_note_in_a_foreign_language_is_found_by_its_words(bilingual):
     assert "Wald" in by_kind(bilingual.search("stove", mode="hybrid"))[True]
 
 
+def test_query_of_symbols_is_close_to_nothing(bilingual):
+    for text in ("→", "+ §", "🦷"):
+        assert by_kind(bilingual.search(text, mode="hybrid"))[True] == []
+    assert by_kind(bilingual.search("→ tools", mode="hybrid"))[True] == ["Shed"]
+
+
 def test_nothing_is_close_if_only_foreign_notes_are_near(bilingual):
     edit(bilingual.path, "update meta set value = ? where key = 'thresholds'", '{"en": 0.98}')
     response = bilingual.search("where is the hut with the tools", mode="hybrid")
