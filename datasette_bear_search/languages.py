@@ -2,7 +2,8 @@
 
 FTS5's tokenizer stems English. Snowball stems the words of other languages before FTS5 sees them.
 Scripts without spaces between words are cut into pairs of characters, which find more than whole
-runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12).
+runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12). Symbols, which FTS5 would
+take for letters of the word beside them, are cut off as tokens of their own.
 """
 
 from __future__ import annotations
@@ -60,12 +61,21 @@ _MARKS = (
     "\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a51\u0a70-\u0a75\u0a81-\u0acd\u0b01-\u0b57\u0b82-\u0bd7"
     "\u0c00-\u0c63\u0c81-\u0ce3\u0d00-\u0d63\u0d81-\u0ddf"
 )
-# Roughly FTS5's tokens, letters and digits of any script; but unspaced scripts are kept apart.
-TOKEN = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}])+")
+# Roughly FTS5's words, letters and digits of any script; but unspaced scripts are kept apart.
+WORD = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}\ue000-\uf8ff])+")
+# What may be a symbol. A flag is two letters that are symbols.
+_SIGN = re.compile(r"[\U0001f1e6-\U0001f1ff]{1,2}|[^\x00-\xa1\w\s]")
+TOKEN = re.compile(f"{WORD.pattern}|{_SIGN.pattern}")
+# Signs that Unicode counts as symbols, but that stand for an apostrophe, draw tables, color an
+# emoji, or replace a character. Those of ASCII are syntax of Markdown and programs: as tokens, they
+# would part the words of phrases. A search for such signs alone looks for the text as it is.
+_NO_SYMBOL = re.compile(
+    "[\xb4\u0384\u0385\u1fbd-\u1fff\u2500-\u259f\ufffc\ufffd\U0001f3fb-\U0001f3ff]"
+)
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 2
+_RULES = 3
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -83,6 +93,40 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and bool(_HAS_UNSPACED.search(text))
 
 
+def is_symbol(sign: str) -> bool:
+    """Return whether a character, or a flag, is a symbol that can be searched for."""
+    return _is_sign(sign[0]) and not _NO_SYMBOL.match(sign)
+
+
+@lru_cache(None)
+def _is_sign(character: str) -> bool:
+    # Whether FTS5 takes it for a letter. Later versions of Unicode than Python's have more emoji.
+    kind = unicodedata.category(character)
+    is_emoji = kind == "Cn" and character >= "\U0001f000"
+    return not character.isascii() and (kind[0] == "S" or character == "§" or is_emoji)
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words and symbols of a text, with unspaced scripts in whole runs."""
+    return [match[0] for match in _matches(text)] if _has_signs(text) else WORD.findall(text)
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    if not _has_signs(text):
+        return WORD.finditer(text)
+    found = TOKEN.finditer(text)
+    return (match for match in found if WORD.match(match[0]) or is_symbol(match[0]))
+
+
+def _has_signs(text: str) -> bool:
+    return not text.isascii() and any(map(_is_sign, {*text}))
+
+
+def _needs_cutting(text: str) -> bool:
+    """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
+    return is_unspaced(text) or _has_signs(text)
+
+
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
     """Return the likeliest of these languages, most frequent first, for unspaced text."""
     by_script = next(it for it, own in UNSPACED_LANGUAGES.items() if re.search(own, text))
@@ -95,7 +139,7 @@ def words(text: str, language: str | None) -> Iterator[Word]:
 
     In unspaced scripts, each character begins a pair, and the last one of a run is a word alone.
     """
-    for match in TOKEN.finditer(text):
+    for match in _matches(text):
         found = _indexed_forms(match[0], language)
         for place, form in enumerate(found, match.start()):
             yield Word(form, place, match.end() if len(found) == 1 else place + len(form))
@@ -116,15 +160,27 @@ def pairs(token: str) -> list[str]:
 
 def indexed_note(text: T | str, language: str | None) -> T | str:
     """Return a note's text in the form that FTS5 indexes: as ``indexed``, but without HTML."""
+    if not isinstance(text, str):
+        return text
     # Titles and tags, which have one line, aren't Markdown.
-    return indexed(without_html(text) if isinstance(text, str) and "\n" in text else text, language)
+    text = without_html(text) if "\n" in text else text
+    if language in SNOWBALL or is_unspaced(text):
+        return indexed(text, language)
+    # The same words, without cutting the text at each of them.
+    return _SIGN.sub(_apart, text) if _has_signs(text) else text
+
+
+def _apart(sign: re.Match[str]) -> str:
+    if is_symbol(sign[0]):
+        return f" {sign[0]} "
+    return " " if _is_sign(sign[0]) else sign[0]
 
 
 def indexed(text: T | str, language: str | None) -> T | str:
     """Return words in the form that FTS5 indexes, and any other value unchanged."""
-    if not isinstance(text, str) or (language not in SNOWBALL and not is_unspaced(text)):
+    if not isinstance(text, str) or (language not in SNOWBALL and not _needs_cutting(text)):
         return text
-    found = (_indexed_forms(token, language) for token in TOKEN.findall(text))
+    found = (_indexed_forms(token, language) for token in tokens(text))
     return " ".join(chain.from_iterable(found))
 
 
@@ -154,14 +210,14 @@ def present(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def forms(text: str, languages: Iterable[str]) -> list[str]:
     """Return a query's words as typed, then as the index has them in each of these languages."""
-    plain = queried(text, None) if is_unspaced(text) else text
+    plain = queried(text, None) if _needs_cutting(text) else text
     return _distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
 
 
 def in_languages(expression: str, languages: Iterable[str]) -> str:
     """Return an FTS5 expression that also matches its words' forms in these languages."""
     known = [None, *(language for language in languages if language in SNOWBALL)]
-    if len(known) == 1 and not is_unspaced(expression):
+    if len(known) == 1 and not _needs_cutting(expression):
         return expression
 
     def localized(match: re.Match[str]) -> str:
@@ -180,14 +236,14 @@ def _distinct(texts: Iterable[str]) -> list[str]:
     found: dict[str, str] = {}
     for text in texts:
         plain = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text.lower()))
-        stems = (_stem(word, "en") for word in TOKEN.findall(plain))
+        stems = (_stem(word, "en") for word in tokens(plain))
         found.setdefault(" ".join(stems), text)
     return list(found.values())
 
 
 def _localized(language: str | None, string: re.Match[str]) -> str:
     text, star = string[1], bool(string[2])
-    if is_unspaced(text) or (language and not star):
+    if _needs_cutting(text) or (language and not star):
         # A prefix isn't stemmed, because it isn't a word.
         text = queried(text, None if star else language)
         # Let a single character match all pairs that begin with it.

@@ -348,6 +348,13 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         )
         option = " --semantic" if state.skips_vectors else ""
         yield Finding("vectors", says, False, f"datasette bear-index{option}")
+    elif state.refused:
+        says = (
+            f"{counted(state.refused, 'passage')} can only be found by words: the model "
+            f"{state.model} doesn't know most of their text, or failed to embed them."
+        )
+        mend = None if state.has_vectors else f"datasette bear-index --model {MULTILINGUAL}"
+        yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
     recall = database.get_number(connection, vectors.RECALL)

@@ -206,6 +206,10 @@ class Embedder(Model):
         """Return how much of each text the model reads, in any unit."""
         return [len(text) for text in texts]
 
+    def knows(self, texts: list[str]) -> list[bool]:
+        """Return whether the model knows the characters of each text, as far as it can tell."""
+        return [True] * len(texts)
+
     def prepare_for_batch(self, documents: int) -> None:
         """Get ready to embed this many documents as fast as possible."""
 
@@ -265,7 +269,7 @@ class Embedder(Model):
         return self._vectors(texts, is_query=True)
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
-        """Return the vectors of texts; None where the model returned zeros or no numbers."""
+        """Return the vectors of texts; None where it returned none, or doesn't know the text."""
         return self._vectors(texts, is_query=False) if texts else []
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
@@ -314,16 +318,17 @@ class Embedder(Model):
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
         if vector is None:
-            raise ModelUnavailable(
-                f"The model {self.name} can't embed this query. Use other words."
-            )
+            [is_known] = self._run([text], self.knows)
+            why = "can't embed this query" if is_known else "doesn't know most of this text"
+            raise ModelUnavailable(f"The model {self.name} {why}. Use other words.")
         return vector
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:
         def encode(texts: list[str]) -> list[bytes | None]:
             prompt = self.prompts.query if is_query else self.prompts.passage
             rows = self.encode([prompt + text for text in texts], is_query=is_query)
-            return _unit_vectors(rows, self.truncate_dim)
+            made = _unit_vectors(rows, self.truncate_dim)
+            return [vector if known else None for vector, known in zip(made, self.knows(texts))]
 
         return self._run(texts, encode)
 

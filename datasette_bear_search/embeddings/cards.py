@@ -30,6 +30,19 @@ _BY_NAME = {
         "e5-large-v2 granite-embedding msmarco"
     ),
 }
+# Scripts, by the first word of their letters' names in Unicode → languages written in them.
+_WRITTEN = dict(
+    row.split(": ")
+    for row in (
+        "LATIN: af az ca cs cy da de en eo es et eu fi fr ga gl hr hu id is it la lt lv ms mt nb "
+        "nl nn no pl pt ro sk sl sq sr sv sw tl tr uz vi | ARABIC: ar ckb fa ks ps sd ug ur | "
+        "ARMENIAN: hy | BENGALI: as bn | CJK: ja yue zh | CYRILLIC: be bg kk ky mk mn ru sr tg tt "
+        "uk | DEVANAGARI: hi mr ne sa | ETHIOPIC: am ti | GEORGIAN: ka | GREEK: el | GUJARATI: gu "
+        "| GURMUKHI: pa | HANGUL: ko | HEBREW: he yi | HIRAGANA: ja | KANNADA: kn | KATAKANA: ja | "
+        "KHMER: km | LAO: lo | MALAYALAM: ml | MYANMAR: my | ORIYA: or | SINHALA: si | TAMIL: ta | "
+        "TELUGU: te | THAI: th | TIBETAN: bo dz"
+    ).split(" | ")
+)
 
 
 def languages(name: str) -> frozenset[str] | None:
@@ -50,6 +63,15 @@ def languages(name: str) -> frozenset[str] | None:
 def includes(declared: frozenset[str], language: str) -> bool:
     """Return whether a language is one of those that a card declares."""
     return MULTILINGUAL in declared or language in declared
+
+
+def reads(declared: frozenset[str], script: str) -> bool:
+    """Return whether a model for these languages knows a script, given by its name in Unicode."""
+    if script == "LATIN" or MULTILINGUAL in declared:
+        return True
+    # A language that isn't in the table may be written in any script.
+    listed, own = " ".join(_WRITTEN.values()).split(), _WRITTEN.get(script, "").split()
+    return any(language in own or language not in listed for language in declared)
 
 
 def names(folder: Path) -> Iterator[str]:

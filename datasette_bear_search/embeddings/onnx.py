@@ -115,9 +115,9 @@ class OnnxModel:
         mean = numpy.array(about["middle"], dtype="float32")
         self._table = numpy.load(folder / TABLE, mmap_mode="r")
         self.word_pieces = WordPieces(self._split, self._table, mean)
-        self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
         self._session: Any = None
         if self.has_graph:
             from onnxruntime import InferenceSession, SessionOptions
@@ -149,17 +149,17 @@ class OnnxModel:
 
     def _split(self, texts: Sequence[str]) -> list[list[int]]:
         # The fast method doesn't compute the offsets of the pieces.
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def _tokenize(self, texts: Sequence[str]) -> list[Any]:
         # Truncate only here, because _split() needs all pieces of a text.
         if self._max_length:
-            self._tokenizer.enable_truncation(self._max_length)
+            self.tokenizer.enable_truncation(self._max_length)
         try:
-            return list(self._tokenizer.encode_batch(texts, add_special_tokens=self.has_graph))
+            return list(self.tokenizer.encode_batch(texts, add_special_tokens=self.has_graph))
         finally:
-            self._tokenizer.no_truncation()
+            self.tokenizer.no_truncation()
 
     def _token_vectors(self, encodings: Sequence[Any]) -> tuple[Any, Any]:
         """Return vectors (texts x tokens x dimensions) and the attention mask."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from . import cards, files, loading, onnx, prompts
 from .base import Embedder, ModelFacts, ModelUnavailable, WordPieces
 from .names import BUNDLED, full_name
 from .prompts import Prompts
+from .vocabulary import Vocabulary
 
 # Tokens that we take as the limit of a model that declares none.
 UNLIMITED = 8192
@@ -78,6 +79,20 @@ class SentenceTransformerEmbedder(Embedder):
         if tokenizer is None:
             return super().measure(texts)
         return [min(len(ids), self._facts.max_tokens) for ids in _token_ids(tokenizer, texts)]
+
+    def knows(self, texts: list[str]) -> list[bool]:
+        return self._vocabulary.knows(texts) if self._vocabulary else super().knows(texts)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary | None:
+        if self._onnx is not None:
+            return Vocabulary(self._source, self._onnx.tokenizer, self._onnx.word_pieces.split)
+        tokenizer = getattr(self._model, "tokenizer", None)
+        backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+        if not hasattr(backend, "model"):  # it isn't of the package tokenizers
+            return None
+        split = partial(_token_ids, tokenizer, add_special_tokens=False)
+        return Vocabulary(self._source, backend, split)
 
     def prepare_for_batch(self, documents: int) -> None:
         self.load()

@@ -104,7 +104,7 @@ def index_collection(
     path = cache / f"{collection.name}-{digest}.db"
     snapshot = indexer.read(Corpus(collection.folder.resolve() / CORPUS))
     report = indexer.index(path, [snapshot], embedder if semantic else None, hooks)
-    if semantic and report.pending > report.refused:
+    if semantic and report.pending:
         raise EvaluationError(*report.notices)
     return path
 

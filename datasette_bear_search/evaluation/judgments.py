@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..index.schema import WORDS
-from ..languages import TOKEN
+from ..languages import WORD
 from ..markdown import plain_text
 from ..notes import ForeseenError
 from ..sqlite import sqlite3
@@ -143,7 +143,7 @@ def known_items(connection: sqlite3.Connection, count: int = KNOWN_ITEMS) -> Que
     for note_id, title, body in connection.execute(_SAMPLE):
         asked: dict[str, float] = {}
         for text in _PARTS.split(plain_text(_CODE.sub("\n", body))):
-            words = [] if "://" in text else TOKEN.findall(text)
+            words = [] if "://" in text else WORD.findall(text)
             shared = [word for word in words if notes_with(word) > 1]
             if len(words) <= MOST_WORDS and len(shared) >= FEWEST_WORDS and text.strip() != title:
                 asked[" ".join(shared)] = sum(1 / notes_with(word) for word in set(shared))

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from ..embeddings import cards
 from ..embeddings.base import Embedder
-from ..languages import TOKEN, UNSPACED_LANGUAGES, is_unspaced
+from ..languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ..sqlite import sqlite3
 from . import schema, vectors
 from .database import (
     FOREIGN,
     THRESHOLDS,
+    count_notes,
     get_meta,
     get_number,
     language_shares,
@@ -109,16 +110,21 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
     # In the notes' languages: English nonsense is further from German notes than German nonsense.
     # In the library itself: in larger and more varied ones, more is near by chance.
     shares = language_shares(connection)
-    main = [language for language, share in shares.items() if share >= MAIN_SHARE] or ["en"]
-    found = {}
-    for language in main:
-        queries = filter(None, embedder.embed_queries(unrelated(language)))
-        near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
-        nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
-        if len(nearest) > 1:
-            limit = statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest)
-            found[language] = round(limit, 6)
-    return found
+    main = [language for language, share in shares.items() if share >= MAIN_SHARE]
+    found = {language: _threshold(connection, embedder, language) for language in main}
+    known = {language: limit for language, limit in found.items() if limit is not None}
+    # In English, if there is no other language, or none that the model knows.
+    english = None if known else _threshold(connection, embedder, "en")
+    return known if english is None else {"en": english}
+
+
+def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str) -> float | None:
+    queries = filter(None, embedder.embed_queries(unrelated(language)))
+    near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
+    nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
+    if len(nearest) < 2:
+        return None
+    return round(statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest), 6)
 
 
 def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
@@ -131,7 +137,9 @@ def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> lis
     declared = cards.languages(embedder.name)
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]
-    tested = (it for it, share in shares.items() if share >= MAIN_SHARE and it != "en")
+    # One that few notes are in is tested only if they are enough for a reliable result.
+    least = min(MAIN_SHARE, FEWEST_TESTED / max(count_notes(connection), 1))
+    tested = (it for it, share in shares.items() if share >= least and it != "en")
     return [language for language in tested if not _fits(connection, embedder, language)]
 
 
@@ -149,16 +157,19 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
     if not asked:
         return True
     made = embedder.embed_queries([" ".join(words[::2]) for words, _ in asked])
-    queries = [numpy.frombuffer(vector or bytes(4), "<f4") for vector in made]
-    stored = numpy.array([numpy.frombuffer(vector, "<f4") for _, vector in asked])
-    if any(len(query) != stored.shape[1] for query in queries):
+    pairs = [(query, vector) for query, (_, vector) in zip(made, asked) if query]
+    if any(len(query) != len(vector) for query, vector in pairs):
         return True
     ranks: list[float] = []
-    for start in range(0, len(asked), GROUP):
-        some = slice(start, start + GROUP)
-        similarities = numpy.array(queries[some]) @ stored[some].T
+    for start in range(0, len(pairs), GROUP):
+        queries, stored = (
+            numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+            for vectors in zip(*pairs[start : start + GROUP])
+        )
+        similarities = queries @ stored.T
         ranks += (1 + (similarities > similarities.diagonal()[:, None]).sum(axis=1)).tolist()
-    fit = statistics.mean(1 / rank for rank in ranks)
+    # A query that the model doesn't know finds nothing.
+    fit = sum(1 / rank for rank in ranks) / len(asked)
     is_reliable = len(asked) >= FEWEST_TESTED
     if language in UNSPACED_LANGUAGES:
         return fit >= POOR_FIT_UNSPACED or not is_reliable
@@ -192,7 +203,7 @@ join {schema.VECTORS} using (passage_id)
 def _sentence(text: str) -> list[str]:
     """Return the words of the longest sentence (unspaced: pairs of characters); [] if short."""
     longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:SENTENCE_LETTERS]
-    tokens = TOKEN.findall(longest)
+    tokens = WORD.findall(longest)
     words = [
         token[place : place + 2] if is_unspaced(token) else token
         for token in tokens

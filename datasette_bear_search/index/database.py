@@ -20,7 +20,7 @@ from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
 from ..sqlite import read_value, sqlite3
 from . import schema
-from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, SOURCES, VECTORS
+from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, REFUSED, SOURCES, VECTORS
 
 T = TypeVar("T")
 Key = TypeVar("Key")
@@ -414,19 +414,20 @@ class State:
     indexed: str | None  # when the last run ended, ISO 8601 UTC
     skips_vectors: bool = False  # because a person chose that
     passages_per_second: float | None = None  # recent speed of embedding
+    refused: int = 0  # passages for which the model made no vector, unless all vectors are stale
 
 
 def read_state(connection: sqlite3.Connection) -> State:
     """Return the state of an index, fast enough for every search, or raise OtherVersion."""
     require_current(connection)
     meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
-    # The count is fast, because pending passages have a partial index.
+    # Counting is fast, because pending and refused passages have partial indexes.
     sql = f"""
     select
       exists (select 1 from notes), (select count(*) from passages where not embedded),
-      exists (select 1 from {VECTORS})
+      (select count(*) from passages where embedded = {REFUSED}), exists (select 1 from {VECTORS})
     """
-    has_notes, pending, has_vectors = connection.execute(sql).fetchone()
+    has_notes, pending, refused, has_vectors = connection.execute(sql).fetchone()
     return State(
         has_notes=bool(has_notes),
         pending=pending,
@@ -436,6 +437,7 @@ def read_state(connection: sqlite3.Connection) -> State:
         indexed=meta.get("indexed"),
         skips_vectors=meta.get(SEMANTIC) == NO,
         passages_per_second=_positive(meta.get(PACE)),
+        refused=0 if STALE in meta else refused,
     )
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..languages import words_version
-from ..notes import ForeseenError, Note
+from ..notes import ForeseenError, Note, counted
 from ..sources import readonly
 from ..sources.base import SourceConfig, SourceError
 from ..sqlite import sqlite3
@@ -80,8 +80,8 @@ class Report:
     moved: int = 0  # to another place in their source
     removed: int = 0
     embedded: int = 0
-    refused: int = 0  # passages for which the model gave no usable vector
-    pending: int = 0  # passages that still have no vector
+    refused: int = 0  # passages for which the model gave no vector
+    pending: int = 0  # passages that still wait for one
     pace: float | None = None  # recent speed, in passages per second
     read_seconds: float = 0.0
     text_seconds: float = 0.0
@@ -608,16 +608,16 @@ class _Run:
         started = time.perf_counter()
         for batch in self._batches(embedder, pending):
             made = embedder.embed_documents([text for _, text in batch])
-            pairs = [(passage_id, vector) for (passage_id, _), vector in zip(batch, made) if vector]
+            count = sum(vector is not None for vector in made)
             with transaction(connection):
-                vectors.add(connection, pairs)
-                calibration.count_new(connection, len(pairs))
+                vectors.add(connection, [(it, vector) for (it, _), vector in zip(batch, made)])
+                calibration.count_new(connection, count)
                 done += len(batch)
                 if done >= PASSAGES_PER_COMMIT:
                     pace = round(done / (time.perf_counter() - started), 2)
                     set_meta(connection, **{database.PACE: str(pace)})
-            report.embedded += len(pairs)
-            report.refused += len(batch) - len(pairs)
+            report.embedded += count
+            report.refused += len(batch) - count
             self.hooks.on_embedded(done, total)
         if total:
             with transaction(connection):
@@ -625,8 +625,8 @@ class _Run:
         calibration.renew(connection, embedder)
         if report.refused:
             report.notices.append(
-                f"The model gave no usable vector for {report.refused} passages. They are found by "
-                "their words only."
+                f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
+                "or failed to embed it, so that is found by its words only."
             )
 
     def _pending_ids(self) -> list[int]:

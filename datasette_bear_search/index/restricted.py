@@ -37,7 +37,7 @@ from .database import (
     set_meta,
 )
 from .rows import StoredSource
-from .schema import FILES, VECTORS
+from .schema import EMBEDDED, FILES, REFUSED, VECTORS
 
 # Key in meta of a restricted index: the folded tags whose notes it lacks, a JSON array.
 WITHOUT = "without_tags"
@@ -147,14 +147,17 @@ def read(
 
 
 def copy_vectors(whole: sqlite3.Connection, connection: sqlite3.Connection) -> int:
-    """Give passages of the restricted index the vectors of the same texts; return how many."""
+    """Give passages of the restricted index the vectors of the same texts; return how many.
+
+    For a text that the model couldn't embed, that is known, too.
+    """
     sql = "select distinct content_hash from passages where not embedded"
     pending = [content_hash for (content_hash,) in connection.execute(sql)]
     sql = f"""
     select content_hash, vector
     from passages
-    join {VECTORS} on passage_id = passages.id
-    where content_hash in (select value from json_each(?))
+    left join {VECTORS} on passage_id = passages.id
+    where content_hash in (select value from json_each(?)) and embedded in ({EMBEDDED}, {REFUSED})
     group by content_hash
     """
     for start in range(0, len(pending), _TEXTS_AT_A_TIME):

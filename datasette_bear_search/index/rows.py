@@ -21,7 +21,7 @@ from . import schema, vectors
 from .chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from .database import LANGUAGES, get_meta, get_number, json_value, number, set_meta
 from .language_detection import detect
-from .schema import LINES, MAX_EMBEDDED, SHARED_LINES
+from .schema import LINES, MAX_EMBEDDED, NEVER_EMBEDDED, PENDING, SHARED_LINES
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
@@ -170,8 +170,6 @@ PassageRow = tuple[int, str, int, int, bool | None, int, str | None, str, int]
 # Notes with more characters are stored with the texts of their passages, because SQLite reads a
 # whole note to return a part of it: half a millisecond for a million characters, each time.
 LONG_NOTE = 100_000
-# The value of the column ``embedded`` for passages of a huge note after MAX_EMBEDDED.
-NEVER_EMBEDDED = 2
 
 
 class NoteRows(NamedTuple):
@@ -707,7 +705,7 @@ def _passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list
         heading, length = " › ".join(each.headings), each.end - each.start
         text = body[each.start : end] if is_long else None
         place = each.position, heading, each.start, length
-        embedded = 0 if each.position < MAX_EMBEDDED else NEVER_EMBEDDED
+        embedded = PENDING if each.position < MAX_EMBEDDED else NEVER_EMBEDDED
         rows.append((*place, each.shared, line, text, each.content_hash, embedded))
     return rows
 

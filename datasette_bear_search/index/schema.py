@@ -11,14 +11,16 @@ from typing import Any
 from ..sqlite import sqlite3
 
 # Stored as the file's user_version.
-VERSION = 9
+VERSION = 10
 # Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
 # signs (Mn, Mc) are parts of words in Hindi and other languages; emoji variation selectors aren't.
-TOKENIZER = (
-    "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc' separators '\ufe0e\ufe0f'"
-)
+# Symbols are tokens, except for those of ASCII, which are syntax.
+_UNICODE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc{}' separators '{}\ufe0e\ufe0f'"
+TOKENIZER = "porter " + _UNICODE.format(" S*", "$+<=>^`|~") + " tokenchars '§'"
+# Of words alone, to correct and complete them.
+WORDS_TOKENIZER = _UNICODE.format("", "")
 # What FTS5 indexes of a column: its words, processed for the language. Only connections of this
 # package have the function. Deleting from FTS5 requires exactly the words that were inserted.
 INDEXED = "indexed_words({row}.{name}, {row}.language)"
@@ -31,6 +33,9 @@ WORDS = "_words"
 # Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
 # words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
+# The values of ``passages.embedded``: whether it has a vector, is after MAX_EMBEDDED, or is a text
+# for which the model made none.
+PENDING, EMBEDDED, NEVER_EMBEDDED, REFUSED = range(4)
 # The number of notes with each stem, and with each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
@@ -133,7 +138,8 @@ def create(connection: sqlite3.Connection) -> None:
     passages = db.table("passages").create(
         {
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
-            "length": int, "content_hash": str, "embedded": int,
+            "length": int, "content_hash": str,
+            "embedded": int,  # 0: it waits for a vector; 1: has it; 2: comes too late; 3: gets none
             "shared": int,  # 1: many notes have this text; 0: it is too short to compare
             "line": int,  # its first line in the note, from 1
             # Long notes only: the text up to the next passage, as reading the note takes too long.
@@ -145,6 +151,7 @@ def create(connection: sqlite3.Connection) -> None:
     long_notes = "where position = 0 and text is not null"
     db.execute(f"create index passages_of_long_notes on passages (note_id) {long_notes}")
     db.execute("create index passages_pending on passages (id) where not embedded")
+    db.execute(f"create index passages_refused on passages (id) where embedded = {REFUSED}")
     _create_index_of_long_notes(db)
     db.table(LINES).create({"note_id": int, "hashes": bytes}, pk="note_id")
     # 0 notes: they aren't counted yet.
@@ -220,7 +227,7 @@ def _create_word_indexes(db: Any) -> None:
         f"""
         create virtual table {WORDS} using fts5(
           {listed}, content="notes", detail=none,
-          tokenize="{TOKENIZER.removeprefix("porter ")}"
+          tokenize="{WORDS_TOKENIZER}"
         )
         """
     )

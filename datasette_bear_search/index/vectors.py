@@ -25,7 +25,7 @@ from .database import (
     mean_vector,
     set_meta,
 )
-from .schema import PASSAGE_INDEX, VECTORS
+from .schema import EMBEDDED, PASSAGE_INDEX, PENDING, REFUSED, VECTORS
 
 Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
 
@@ -86,14 +86,19 @@ def prepare(connection: sqlite3.Connection) -> None:
     _mark_changed(connection)
 
 
-def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors of passages, given as pairs of passage id and float32 BLOB."""
-    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", rows)
+def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]) -> None:
+    """Store vectors of passages, given as pairs of passage id and float32 BLOB; None: it has none.
+
+    A passage without one isn't pending anymore, until the model changes.
+    """
+    made = [row for row in rows if row[1]]
+    connection.executemany(f"insert into {VECTORS} (passage_id, vector) values (?, ?)", made)
     connection.executemany(
-        f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, {signs('?')})", rows
+        f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, {signs('?')})", made
     )
     connection.executemany(
-        "update passages set embedded = 1 where id = ?", [row[:1] for row in rows]
+        "update passages set embedded = ? where id = ?",
+        [(EMBEDDED if vector else REFUSED, passage_id) for passage_id, vector in rows],
     )
     _mark_changed(connection)
 
@@ -112,7 +117,7 @@ def of_notes(
     return dict(connection.execute(sql, [json.dumps(note_ids), most]).fetchall())
 
 
-def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> None:
+def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {}) -> None:
     """Give pending passages the vector of an equal text, from ``kept`` or another passage."""
     if not _exists(connection) or get_meta(connection, STALE):
         return  # there are no vectors, or none can be written now
@@ -120,19 +125,16 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes] = {}) -> Non
     pending = connection.execute(sql).fetchall()
     if known := [(passage_id, kept[text]) for passage_id, text in pending if text in kept]:
         add(connection, known)
-    sql = """
-    select pending.id, min(known.id)
+    sql = f"""
+    select pending.id, max(vector)
     from passages as pending
-    join passages as known on known.content_hash = pending.content_hash and known.embedded
-    where not pending.embedded
+    join passages as known on known.content_hash = pending.content_hash
+    left join {VECTORS} on passage_id = known.id
+    where not pending.embedded and known.embedded in ({EMBEDDED}, {REFUSED})
     group by pending.id
     """
-    for passage_id, known_id in connection.execute(sql).fetchall():
-        found = connection.execute(
-            f"select vector from {VECTORS} where passage_id = ?", [known_id]
-        ).fetchone()
-        if found:
-            add(connection, [(passage_id, *found)])
+    for row in connection.execute(sql).fetchall():
+        add(connection, [row])
 
 
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
@@ -152,7 +154,9 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
 def drop(connection: sqlite3.Connection) -> None:
     """Remove all vectors, so that every passage is pending again."""
     connection.execute(f"delete from {VECTORS}")
-    connection.execute("update passages set embedded = 0 where embedded = 1")
+    connection.execute(
+        f"update passages set embedded = {PENDING} where embedded in ({EMBEDDED}, {REFUSED})"
+    )
     _drop_passage_index(connection)
     unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES, RECALL))
     set_meta(connection, **unknown)
@@ -290,7 +294,7 @@ def candidates_sql(vector: str, count: str, is_large: bool, allowed: str = "") -
         {count}{only if allowed else ""}))"""
     only = f"\n        and rowid in (select passages.id from passages {allowed})"
     return f"""select rowid as passage_id from {PASSAGE_INDEX}
-      where embedding match {signs(vector)}
+      where {vector} is not null and embedding match {signs(vector)}
         and k = {count}{only if allowed else ""}"""
 
 

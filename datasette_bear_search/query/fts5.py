@@ -9,11 +9,17 @@ from .. import languages
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words that FTS5 sees in a text; pairs of characters in unspaced scripts."""
-    if not languages.is_unspaced(text):
-        return languages.TOKEN.findall(text)
-    parts = languages.TOKEN.findall(text)
-    return [pair for part in parts for pair in languages.pairs(part)]
+    """Return the words and symbols that FTS5 sees in a text; in unspaced scripts, pairs."""
+    return [pair for token in languages.tokens(text) for pair in languages.pairs(token)]
+
+
+def words(text: str) -> list[str]:
+    """Return the tokens of a word without the symbols glued to it.
+
+    Of symbols alone, return those that aren't joined to the one before: of 🤷‍♀️ the 🤷.
+    """
+    found = [token for token in tokens(text) if not languages.is_symbol(token[0])]
+    return found or tokens(re.sub("\u200d.", "", text))
 
 
 def survives_tokenizer(text: str) -> bool:
@@ -61,7 +67,7 @@ _NAMED_BY_SIGNS = r"(?:[.@$~/\\]|--)[^\W\d_].*|.*[^\W\d_](?:\+|\+\+|#)"
 
 def is_identifier(word: str) -> bool:
     """Return whether a word is an identifier. Strip the punctuation around it first."""
-    parts = tokens(word)
+    parts = languages.WORD.findall(word)
     # Without spaces, a whole question may look like one word.
     if not parts or languages.is_unspaced(word):
         return False
@@ -80,7 +86,7 @@ def is_identifier(word: str) -> bool:
 
 def is_compound(word: str) -> bool:
     """Return whether a word has parts joined as in identifiers; typed alone, it is one."""
-    is_one = len(tokens(word)) < 2 or languages.is_unspaced(word)
+    is_one = len(languages.WORD.findall(word)) < 2 or languages.is_unspaced(word)
     return not is_one and _joints(word) <= _JOINING
 
 

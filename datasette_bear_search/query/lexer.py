@@ -9,6 +9,7 @@ import re
 import unicodedata
 from typing import Literal, NamedTuple
 
+from ..languages import is_symbol
 from .filters import operators
 
 # Marks that keyboards insert instead of straight quotes. One for one, so that offsets stay valid.
@@ -47,9 +48,10 @@ class Token(NamedTuple):
 
     @property
     def is_punctuation(self) -> bool:
-        """Whether this is a lone dash, ampersand or the like. An emoji isn't punctuation."""
+        """Whether this is a lone dash, ampersand or the like. A symbol isn't punctuation."""
         return self.kind == "word" and all(
-            (sign.isascii() and not sign.isalnum()) or unicodedata.category(sign).startswith("P")
+            (sign.isascii() and not sign.isalnum())
+            or (unicodedata.category(sign).startswith("P") and not is_symbol(sign))
             for sign in self.text
         )
 

@@ -335,12 +335,13 @@ def _match(query: Query) -> str | None:
     """Return the expression for all phrases and any words. BM25 ranks more words higher."""
     loose = []
     for word in (*query.identifiers, *query.words):
-        tokens = fts5.tokens(word)
+        tokens = fts5.words(word)
         # Useless alone: the s of Anna's, the letters of V(D)J, single digits of an ISBN.
         parts = [token for token in tokens if len(token) > 1 or not token.isascii()]
         # foo-bar as a whole counts more than foo and bar, but in a sentence it would count twice.
         counts_whole = word in query.identifiers or len(query.words) <= 2 or not parts
-        if len(tokens) > 1 and len(parts) != 1 and counts_whole:
+        has_symbols = len(fts5.tokens(word)) > len(tokens)  # §12 counts more than 12
+        if has_symbols or (len(tokens) > 1 and len(parts) != 1 and counts_whole):
             loose.append(fts5.quoted(word))
         loose.extend(map(fts5.quoted, parts if len(tokens) > 1 else tokens))
     loose.extend(map(fts5.starting_with, query.prefixes))

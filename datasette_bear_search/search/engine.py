@@ -356,6 +356,8 @@ def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
     """Return why the index can't be searched by meaning; None if it can or is empty."""
     if not state.has_notes:
         return None
+    if not state.has_vectors and state.refused and not state.pending:
+        return f"{WORDS_ONLY} The model {state.model} doesn't know the script of these notes."
     if not state.has_vectors:
         option = " --semantic" if state.skips_vectors else ""
         return f"{WORDS_ONLY} To search by meaning, too, run: datasette bear-index{option}"

@@ -265,7 +265,7 @@ class Library:
             verify_model=model is not None,
             hooks=hooks or indexer.SILENT,
         )
-        has_all_vectors = report.notes and report.pending <= report.refused
+        has_all_vectors = report.notes and not report.pending
         if embedder is not None and has_all_vectors and not report.model_failure:
             with suppress(ModelUnavailable):  # the export is optional
                 if embedder.needs_onnx_export():  # with it, the model starts within a second

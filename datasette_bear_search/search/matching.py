@@ -54,8 +54,11 @@ def expressions(planned: Plan) -> list[str]:
 
 
 def _parts(word: str) -> Sequence[str]:
-    # In scripts without spaces, a "word" may be a whole sentence.
-    return fts5.tokens(word) if languages.is_unspaced(word) else [word]
+    # In scripts without spaces, a "word" may be a whole sentence. §12 is found by 12, too.
+    if languages.is_unspaced(word):
+        return fts5.tokens(word)
+    tokens = fts5.words(word)
+    return [word, *tokens] if len(tokens) < len(fts5.tokens(word)) else [word]
 
 
 def beginnings(query: Query) -> list[str]:

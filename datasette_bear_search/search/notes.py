@@ -14,7 +14,7 @@ from typing import Any
 from .. import languages
 from ..index import database, rows
 from ..index.database import SAVED_SEARCHES, get_meta, json_value, set_meta
-from ..index.schema import MAX_EMBEDDED, VECTORS
+from ..index.schema import EMBEDDED, MAX_EMBEDDED, PENDING, REFUSED, VECTORS
 from ..index.vectors import similarity
 from ..markdown import wiki_links
 from ..notes import counted, files_of
@@ -159,7 +159,7 @@ def matched_words(
     except sqlite3.DatabaseError:
         return frozenset()  # the page is useful without marked words, too
     spans = (span for text in marked for span in _MARKED.findall(text))
-    return frozenset(word.casefold() for span in spans for word in languages.TOKEN.findall(span))
+    return frozenset(word.casefold() for span in spans for word in languages.tokens(span))
 
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
@@ -341,8 +341,15 @@ TAGS = 0.25
 LINK = 0.25
 TIME = 0.05
 
-# The threshold of similarity, beyond that of average notes, that suffices to list a note.
+# What suffices to list a note: a similarity from the library's threshold of closeness on that is
+# beyond that of average notes by this share of what is possible; or shared tags from SHARED_TAGS
+# on: a tag of 56 of 1,000 notes, or of 320 of 10,000. Notes of another collection, which nothing is
+# like, get .15 to .86 notes (five English collections, all-MiniLM-L6-v2; without the threshold, .5
+# to 3.6). Of the notes listed for a paragraph of XQuAD, with MiniLM and multilingual-e5-small, .58
+# to .88 are of the same article, which are .47 to .68 of all these (without it, .39 to .85, and
+# .62 to .76).
 SIMILAR_FROM = 0.25
+SHARED_TAGS = 0.25
 
 # Notes created within this many days of each other get a small bonus, which alone lists no note.
 DAYS = 7
@@ -367,6 +374,7 @@ UNSEEN = 10
 
 _ONLY = "Notes are compared by tags and links only."
 NO_VECTORS = f"{_ONLY} To compare them by meaning, too, run: datasette bear-index"
+UNKNOWN = f"{_ONLY} The embedding model doesn't know most of this note's text."
 NO_EXTENSION = (
     f"{_ONLY} This Python can't load sqlite-vec; pip install pysqlite3 fixes that on most machines."
 )
@@ -420,14 +428,15 @@ def find_similar(
 
     :param unlinked: leave out notes that it links to or that link to it
     """
-    found = connection.execute("select title from notes where id = ?", [note_id]).fetchone()
+    sql = "select title, language from notes where id = ?"
+    found = connection.execute(sql, [note_id]).fetchone()
     if found is None:
         return None
     obstacle = _obstacle(connection, note_id)
     parts = [RELATED, SIMILAR if obstacle is None else NO_SIMILAR, SCORED]
-    statement = Statement(
-        statement_sql(parts, ROWS), {"note": note_id, "size": size, "unlinked": int(unlinked)}
-    )
+    values = {"note": note_id, "size": size, "unlinked": int(unlinked)}
+    threshold = planner.threshold(connection, found[1]) or 0.0
+    statement = Statement(statement_sql(parts, ROWS), {**values, "threshold": threshold})
     return SimilarNotes(
         id=note_id,
         title=found[0],
@@ -439,10 +448,11 @@ def find_similar(
 
 def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     # Explains why the note can't be compared by meaning.
-    [waits] = connection.execute(
-        "select exists (select 1 from passages where note_id = ? and not embedded)", [note_id]
-    ).fetchone()
-    if waits or not database.read_state(connection).has_vectors:
+    sql = "select distinct embedded from passages where note_id = ?"
+    states = {state for (state,) in connection.execute(sql, [note_id])}
+    if REFUSED in states and not states & {PENDING, EMBEDDED}:
+        return UNKNOWN
+    if PENDING in states or not database.read_state(connection).has_vectors:
         return NO_VECTORS
     return None if database.has_vector_extension(connection) else NO_EXTENSION
 
@@ -480,8 +490,9 @@ def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
     return reasons
 
 
-# --- The statement. :note is the note's id, :size the number of results, and :unlinked whether to
-# leave out linked notes. Passages that many notes share (from a template) are ignored.
+# --- The statement. :note is the note's id, :size the number of results, :unlinked whether to leave
+# out linked notes, and :threshold the similarity from which a note may be close. Passages that many
+# notes share (from a template) are ignored.
 
 RELATED = f"""
 -- the note's tags. A tag of two notes among many counts almost 1, a tag of all notes 0, and a
@@ -653,10 +664,11 @@ scored as materialized (
   left join related on related.note_id = candidates.note_id
 )"""
 
+_IS_CLOSE = f"scored.closeness >= {SIMILAR_FROM} and scored.similarity >= :threshold"
 ROWS = f"""
 select
   notes.id, notes.title, scored.shared_tags, scored.links_here, scored.linked_from_here,
-  scored.nearness > 0 as same_week, scored.closeness >= {SIMILAR_FROM} as is_close,
+  scored.nearness > 0 as same_week, {_IS_CLOSE} as is_close,
   round(scored.similarity, 4) as similarity, round(
     {SIMILARITY} * closeness + {TAGS} * scored.tags
       + {LINK} * max(links_here, linked_from_here) + {TIME} * nearness, 4
@@ -667,7 +679,7 @@ from scored
 join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source
 left join passages on passages.id = scored.passage_id
-where (scored.closeness >= {SIMILAR_FROM} or scored.tags > 0 or links_here or linked_from_here)
+where (is_close or scored.tags >= {SHARED_TAGS} or links_here or linked_from_here)
   and not (:unlinked and (links_here or linked_from_here))
   -- leave out copies of the same note from other sources
   and notes.copy_of is null

@@ -97,6 +97,7 @@ class Plan:
     stop_words: frozenset[str] = frozenset()
     threshold: float | None = None  # similarity from which a passage is close in meaning
     is_foreign: bool = False  # whether the model wasn't made for the query's language
+    foreign: frozenset[str] = frozenset()  # languages whose notes no query finds by meaning alone
     reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
     has_copies: bool = False  # whether some notes are copies of others
     is_large: bool = False  # whether there are more passages than vec0 searches quickly
@@ -217,7 +218,10 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             others, found_notices = _alternatives(connection, query)
             notices += found_notices
-    is_foreign = language in database.foreign_languages(connection)
+    foreign = database.foreign_languages(connection)
+    is_foreign = language in foreign
+    # Symbols without a word are searched for as such: models put → near many texts.
+    has_closeness = not is_foreign and languages.WORD.search(query.meaning)
     return Plan(
         query,
         reading="like" if query.mode == "like" else "" if correct else "uncorrected",
@@ -228,8 +232,10 @@ def plan(
         balance=_balance(shape, is_foreign) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
-        threshold=NOTHING_IS_CLOSE if is_foreign else _threshold(connection, language),
+        threshold=threshold(connection, language) if has_closeness else NOTHING_IS_CLOSE,
         is_foreign=is_foreign,
+        # Nothing is close to a query in one of them anyway.
+        foreign=frozenset() if is_foreign else foreign,
         has_copies=has_copies(connection),
         is_large=vectors.is_large(connection),
         corrections=tuple(
@@ -290,19 +296,21 @@ def _balance(shape: str, is_foreign: bool) -> float:
     return min(BALANCES[shape], FOREIGN_BALANCE) if is_foreign else BALANCES[shape]
 
 
-def _threshold(connection: sqlite3.Connection, language: str) -> float | None:
+def threshold(connection: sqlite3.Connection, language: str | None) -> float | None:
     """Return the threshold for queries in a language; for others, the highest; or None."""
     stored = database.json_value(database.get_meta(connection, database.THRESHOLDS) or "{}", dict)
     known = {name: database.number(str(value)) for name, value in stored.items()}
-    return known.get(language, max(known.values(), default=None))
+    return known.get(language or "", max(known.values(), default=None))
 
 
 def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:
-    match = query.match and languages.in_languages(query.match, searched)
+    if query.match is None:
+        return False
+    match = languages.in_languages(query.match, searched)
     return _exists(connection, match, if_broken=True)
 
 
-def _exists(connection: sqlite3.Connection, match: str | None, *, if_broken: bool) -> bool:
+def _exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
     sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
     try:
         return bool(read_value(connection, sql, [match]))

@@ -341,7 +341,9 @@ def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
         return False
     # For one or two words, a note that has them is enough: single words are close to few passages.
     found = planned.shape != "sentence" and any(row["bm25"] for row in rows)
-    return rows[0]["closest"] < planned.threshold and not found
+    # Nor is it near if all that are nearer are in languages that the model wasn't made for.
+    is_near = rows[0]["closest"] >= planned.threshold
+    return not found and not (is_near and (rows[0]["close_passages"] or not planned.foreign))
 
 
 # --- the details of the notes in the statement's rows
@@ -409,7 +411,10 @@ def _hits(
         return ()
     # Show the passage closest in meaning if it is close enough, otherwise the one with the words.
     by_words = [
-        row["id"] for row in rows if row["bm25"] and (row["similarity"] or -1.0) < planned.closeness
+        row["id"]
+        for row in rows
+        if row["bm25"]
+        and ((row["similarity"] or -1.0) < planned.closeness or row["language"] in planned.foreign)
     ]
     places = matching.best_places(connection, planned, by_words)
     shown = []

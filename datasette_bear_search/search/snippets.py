@@ -305,7 +305,10 @@ def _scored_sentences(
             found = sentence_scores(planned.query.meaning, texts, embedder, planned.stop_words)
     terms = matching.beginnings(planned.query)
     # Long terms match inside of words, too, for German compounds. Short ones would match too many.
-    starts = (r"\b" * (len(term) < 4 and not is_unspaced(term)) + re.escape(term) for term in terms)
+    starts = (
+        r"\b" * (len(term) < 4 and term[0].isalnum() and not is_unspaced(term)) + re.escape(term)
+        for term in terms
+    )
     pattern = re.compile("|".join(starts))
     scored = {}
     for hit, by_meaning in zip(hits, found):
@@ -473,7 +476,7 @@ def more_passages(
     parameters = {
         "meaning": planned.query.meaning,
         "threshold": planned.threshold,
-        "notes": json.dumps([hit.id for hit in hits]),
+        "notes": json.dumps([hit.id for hit in hits if hit.language not in planned.foreign]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
     }
     found: dict[int, list[MatchedPassage]] = {}
@@ -568,7 +571,8 @@ def _why(hit: Hit, planned: Plan) -> str:
 
 def is_close(hit: Hit, planned: Plan) -> bool:
     """Return whether a hit's passage is closer in meaning than those found for nonsense."""
-    return hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
+    is_near = hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
+    return is_near and hit.language not in planned.foreign
 
 
 def innermost(tags: Sequence[str]) -> list[str]:

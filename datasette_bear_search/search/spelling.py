@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .. import languages
 from ..embeddings import registry
 from ..index import database
-from ..index.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY
+from ..index.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, WORDS_TOKENIZER
 from ..sqlite import sqlite3
 
 # Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
@@ -210,10 +210,7 @@ def _tokens(tokenizer: str, text: str) -> list[str]:
 
 def _new_tokenizers() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for name, tokenizer in (
-        ("stemmed", TOKENIZER),
-        ("unstemmed", TOKENIZER.removeprefix("porter ")),
-    ):
+    for name, tokenizer in (("stemmed", TOKENIZER), ("unstemmed", WORDS_TOKENIZER)):
         connection.execute(f'create virtual table {name} using fts5(text, tokenize="{tokenizer}")')
         connection.execute(f"create virtual table {name}_tokens using fts5vocab({name}, instance)")
     return connection

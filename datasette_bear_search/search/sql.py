@@ -156,12 +156,13 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
 
 def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     """Return the condition that a passage is closer in meaning than those found for nonsense."""
-    least = ranking.min_similarity
-    if least is None:
-        if len(retrievers) > 1:
-            return f"similarity >= closeness({_q(planned)})"
-        least = planned.threshold or 0.0
-    return f"similarity >= {least:.4f}"
+    if ranking.min_similarity is not None:
+        return f"similarity >= {ranking.min_similarity:.4f}"
+    least = f"closeness({_q(planned)})"
+    if len(retrievers) == 1:
+        least = f"{planned.threshold or 0.0:.4f}"
+    known = f" and in_known_language(:q, '{planned.reading}', note_id)" if planned.foreign else ""
+    return f"similarity >= {least}{known}"
 
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
@@ -346,7 +347,8 @@ scored as materialized (
       union all
       select note_id, passage_id, max({_similarity()}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
-      where note_id not in (select note_id from dense) and {is_embedded} group by note_id
+      where note_id not in (select note_id from dense) and {is_embedded}
+        and {QUERY_VECTOR} is not null group by note_id
     ) using (note_id)"""
     return f"""
 -- both scores relative to the best, and their blend
@@ -449,5 +451,5 @@ def _order(sort: str, first: str = "") -> str:
 
 
 ROWS = """
-select id, title, page.* from page join notes on id = note_id
+select id, title, language, page.* from page join notes on id = note_id
 order by """

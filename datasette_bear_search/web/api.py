@@ -20,6 +20,7 @@ from ..evaluation import judgments
 from ..index import database as index_database
 from ..index import rows, watch
 from ..index.database import State
+from ..index.schema import EMBEDDED
 from ..query import suggest as suggestions
 from ..search import redaction
 from ..search.engine import changed_notice, pending_notice, read_number, semantic_obstacle
@@ -110,7 +111,8 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
     def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
         state = index_database.read_state(connection)
         obstacle = semantic_obstacle(state, index_database.has_vector_extension(connection))
-        [passages] = connection.execute("select count(*) from passages").fetchone()
+        sql = f"select count(*), count(*) filter (where embedded = {EMBEDDED}) from passages"
+        passages, embedded = connection.execute(sql).fetchone()
         sources = [
             {
                 "name": name,
@@ -122,9 +124,9 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
             }
             for name, stored in rows.read_sources(connection).items()
         ]
-        return state, obstacle, passages, sources
+        return state, obstacle, passages, embedded, sources
 
-    state, obstacle, passages, sources = await site.read_index(database, read)
+    state, obstacle, passages, embedded, sources = await site.read_index(database, read)
     shown = redaction.masked if site.redacts(datasette) else str
     model = await asyncio.to_thread(_model_status, state)
     changed = await asyncio.to_thread(watch.changes_since_indexing, clients.index_file(database))
@@ -135,7 +137,7 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
         "ok": True,
         "ready": obstacle is None and model["state"] == "loaded",
         "model": {name: value and shown(value) for name, value in model.items()},
-        "vectors": {"passages": passages, "embedded": passages - state.pending},
+        "vectors": {"passages": passages, "embedded": embedded, "pending": state.pending},
         "index": {
             "notes": sum(each["notes"] for each in sources),
             "indexed": state.indexed,

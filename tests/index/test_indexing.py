@@ -430,7 +430,7 @@ def test_vectors_that_are_no_numbers_are_refused(write, bear_index, sidecar_path
 
     registry.register(TINY, lambda: Broken(TINY))
     write(GARDEN, SOUP)
-    assert "no usable vector for 1 passages" in bear_index().output
+    assert "found by its words only" in bear_index().output
     assert rows(sidecar_path, "select count(*) from _vectors") == [(2,)]
 
 

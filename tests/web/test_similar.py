@@ -3,6 +3,7 @@
 Everything here runs on both of its versions.
 """
 
+import json
 import re
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
@@ -14,7 +15,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from datasette_bear_search.search import notes
 from datasette_bear_search.sqlite import sqlite3
-from tests.support.bear_libraries import day
+from tests.support.bear_libraries import day, edit
 from tests.support.tiny_embedder import TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -202,10 +203,37 @@ async def test_a_note_of_any_length_is_answered(serve, note_id, body):
 
 
 async def test_size_says_how_many_are_wanted(serve, note_id):
-    twins = [BearNote(f"# T{number}", tags=("cabin/repairs",)) for number in range(12)]
+    twins = [BearNote(f"# T{number}\n\n[[Roof]]") for number in range(12)]
     datasette = serve(ROOF, *twins)
     assert len((await answer(datasette, note_id("Roof")))["rows"]) == notes.SIMILAR_NOTES
     assert len((await answer(datasette, note_id("Roof"), "_size=3"))["rows"]) == 3
+
+
+async def test_list_ends_at_the_similarity_from_which_notes_are_close(serve, note_id, sidecar_path):
+    datasette = serve(ROOF, BearNote("# Porch\n\nThe roof leaks above the stove."))
+    [similar] = (await answer(datasette, note_id("Roof")))["rows"]
+    for threshold, titles in ((-0.01, ["Porch"]), (0.01, [])):
+        limits = json.dumps({"en": similar["similarity"] + threshold, "de": 0.0})
+        edit(sidecar_path, "update meta set value = ? where key = 'thresholds'", limits)
+        edit(sidecar_path, "update notes set language = ?", "en")
+        assert [*await reasons(datasette, note_id("Roof"))] == titles
+
+
+@pytest.mark.parametrize(("others", "count"), [(7, 7), (8, 0)])
+async def test_tag_that_many_notes_have_lists_none_of_them(serve, note_id, others, count):
+    tagged = [BearNote(f"# T{n}\n\n{'z' * n}", tags=("cabin/repairs",)) for n in range(others)]
+    datasette = serve(ROOF, *tagged, options=("--no-semantic",))
+    assert len(await reasons(datasette, note_id("Roof"))) == count
+
+
+async def test_note_that_the_model_does_not_know_is_compared_by_tags_and_links(
+    serve, note_id, monkeypatch
+):
+    monkeypatch.setattr(TinyEmbedder, "knows", lambda _, texts: ["leaks" not in it for it in texts])
+    datasette = serve(ROOF, BearNote("# Porch\n\nThe roof.", tags=("cabin/repairs",)))
+    data = await answer(datasette, note_id("Roof"))
+    assert data["notices"] == [notes.UNKNOWN]
+    assert [row["reasons"] for row in data["rows"]] == [["also tagged #cabin/repairs"]]
 
 
 @pytest.mark.parametrize("size", ["0", "51", "-1", "many"])
