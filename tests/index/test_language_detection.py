@@ -6,7 +6,7 @@ import os
 import pytest
 
 from datasette_bear_search.index import language_detection
-from datasette_bear_search.index.language_detection import SURE, detect
+from datasette_bear_search.index.language_detection import detect
 from datasette_bear_search.notes import ForeseenError
 
 SENTENCES = {
@@ -36,28 +36,11 @@ def test_if_the_end_of_a_sample_is_unclear_all_of_it_decides():
     assert detect([letters, f"{SENTENCES['es']} {letters}"]) == [None, "es"]
 
 
-def test_many_texts_at_a_time_are_classified_as_py3langid_does_one_by_one():
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    model = language_detection._model()
-    one_by_one = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    one_by_one.set_languages(model._languages)
-    words = " ".join(SENTENCES.values()).split()
-    texts = [" ".join(words[start : start + size]) for size in (1, 3, 9) for start in range(60)]
-    texts += [*SENTENCES.values(), *(each.upper() for each in SENTENCES.values())]
-    texts += ["a", "qx", "\ud800 not a character", "e\u0301te\u0301 a\u0300 la plage"]
-    expected = [
-        language if certainty >= SURE else None
-        for language, certainty in map(one_by_one.classify, texts)
-    ]
-    assert model.classify(texts) == expected
-    assert len({*expected}) > len(SENTENCES)
-
-
 def test_without_room_to_unpack_the_model_the_error_says_so(monkeypatch):
-    def full(*_):
+    def full(*_, **options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    language_detection._model.cache_clear()
     monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", full)
     with pytest.raises(ForeseenError, match="No space left on device"):
-        language_detection._Model()
+        language_detection._model()
