@@ -91,6 +91,7 @@ setup(
             "py.typed",
             "stop_words.txt",
             "index/unrelated.txt",
+            "search/dictionary.bin",
         ]
     },
     entry_points={
@@ -116,7 +117,6 @@ setup(
         "pluggy",
         PYSQLITE3,
         "py3langid>=0.4",
-        "pyspellchecker>=0.8",  # its dictionaries
         "pystemmer>=3",
         "python-dateutil",
         "pyyaml",
@@ -137,7 +137,7 @@ setup(
         "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ONNX,  # for another model than the bundled one
         "pdf": PDF,
-        "benchmarks": ["matplotlib", "scipy"],
+        "benchmarks": ["matplotlib", "pyspellchecker", "scipy"],
         "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
         "lint": [
             'import-linter; python_version >= "3.11"',

@@ -41,8 +41,9 @@ def main() -> None:
                 print(f"  {typed} → {searched}")
         known = [
             word
-            for word, _ in spelling._words_beginning_with(connection, "")
-            if len(word) >= SHORTEST and word.isascii() and word.isalpha()
+            for length, words in spelling._words_beginning_with(connection, "").items()
+            for word in words
+            if length >= SHORTEST and word.isascii() and word.isalpha()
         ]
         chance, outcomes = random.Random(arguments.seed), Counter()
         for number in range(TYPOS):

@@ -1,9 +1,12 @@
 """Corrections of mistyped words, which are made or only offered, and the word lists behind them."""
 
 from contextlib import closing
+from string import ascii_lowercase
+from time import process_time
 
 import pytest
 
+from benchmarks.quality import dictionary
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import database
 from datasette_bear_search.query.query import parse
@@ -85,6 +88,42 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
 def test_only_what_is_surely_mistyped_is_replaced(index_notes, typed, replaced, offers):
     found = planned(index_notes(SIX, "--no-semantic"), typed)
     assert (dict(found.corrections), found.offers) == (replaced, offers)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "password kitchen thought",  # English
+        "contrato facture lettre poisson compte",
+        "schrijven regering dezelfde",
+        "geschichte schreiben detergent",
+        "palabra jornal mariage pensiero",
+        "сегодня почему человек",
+    ],
+)
+def test_dictionaries_have_words_of_many_languages(words):
+    assert [word for word in words.split() if not spelling._is_in_dictionary(word)] == []
+
+
+def test_dictionaries_have_hardly_any_mistyped_word():
+    swapped = (f"{one}{two}qvu{two}{one}" for one in ascii_lowercase for two in ascii_lowercase)
+    assert sum(map(spelling._is_in_dictionary, swapped)) <= 0.02 * 26**2
+
+
+def test_dictionaries_are_read_in_less_than_a_millisecond():
+    spelling._is_in_dictionary("kitchen")
+    started = process_time()
+    for number in range(100):
+        spelling._is_in_dictionary(f"kitchen{number}")
+    assert process_time() - started < 0.1
+
+
+def test_a_filter_has_all_words_that_it_was_made_of(monkeypatch):
+    words = [f"word{number}" for number in range(1000)]
+    made = dictionary.bloom_filter(words)
+    monkeypatch.setattr(spelling, "_dictionary", lambda: made)
+    assert all(map(spelling._is_in_dictionary, words))
+    assert len(made) <= 1.25 * len(words)
 
 
 def test_of_words_equally_near_both_are_offered(index_notes):
