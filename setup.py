@@ -39,7 +39,7 @@ README = README.replace("](docs/", f"]({REPOSITORY}/blob/main/docs/")
 
 # What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it
 # that is looked after.
-REDACT = ["bc-detect-secrets>=1.5.52", "python-stdnum>=2"]
+REDACT = ["bc-detect-secrets>=1.5.52"]
 
 # Reads the words of PDFs.
 PDF = ["pypdfium2>=5"]
@@ -124,10 +124,8 @@ setup(
         *MODELS,
         "sqlite-utils>=4",
         "sqlite-vec>=0.1.9",
-        "tabulate",
         "tokenizers>=0.21",
         "watchfiles",
-        "wcwidth>=0.3",
     ],
     extras_require={
         "bundled": [BUNDLED_MODEL, *ONNX],

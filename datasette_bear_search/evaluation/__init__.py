@@ -421,12 +421,11 @@ def _mean_lines(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def _metrics_table(evaluations: Sequence[Evaluation]) -> list[str]:
-    from tabulate import tabulate
-
-    rows = [["", *METRICS, MILLISECONDS]]
-    for mode, means in _means(evaluations).items():
-        metrics = (f"{means[metric]:.3f}" for metric in METRICS)
-        rows.append([mode, *metrics, f"{means[MILLISECONDS]:.1f}"])
-    align = ["left", *["right"] * (len(rows[0]) - 1)]
-    text = tabulate(rows, tablefmt="plain", colalign=align, disable_numparse=True)
-    return text.splitlines()
+    means = _means(evaluations)
+    width = max(map(len, means))
+    lines = ["  ".join([" " * width, *METRICS, MILLISECONDS])]
+    for mode, values in means.items():
+        metrics = (f"{values[each]:>{len(each)}.3f}" for each in METRICS)
+        milliseconds = f"{values[MILLISECONDS]:>{len(MILLISECONDS)}.1f}"
+        lines.append("  ".join([mode.ljust(width), *metrics, milliseconds]))
+    return lines

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from types import SimpleNamespace
+from unicodedata import east_asian_width
 
 import click
 import pytest
-import wcwidth
 
 from datasette_bear_search.cli import output, terminal
 from datasette_bear_search.cli.output import Screen, screen_for
@@ -16,12 +16,21 @@ from datasette_bear_search.cli.terminal import wrapped
 TEXTS = ("", "one two three", "x" * 50, "屋根の上の庭 roof 東京の旅行", "a  b")
 
 
+def cells(line: str) -> int:
+    return len(line) + sum(east_asian_width(character) == "W" for character in line)
+
+
 @pytest.mark.parametrize("width", [1, 2, 5, 20, 80])
 def test_no_line_is_wider_than_the_screen(width):
     for text in TEXTS:
         lines = wrapped(text, width)
-        assert all(wcwidth.width(line) <= max(width, 2) for line in lines)
+        assert all(cells(line) <= max(width, 2) for line in lines)
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_lines_break_between_words_and_count_two_cells_for_wide_characters():
+    assert wrapped("屋根の上の庭 roof 東京の旅行", 12) == ["屋根の上の庭", "roof", "東京の旅行"]
+    assert wrapped("cafe\u0301s and 👍🏽 \ufe0f", 9) == ["cafe\u0301s and", "👍🏽 \ufe0f"]
 
 
 def test_a_table_is_aligned_by_cells_and_drops_empty_columns():
