@@ -92,6 +92,7 @@ setup(
             "stop_words.txt",
             "index/unrelated.txt",
             "search/dictionary.bin",
+            "search/secrets.yaml",
         ]
     },
     entry_points={

@@ -6,66 +6,12 @@ Names and text are compared folded: in lower case, without accents, with ASCII's
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
+from typing import Any
 from unicodedata import normalize
-
-# Names of passwords and keys. "PIN" isn't one of them, because four digits are as often a year.
-# These may be parts of longer words, such as "Benutzerpasswort" and "我的密码":
-_IN_WORDS = (
-    "password passwort passwd passphrase passcode kennwort wachtwoord wagwoord lösenord "
-    "adgangskode kodeord passord salasana jelszó slaptažod lozink zaporka contraseñ contrasenya "
-    "contrasinal fjalëkalim lykilorð aðgangsorð salasõna parool schlüssel schluessel "
-    "key secret token "
-    "парол лозинк κωδικό συνθηματικ գաղտնաբառ პაროლ құпиясөз "
-    "密码 密碼 口令 パスワード パスフレーズ 暗証番号 비밀번호 비번 패스워드 암호 "
-    "סיסמה סיסמא סיסמת گذرواژه پسورد "
-    "पासवर्ड कूटशब्द পাসওয়ার্ড கடவுச்சொல் రహస్యపదం รหัสผ่าน"
-).split()
-# and these are whole words:
-_WORDS = (
-    "pwd|pw|p/w|pass|pass word|pass-word|pass phrase|mdp|mot de passe|mots de passe|clave|senha|"
-    "palavra-passe|palavra passe|heslo|hasło|haslo|geslo|parol|şifre|şifrə|šifra|шифра|"
-    "kata sandi|kata laluan|mật khẩu|clé wifi|clé wpa|гасло|кодовое слово|"
-    "كلمة المرور|كلمة مرور|كلمة السر|كلمة سر|الرقم السري|رمز عبور|رمز ورود|پاس ورڈ|құпия сөз|"
-    "нууц үг"
-).split("|")
-_OTP = (
-    "2fa|mfa|totp|otp|authenticator|two-factor|two factor|two-step|2-factor|zwei-faktor|2-faktor|"
-    "zweifaktor|setup key|base32"
-).split("|")
-_CODES = (
-    "recovery code|recovery key|backup code|backup-code|backupcode|rescue code|emergency code|"
-    "scratch code|wiederherstellungscode|wiederherstellungsschlüssel|notfallcode|code de secours|"
-    "codes de secours|code de récupération|codes de récupération|código de recuperac|"
-    "códigos de recuperac|códigos de respaldo|codice di recupero|codici di recupero|"
-    "codici di backup|herstelcode|коды восстановления|код восстановления|резервные коды|恢复代码|"
-    "恢复码|备用码|備用碼|备份码|リカバリーコード|バックアップコード|回復コード|복구 코드|백업 코드"
-).split("|")
-_SEEDS = (
-    "seed phrase|seed word|seedphrase|seed-phrase|recovery seed|wallet seed|mnemonic|mnemonik|"
-    "mnémoniq|recovery phrase|backup phrase|backup-phrase|secret phrase|recovery words|"
-    "wiederherstellungsphrase|"
-    "wiederherstellungswörter|phrase de récupération|phrase secrète|frase semilla|frase semente|"
-    "frase seme|frase de recuperac|frase di recupero|сид-фраз|сид фраз|мнемоническ|"
-    "фраза восстановлен|助记词|助記詞|シードフレーズ|リカバリーフレーズ|ニーモニック|"
-    "시드 구문|시드구문|복구 구문|니모닉|wiederherstellungssatz|12 words|24 words|12 wörter|"
-    "24 wörter|bip39|bip-39|seed"
-).split("|")
-_REQUESTS = ["authorization", "bearer", "curl"]
-# Each name has one of these, which are few, because to look for each takes half a microsecond. They
-# have no accents, because those are taken off only where a name may be.
-_HINTS = (
-    "pass|kennw|oord|nord|kodeo|gangs|sala|jelsz|lozin|zapor|contras|paro|pw|p/w|mdp|clave|senha|"
-    "eslo|aslo|ifr|kata |key|secret|token|2fa|mfa|otp|authen|factor|faktor|two-step|base32|code|"
-    "schl|seed|mnem|phrase|frase|recovery|wiederherst|authoriz| words|rter|bip|bearer|curl"
-).split("|")
-# These are looked for only in texts that aren't ASCII.
-_OTHER_HINTS = (
-    "slapt|kalim|lykil|asło|clé |ifrə|гасло|t kh|digo|codic|moniq|пар|лоз|κωδικ|συνθηματικ|գաղտ|"
-    "პაროლ|құпия|шифр|кодов|коды|код |сид|мнемо|фраз|нууц|密|口令|码|碼|助|パス|コード|フレ|モニ|"
-    "暗証|비|패스|암호|코드|구문|니모|סיסמ|گذر|پس|پاس|كلمة|الرقم|رمز|पास|कूट|পাস|கட|రహస్య|รหัส"
-).split("|")
 
 # Characters of a line before a name that are read, to tell whether it is a label or a column.
 _BEFORE = 200
@@ -186,13 +132,12 @@ def named_secrets(text: str) -> Spans:
             _note_column(folded, start, match, tables)
     yield from _below(text, folded, labels)
     yield from _in_tables(folded, tables)
-    *_, otp, codes, seeds = _kinds()
-    for _, end in _places(folded, names & otp):
+    for _, end in _places(folded, names["second_factors"]):
         if grouped := _base32(_BASE32_NEAR.match(text, end)):
             yield grouped
-    yield from _lists(folded, names & codes, _CODE, 1, _MOST_CODES)
-    yield from _lists(folded, names & seeds, _WORD, _LEAST_WORDS, _MOST_WORDS)
-    yield from _in_requests(folded, names)
+    yield from _lists(folded, names["recovery_codes"], _CODE, 1, _MOST_CODES)
+    yield from _lists(folded, names["seed_phrases"], _WORD, _LEAST_WORDS, _MOST_WORDS)
+    yield from _in_requests(folded, names["requests"])
 
 
 # --- names
@@ -215,30 +160,53 @@ def _without_accent(match: re.Match[str]) -> str:
     return _NOT_COMPOSED.get(match[0]) or normalize("NFKD", match[0])[0]
 
 
-def _names_in(text: str) -> set[str]:
-    """Return the names in a text, folded. In most texts there is none, so this has to be fast."""
+def _names_in(text: str) -> dict[str, set[str]]:
+    """Return the names in a text, folded, by kind. Most texts have none, so this has to be fast."""
     lower = _folded(text) if "ｐ" in text else text.replace("İ", "i").lower()
-    hints = [hint for hint in _HINTS if hint in lower]
-    if not lower.isascii():
-        hints += [hint for hint in _OTHER_HINTS if hint in lower]
-    spellings = (pair for hint in hints for pair in _spellings()[hint])
-    return {folded for name, folded in spellings if name in lower or folded in lower}
+    hints = _hints(lower.isascii())
+    found: dict[str, set[str]] = defaultdict(set)
+    for hint in [hint for hint in hints if hint in lower]:
+        for spelling, kind, name in hints[hint]:
+            if spelling in lower:
+                found[kind].add(name)
+    return found
+
+
+# The share of notes that have some three, four or five letters of a name.
+_SHARES = {3: 0.1, 4: 0.02, 5: 0.002}
 
 
 @cache
-def _spellings() -> dict[str, set[tuple[str, str]]]:
-    """Return the names with each hint, with and without their accents."""
-    names = (*_IN_WORDS, *_WORDS, *_OTP, *_CODES, *_SEEDS, *_REQUESTS)
-    pairs = {(name, _folded(name)) for name in names}
-    hints = (*_HINTS, *_OTHER_HINTS)
-    return {hint: {pair for pair in pairs if any(hint in name for name in pair)} for hint in hints}
+def _hints(is_ascii: bool) -> dict[str, list[tuple[str, str, str]]]:
+    """Return letters that many spellings of names share, and these spellings, kinds and names.
+
+    To look for one string takes half a microsecond, and there are 230 spellings.
+    """
+    names = [(kind, name) for kind, some in described()["names"].items() for name in some]
+    spellings = {(each, kind, _folded(it)) for kind, it in names for each in (it, _folded(it))}
+    left = {each: _parts(each[0]) for each in spellings if each[0].isascii() or not is_ascii}
+    hints = {}
+    while left:
+        counts = Counter(part for parts in left.values() for part in parts)
+        costs = {part: 1 / count + _SHARES.get(len(part), 0) for part, count in counts.items()}
+        hint = min(sorted(costs), key=costs.__getitem__)
+        hints[hint] = [each for each, parts in left.items() if hint in parts]
+        for each in hints[hint]:
+            del left[each]
+    return hints
+
+
+def _parts(name: str) -> set[str]:
+    starts = ((start, size) for size in _SHARES for start in range(len(name) - size + 1))
+    return {name[start : start + size] for start, size in starts} or {name}
 
 
 @cache
-def _kinds() -> tuple[frozenset[str], ...]:
-    return tuple(
-        frozenset(map(_folded, kind)) for kind in (_IN_WORDS, _WORDS, _OTP, _CODES, _SEEDS)
-    )
+def described() -> dict[str, Any]:
+    """Return what ``secrets.yaml`` holds."""
+    import yaml  # takes 10 ms, needed only to mask secrets
+
+    return yaml.safe_load(Path(__file__).with_name("secrets.yaml").read_text("utf-8"))
 
 
 def _places(folded: str, names: Iterable[str], *, in_words: bool = False) -> Spans:
@@ -250,11 +218,10 @@ def _places(folded: str, names: Iterable[str], *, in_words: bool = False) -> Spa
             start = folded.find(name, start + 1)
 
 
-def _passwords(folded: str, names: set[str]) -> Spans:
+def _passwords(folded: str, names: dict[str, set[str]]) -> Spans:
     """Yield the places of names of passwords and keys."""
-    in_words, words, *_ = _kinds()
-    places = [*_places(folded, names & in_words, in_words=True), *_places(folded, names & words)]
-    for start, end in places:
+    parts = _places(folded, names["parts"], in_words=True)
+    for start, end in (*parts, *_places(folded, names["passwords"])):
         name = folded[start:end]
         condition = _CONDITIONS.get(name)
         if not condition or condition.search(folded, max(0, start - 12), end + 4):
@@ -396,11 +363,12 @@ def _in_requests(folded: str, names: set[str]) -> Spans:
                 yield match.start(2), match.start(2) + len(value)
     for _, end in _places(folded, names & {"bearer"}):
         yield from _password(_BEARER.match(folded, end), folded)
+    known = described()["names"]
     for match in _USER.finditer(folded) if "curl" in names else ():
         before = folded[max(0, match.start() - 300) : match.start() + 1]
         _, curl, command = before.rpartition("curl")
         is_command = curl and "\n" not in command.replace("\\\n", "")
-        is_name = match[1] in (*_IN_WORDS, *_WORDS)
+        is_name = match[1] in {*known["parts"], *known["passwords"]}
         is_value = re.search(r"\w", match[1]) and not (is_name or _NO_PASSWORD.match(match[1]))
         if is_command and is_value:
             yield match.span(1)

@@ -23,7 +23,7 @@ from ..notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ..query import fts5
 from ..query.fts5 import unique
 from . import spelling
-from .named_secrets import named_secrets
+from .named_secrets import described, named_secrets
 from .sql import ELLIPSIS, END_MARK, MARK
 
 if TYPE_CHECKING:
@@ -63,23 +63,6 @@ SHORTEST_TOKEN, LONGEST_TOKEN = 16, 8000
 # library's entropy detector finds 0, 4, 63 and 98 % at its 4.5 bits; at 4.0 bits 63, 94 and 100 %,
 # with as many false alarms as this (31 tokens in 2,177 texts about programming, mostly random ids).
 RANDOM_FROM, CHANGES, BITS = 20, 0.45, 3.4
-
-# Prefixes of tokens that the package's detectors don't know, or know only in an older form.
-KNOWN_BEGINNINGS = (
-    r"A3T[A-Z0-9]{17}|(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}",  # AWS, also without any digit
-    r"AIza[\w-]{30,}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}|1//0[\w-]{30,}",  # Google
-    r"gh[oprsu]_\w{30,}|github_pat_\w{20,}",
-    r"gl(?:agent|cbt|dt|ft|imt|oas|pat|ptt|rt|soat)-[\w.-]{20,}",  # GitLab
-    r"xox[a-z]-[\w-]{10,}|xapp-[\w-]{20,}",  # Slack
-    r"[prs]k_(?:live|test)_\w{16,}|whsec_[\w+/]{24,}",  # Stripe
-    r"sk-[\w-]{20,}",  # OpenAI, Anthropic and others
-    r"(?:gsk|hf|r8|vcp|nfp)_\w{30,}|xai-[\w-]{40,}|pplx-\w{40,}|tvly-[\w-]{32,}",
-    r"pypi-[\w-]{50,}|rubygems_[0-9a-f]{40,}|dckr_[op]at_[\w-]{20,}",
-    r"do[oprt]_v1_[0-9a-f]{60,}|tskey-[a-z]+-[\w-]{20,}|hv[brs]\.[\w-]{24,}",
-    r"(?:lin_api|ntn|secret)_\w{40,}|figd_[\w-]{30,}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
-    r"\d{8,10}:AA[\w-]{32,}",  # Telegram
-    r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
-)
 
 
 class RedactionMissing(ForeseenError):
@@ -339,7 +322,6 @@ def _private_keys(text: str) -> Iterator[tuple[int, int]]:
 
 _DIGIT = re.compile(r"\d")
 _TOKEN = re.compile(rf"[!-;=?-_a-z{{-~]{{{SHORTEST_TOKEN},}}")  # no spaces, <, > or `
-_KNOWN = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(KNOWN_BEGINNINGS)})")
 _RANDOM = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{RANDOM_FROM},}}(?![A-Za-z0-9])")
 # Characters before and after a token that the detectors need to see: "aws_secret_access_key = …"
 _BEFORE, _AFTER = 60, 5
@@ -350,7 +332,7 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
         start, end = token.span()
         if end - start > LONGEST_TOKEN:
             continue
-        yield from (match.span() for match in _KNOWN.finditer(text, start, end))
+        yield from (match.span() for match in _known_tokens().finditer(text, start, end))
         if not (_DIGIT.search(text, start, end) or text.find("@", start, end) >= 0):
             continue
         line_start = text.rfind("\n", max(0, start - _BEFORE), start) + 1
@@ -362,6 +344,11 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
             for match in _RANDOM.finditer(text, start, end):
                 if _looks_random(match[0]):
                     yield match.span()
+
+
+@cache
+def _known_tokens() -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(described()['tokens'])})")
 
 
 @cache

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from datasette_bear_search.search import redaction
+from datasette_bear_search.search import named_secrets, redaction
 from datasette_bear_search.search.redaction import MASK, masked, masked_part
 
 P = "Tr0ub4" + "dor&3"
@@ -99,6 +99,7 @@ SECRETS = [
     "Recovery codes:\n«1234-5678»\n«abcd1-efgh2»\n\nThen words.",
     "## Backup codes\n\n1. «12345678»\n2. «a1b2c3d4»",
     "Wiederherstellungscodes: «1234-5678», «2345-6789»",
+    "Codici di recupero: «1234-5678», «2345-6789»",
     "Recovery key: «123456-123456-123456-123456-123456-123456-123456-123456»",
     # seed phrases
     f"Seed phrase: {TWELVE}",
@@ -219,6 +220,14 @@ def test_of_sixty_ordinary_lines_none_is_masked():
     assert len(ORDINARY) >= 60
     text = "\n\n".join(ORDINARY).replace("\\n", "\n")
     assert masked(text) == text
+
+
+def test_each_name_is_found_with_and_without_accents():
+    for kind, names in named_secrets.described()["names"].items():
+        for name in names:
+            folded = named_secrets._folded(name)
+            for text in (name, folded, f"{name.upper()} 密", f"Un {folded}, ja."):
+                assert folded in named_secrets._names_in(text)[kind]
 
 
 def test_a_secret_below_its_name_is_masked_in_a_part_without_the_name():
