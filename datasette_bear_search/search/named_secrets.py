@@ -119,10 +119,8 @@ def named_secrets(text: str) -> Spans:
     for start, end in _passwords(folded, names):
         if match := _BESIDE.match(folded, end):
             place = match.end()
-            if grouped := _base32(_BASE32.match(text, place)):
-                yield grouped
-            else:
-                yield from _password(_VALUE.match(folded, place), folded)
+            grouped = [*_base32(_BASE32.match(text, place))]
+            yield from grouped or _password(_VALUE.match(folded, place), folded)
         elif match := _AT_END.match(folded, end):
             line = _line_start(folded, start)
             if match[1] or _LABEL.fullmatch(folded, line, start):
@@ -133,8 +131,7 @@ def named_secrets(text: str) -> Spans:
     yield from _below(text, folded, labels)
     yield from _in_tables(folded, tables)
     for _, end in _places(folded, names["second_factors"]):
-        if grouped := _base32(_BASE32_NEAR.match(text, end)):
-            yield grouped
+        yield from _base32(_BASE32_NEAR.match(text, end))
     yield from _lists(folded, names["recovery_codes"], _CODE, 1, _MOST_CODES)
     yield from _lists(folded, names["seed_phrases"], _WORD, _LEAST_WORDS, _MOST_WORDS)
     yield from _in_requests(folded, names["requests"])
@@ -245,9 +242,9 @@ def _is_password(value: str) -> bool:
     return len(value) >= 6 and not is_text
 
 
-def _base32(match: re.Match[str] | None) -> tuple[int, int] | None:
-    is_secret = match and _LETTER.search(match[1]) and len(re.findall(r"\w", match[1])) >= 16
-    return match.span(1) if match and is_secret else None
+def _base32(match: re.Match[str] | None) -> Spans:
+    if match and _LETTER.search(match[1]) and len(re.findall(r"\w", match[1])) >= 16:
+        yield match.span(1)
 
 
 def _line_start(folded: str, place: int) -> int:
@@ -264,8 +261,7 @@ def _below(text: str, folded: str, labels: Iterable[tuple[int, bool]]) -> Spans:
             continue
         skipped = _SKIPPED.match(folded, start)
         place = skipped.end() if skipped else start
-        if grouped := _base32(_BASE32.match(text, place)):
-            yield grouped
+        yield from _base32(_BASE32.match(text, place))
         for _ in range(_LINES):
             match = _BELOW.match(folded, place)
             found = [*_password(match, folded)]
