@@ -91,7 +91,6 @@ setup(
             "py.typed",
             "stop_words.txt",
             "index/unrelated.txt",
-            "search/dictionary.bin",
             "search/secrets.yaml",
         ]
     },
@@ -118,6 +117,7 @@ setup(
         "pluggy",
         PYSQLITE3,
         "py3langid>=0.4",
+        "pyspellchecker>=0.8",  # its dictionaries
         "pystemmer>=3",
         "python-dateutil",
         "pyyaml",
@@ -136,7 +136,7 @@ setup(
         "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ONNX,  # for another model than the bundled one
         "pdf": PDF,
-        "benchmarks": ["matplotlib", "pyspellchecker", "scipy"],
+        "benchmarks": ["matplotlib", "scipy"],
         "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
         "lint": [
             'import-linter; python_version >= "3.11"',

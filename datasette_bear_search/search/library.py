@@ -252,6 +252,7 @@ class Library:
         from ..embeddings.base import ModelUnavailable
         from ..index import indexer
         from ..sources.base import SourceError
+        from . import spelling
 
         selection = self._selection(sources, remove, everything=rebuild)
         embedder = self.embedder(model, semantic=semantic)
@@ -271,6 +272,7 @@ class Library:
                 if embedder.needs_onnx_export():  # with it, the model starts within a second
                     (hooks or indexer.SILENT).on_export(embedder.name)
                     embedder.export_onnx()
+                    spelling.dictionary()  # with it, the first mistyped word takes no seconds
         if hooks is None and report.failures and len(report.failures) == len(selection.read):
             raise SourceError(report.failures[0].message)
         if hooks is None and report.model_failure and model is not None:

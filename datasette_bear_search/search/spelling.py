@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import threading
+from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from pathlib import Path
+from importlib.metadata import version
+from mmap import ACCESS_READ, mmap
+from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from .. import languages
@@ -159,30 +165,45 @@ def _is_slip(typed: str, meant: str) -> bool:
 
 
 def _is_in_dictionary(word: str) -> bool:
-    """Return whether a dictionary of one of twelve languages has a word of SHORTEST_SURE letters.
-
-    One other word in a hundred seems to be in it, too, so that its correction is only offered.
-    """
-    words = _dictionary()
-    return all(words[byte] & bit for byte, bit in places_of_word(word, len(words)))
-
-
-def places_of_word(word: str, size: int) -> list[tuple[int, int]]:
-    """Return the bytes of a Bloom filter of this size, and their bits, that are set for a word.
-
-    Seven bits of ten a word leave the fewest words that only seem to be in it. Two hashes give all
-    of them (Kirsch and Mitzenmacher, ESA 2006).
-    """
-    digest = blake2b(word.encode(), digest_size=16).digest()
-    first, step = int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
-    places = ((first + turn * step) % (8 * size) for turn in range(7))
-    return [(place // 8, 1 << place % 8) for place in places]
+    """Return whether a dictionary of one of twelve languages has the word."""
+    hashes, wanted = dictionary(), _hash(word)
+    at = bisect_left(hashes, wanted)
+    return at < len(hashes) and hashes[at] == wanted
 
 
 @cache
-def _dictionary() -> bytes:
-    # Made by benchmarks/quality/dictionary.py: 1.3 million words in 1.6 MB.
-    return Path(__file__).with_name("dictionary.bin").read_bytes()
+def dictionary() -> Sequence[int]:
+    """Return the sorted hashes of the dictionaries' words, in a file that is made only once.
+
+    To make it takes four seconds, so bear-index does; its 15 MB are mapped, not read.
+    """
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("datasette-bear-search", appauthor=False)
+    path = folder / f"dictionary-{version('pyspellchecker')}.bin"
+    try:
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile(dir=folder, delete=False) as file:
+                _hashes_of_words().tofile(file)
+            os.replace(file.name, path)
+        with path.open("rb") as file:
+            return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)).cast("Q")
+    except (OSError, TypeError, ValueError):  # a full disk, or a file that was cut off
+        return _hashes_of_words()
+
+
+def _hashes_of_words() -> array[int]:
+    from spellchecker import SpellChecker
+
+    words: set[str] = set()
+    for language in SpellChecker.languages():
+        words.update(SpellChecker(language).word_frequency.keys())
+    return array("Q", sorted(map(_hash, words)))
+
+
+def _hash(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), sys.byteorder)
 
 
 def _words_beginning_with(
