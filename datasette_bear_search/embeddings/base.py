@@ -210,6 +210,11 @@ class Embedder(Model):
         """Return whether the model knows the characters of each text, as far as it can tell."""
         return [True] * len(texts)
 
+    @property
+    def is_static(self) -> bool:
+        """Whether each word piece has one vector, whatever its context."""
+        return False
+
     def prepare_for_batch(self, documents: int) -> None:
         """Get ready to embed this many documents as fast as possible."""
 

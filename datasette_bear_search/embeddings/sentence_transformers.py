@@ -64,10 +64,14 @@ class SentenceTransformerEmbedder(Embedder):
         # The library sorts by characters, not by tokens, so half of the tokens would be padding.
         return onnx.in_batches(self.measure(texts), encode)
 
+    @property
+    def is_static(self) -> bool:
+        return "StaticEmbedding" in self._facts.settings.get("modules", ())
+
     def default_prompts(self) -> Prompts:
         own = self._onnx.prompts if self._onnx is not None else _own_prompts(self._model)
         # A static model may be made from one with prompts, but doesn't read a text as a whole.
-        if any(own) or "StaticEmbedding" in self._facts.settings["modules"]:
+        if any(own) or self.is_static:
             return own
         folder = files.model_folder(self._source)
         return prompts.for_names(self._source, *(cards.names(folder) if folder else ()))
@@ -98,8 +102,7 @@ class SentenceTransformerEmbedder(Embedder):
         self.load()
         with self._encode_lock:
             self._fast_model = None
-            is_static = self._onnx is not None and not self._onnx.has_graph
-            if documents < MIN_BATCH or is_static:
+            if documents < MIN_BATCH or self.is_static:
                 return
             try:
                 # In float32, the export is as fast as torch and needs less memory.

@@ -19,6 +19,7 @@ from ..sqlite import sqlite3
 from . import schema, vectors
 from .database import (
     FOREIGN,
+    STATIC,
     THRESHOLDS,
     count_notes,
     get_meta,
@@ -94,6 +95,7 @@ def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
         foreign = foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
         known = {THRESHOLDS: json.dumps(measured), FOREIGN: json.dumps(foreign)}
+        known[STATIC] = "1" if embedder.is_static else ""
         with transaction(connection):
             set_meta(connection, uncalibrated=0, **known)
 

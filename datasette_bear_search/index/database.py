@@ -50,6 +50,8 @@ LANGUAGES = "languages"
 # Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
 # query; and a JSON array of the library's languages for which the model wasn't made.
 THRESHOLDS, FOREIGN = "thresholds", "foreign_languages"
+# Key in meta: "1" if the model is a static one.
+STATIC = "static_model"
 
 
 # --- errors

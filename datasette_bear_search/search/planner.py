@@ -56,11 +56,13 @@ BALANCES = {
     "keywords": 0.7,  # one or two words
     "sentence": 0.7,
 }
-# The weight of meaning in a language that the model wasn't made for, at most. nDCG@10 on XQuAD with
-# 0, .1, .2, .25, .3 and .4, all-MiniLM-L6-v2: German .926 .930 .931 .932 .929 .927; Spanish .936
-# .939 .938 .939 .941 .943; Romanian .984 .983 .985 .986 .985 .985; Chinese .927 .925 .926 .926 .932
-# .931; with .7, Chinese .869.
-FOREIGN_BALANCE = 0.25
+# The weight of meaning, at most, where the model is weak: in a language that it wasn't made for, or
+# if it is a static one, which knows no context. nDCG@10 on XQuAD with 0, .1, .2, .25, .3 and .4,
+# all-MiniLM-L6-v2: German .926 .930 .931 .932 .929 .927; Spanish .936 .939 .938 .939 .941 .943;
+# Romanian .984 .983 .985 .986 .985 .985; Chinese .927 .925 .926 .926 .932 .931; with .7, Chinese
+# .869. A static model (WordLlama) with .25 and .7: Chroma .796 .757, NFCorpus .313 .315, Cranfield
+# .429 .433, TIL .921 .931; XQuAD English .973 .974, Spanish .976 .967.
+WEAK_BALANCE = 0.25
 # No similarity is so high.
 NOTHING_IS_CLOSE = 2.0
 # A query of more words is a sentence, even with an identifier or a phrase (+.001 on Chroma).
@@ -220,6 +222,7 @@ def plan(
             notices += found_notices
     foreign = database.foreign_languages(connection)
     is_foreign = language in foreign
+    is_weak = is_foreign or bool(database.get_meta(connection, database.STATIC))
     # Symbols without a word are searched for as such: models put → near many texts.
     has_closeness = not is_foreign and languages.WORD.search(query.meaning)
     return Plan(
@@ -229,7 +232,7 @@ def plan(
         languages=searched,
         stop_words=stop_words,
         shape=shape,
-        balance=_balance(shape, is_foreign) if balance is None else balance,
+        balance=_balance(shape, is_weak) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
         threshold=threshold(connection, language) if has_closeness else NOTHING_IS_CLOSE,
@@ -292,8 +295,8 @@ def _shape(query: Query) -> str:
     return "keywords" if is_short else "sentence"
 
 
-def _balance(shape: str, is_foreign: bool) -> float:
-    return min(BALANCES[shape], FOREIGN_BALANCE) if is_foreign else BALANCES[shape]
+def _balance(shape: str, is_weak: bool) -> float:
+    return min(BALANCES[shape], WEAK_BALANCE) if is_weak else BALANCES[shape]
 
 
 def threshold(connection: sqlite3.Connection, language: str | None) -> float | None:
