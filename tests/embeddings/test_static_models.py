@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from importlib.util import find_spec
 
 import pytest
@@ -10,6 +11,10 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
+from datasette_bear_search.index import database
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search.planner import plan
 from tests.support.small_models import write_static_model
 
 pytestmark = pytest.mark.skipif(
@@ -41,3 +46,16 @@ def test_its_vectors_can_be_truncated(bear_index, write, model, sidecar_path):
     write(BearNote("# Fence\nRepair the garden fence"))
     arguments = ("--model", str(model), "--dimensions", "24", "--yes")
     assert "1 passage embedded" in bear_index(*arguments).output
+
+
+@pytest.mark.parametrize("has_context", [False, True])
+def test_meaning_weighs_less_without_context(
+    bear_index, write, model, sidecar_path, monkeypatch, has_context
+):
+    write(BearNote("# Fence\nRepair the garden fence"))
+    if has_context:
+        monkeypatch.setattr(SentenceTransformerEmbedder, "is_static", False)
+    bear_index("--model", str(model))
+    with closing(database.connect(sidecar_path)) as connection:
+        planned = plan(connection, parse("who repairs the fence of our garden"))
+    assert planned.balance == (0.7 if has_context else 0.25)
