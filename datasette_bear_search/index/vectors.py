@@ -280,22 +280,28 @@ def candidates(connection: sqlite3.Connection) -> int:
     return min(max(known, 1), MAX_CANDIDATES)
 
 
-def candidates_sql(vector: str, count: str, is_large: bool, allowed: str = "") -> str:
+def candidates_sql(
+    vector: str, count: str, is_large: bool, allowed: str = "", row: str = ""
+) -> str:
     """Return SQL for the column ``passage_id`` of so many passages whose signs differ least.
 
     :param allowed: the rest of ``from passages`` that selects only some; empty for all
+    :param row: a table with one row, which has the vector or null; empty if it is a parameter
     """
+    # Without a vector, the rest isn't evaluated; sqlite-vec's functions don't take null.
+    source = f"{row} cross join " if row else ""
     if is_large:
         only = f""", (
           select group_concat(passages.id) from passages
           {allowed})"""
-        return f"""select value as passage_id from json_each(nearest_signs(
+        return f"""select value as passage_id from {source}json_each(nearest_signs(
         {signs(vector)},
-        {count}{only if allowed else ""}))"""
-    only = f"\n        and rowid in (select passages.id from passages {allowed})"
-    return f"""select rowid as passage_id from {PASSAGE_INDEX}
-      where {vector} is not null and embedding match {signs(vector)}
-        and k = {count}{only if allowed else ""}"""
+        {count}{only if allowed else ""}))
+      where {vector} is not null"""
+    only = f"\n        and {PASSAGE_INDEX}.rowid in (select passages.id from passages {allowed})"
+    return f"""select {PASSAGE_INDEX}.rowid as passage_id from {source}{PASSAGE_INDEX}
+      where {vector} is not null and k = {count}
+        and embedding match {signs(vector)}{only if allowed else ""}"""
 
 
 def is_large(connection: sqlite3.Connection) -> bool:

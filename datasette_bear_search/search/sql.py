@@ -276,7 +276,7 @@ def _dense(q: str, is_filtered: bool, is_large: bool, close: str) -> str:
     k, allowed = f"nearest_candidates({q})", ""
     if is_filtered:
         k, allowed = "nearest_candidates('')", _join_filtered("note_id")
-    candidates = candidates_sql(QUERY_VECTOR, k, is_large, allowed)
+    candidates = candidates_sql("vector", k, is_large, allowed, row="q")
     return f"""
 q as materialized (select embed(meaning({q})) as vector),
 -- meaning: the nearest passages, the best one of each note
@@ -351,12 +351,12 @@ scored as materialized (
         and {QUERY_VECTOR} is not null group by note_id
     ) using (note_id)"""
     return f"""
--- both scores relative to the best, and their blend
+-- both scores relative to the best, and their blend; without a vector, the words decide
 scored as materialized (
-  select *, {balance} * dense_score + (1 - {balance}) * lexical_score as blend from (
+  select *, lexical_score + {balance} * ifnull(dense_score - lexical_score, 0) as blend from (
     select *,
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
-      ifnull(max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9), 0) as dense_score
+      max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9) as dense_score
     from candidates {lexical}
     {dense}
   )

@@ -17,9 +17,8 @@ from datasette_bear_search.embeddings import names, prompts, registry
 from datasette_bear_search.embeddings.base import Choice
 from datasette_bear_search.index.indexer import update_restricted
 from datasette_bear_search.index.restricted import file_for
-from tests.conftest import TINY
 from tests.support.small_models import write_static_model, write_transformer
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query"
 SENTENCE = "Represent this sentence for searching relevant passages: "

@@ -292,7 +292,9 @@ def test_a_changed_library_ends_as_a_clean_build_does(write, bear_index, sidecar
     assert content(sidecar_path) == after
 
 
-def test_a_run_that_dies_while_embedding_is_resumed(write, bear_index, sidecar_path, monkeypatch):
+def test_a_run_that_dies_while_embedding_is_resumed(
+    write, bear_index, library, sidecar_path, monkeypatch
+):
     write(*[BearNote(f"# N{n}\n\nText number {n}") for n in range(40)])
     bear_index()
     complete = content(sidecar_path)
@@ -308,18 +310,12 @@ def test_a_run_that_dies_while_embedding_is_resumed(write, bear_index, sidecar_p
             return super().embed_documents(texts)
 
     registry.register(TINY, lambda: Dies(TINY))
-    CliRunner().invoke(
-        cli, ["bear-index", "--sidecar", str(sidecar_path), str(write_path(bear_index))]
-    )
+    CliRunner().invoke(cli, ["bear-index", "--sidecar", str(sidecar_path), str(library)])
     assert len(found(sidecar_path, "text")) == 40  # all can already be found by words
     assert rows(sidecar_path, "select count(*) from _vectors") == [(16,)]
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     assert "24 passages embedded" in bear_index().output
     assert content(sidecar_path) == complete
-
-
-def write_path(bear_index) -> Path:
-    return bear_index.__closure__[0].cell_contents
 
 
 def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):

@@ -342,6 +342,18 @@ def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(harbo
     assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(words, HARBOR)}
 
 
+def test_words_decide_about_a_note_without_a_vector(harbor, tmp_path):
+    words = ["harbor", "lantern"]
+    copied = shutil.copy(harbor.path, tmp_path / "copy.db")
+    passages = "select passages.id from passages join notes on notes.id = note_id"
+    edit(copied, f"delete from _vectors where passage_id in ({passages} where title = 'Lamp')")
+    hits = found(Library(copied), " ".join(words))
+    expected = expected_blends(words, 0.7, floor(words, HARBOR))
+    expected["Lamp"] = by_words(bm25(words, HARBOR), floor(words, HARBOR))["Lamp"]
+    assert blends(hits) == near({title: expected[title] for title in hits})
+    assert hits["Lamp"].score == hits["Lamp"].blend
+
+
 @pytest.mark.parametrize("balance", [0, 0.3, 1])
 def test_balance_can_be_chosen_from_words_only_to_meaning_only(harbor, balance):
     words = ["harbor", "lantern"]

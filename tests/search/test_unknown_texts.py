@@ -21,10 +21,9 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import calibration, database, indexer
 from datasette_bear_search.search.functions import open_sidecar
 from datasette_bear_search.sources.bear import BearLibrary
-from tests.conftest import TINY
 from tests.support.bear_libraries import bear_library, edit
 from tests.support.chosen_vectors import ChosenVectors
-from tests.support.tiny_embedder import TinyEmbedder
+from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 ROOF = BearNote("# Roof\n\nThe roof of the cabin leaks above the stove.")
 TIFINAGH = BearNote("# ⵜⵉⴼⵉⵏⴰⵖ\n\nⵜⴰⵎⴰⵣⵉⵖⵜ ⵜⵓⵜⵍⴰⵢⵜ ⵏ ⵉⵎⴰⵣⵉⵖⵏ.")
