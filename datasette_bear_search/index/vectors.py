@@ -298,8 +298,8 @@ def candidates_sql(
         {signs(vector)},
         {count}{only if allowed else ""}))
       where {vector} is not null"""
-    only = f"\n        and {PASSAGE_INDEX}.rowid in (select passages.id from passages {allowed})"
-    return f"""select {PASSAGE_INDEX}.rowid as passage_id from {source}{PASSAGE_INDEX}
+    only = f"\n        and rowid in (select passages.id from passages {allowed})"
+    return f"""select rowid as passage_id from {source}{PASSAGE_INDEX}
       where {vector} is not null and k = {count}
         and embedding match {signs(vector)}{only if allowed else ""}"""
 

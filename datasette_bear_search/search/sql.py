@@ -323,13 +323,12 @@ def _balance(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
 
 
 def _scored(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
+    # A note without a vector counts as near as the others on average, so that its words decide.
     q, balance = _q(planned), _balance(planned, retrievers, ranking)
     lexical = """\
 left join exact using (note_id)
-    left join (
-      select *, rank() over (order by bm25 desc) as lexical_rank from lexical
-      where note_id in candidates
-    ) using (note_id)"""
+    left join (select *, rank() over (order by bm25 desc) as lexical_rank from lexical
+      where note_id in candidates) using (note_id)"""
     dense = """left join (
       select note_id, passage_id, similarity, dense_rank from dense
     ) using (note_id)"""
@@ -351,9 +350,10 @@ scored as materialized (
         and {QUERY_VECTOR} is not null group by note_id
     ) using (note_id)"""
     return f"""
--- both scores relative to the best, and their blend; without a vector, the words decide
+-- both scores relative to the best, and their blend
 scored as materialized (
-  select *, lexical_score + {balance} * ifnull(dense_score - lexical_score, 0) as blend from (
+  select *, (1 - {balance}) * lexical_score
+    + {balance} * coalesce(dense_score, avg(dense_score) over (), lexical_score) as blend from (
     select *,
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
       max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9) as dense_score
