@@ -184,9 +184,9 @@ def dictionary() -> Sequence[int]:
     try:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=folder, delete=False) as file:
-                _hashes_of_words().tofile(file)
-            os.replace(file.name, path)
+            with NamedTemporaryFile(dir=folder, delete=False) as new:
+                _hashes_of_words().tofile(new)
+            os.replace(new.name, path)
         with path.open("rb") as file:
             return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)).cast("Q")
     except (OSError, TypeError, ValueError):  # a full disk, or a file that was cut off
