@@ -68,19 +68,18 @@ class Statement:
 
 # Textbook hybrid search, which the statement below refines.
 TEXTBOOK = """\
-with words as (
+with q as (select embed(meaning(:q)) as asked),
+words as (
   select rowid as note_id, rank() over (order by bm25(notes_fts)) as rank
   from notes_fts
   where notes_fts match fts_query(:q)
 ),
 meaning as (
-  select note_id, rank() over (
-    order by min(vec_distance_cosine(vector, embed(meaning(:q))))
-  ) as rank
-  from _passage_index as near join _vectors on passage_id = near.rowid
+  select note_id, rank() over (order by min(vec_distance_cosine(vector, asked))) as rank
+  from q cross join _passage_index as near join _vectors on passage_id = near.rowid
   join passages on id = passage_id
-  where embedding match vec_quantize_binary(vec_sub(embed(meaning(:q)), mean_vector()))
-    and k = nearest_candidates(:q)
+  where asked is not null and k = nearest_candidates(:q)
+    and embedding match vec_quantize_binary(vec_sub(asked, mean_vector()))
   group by note_id
 )
 select id, title, rrf(words.rank, meaning.rank) as score
