@@ -110,7 +110,7 @@ def register(connection: sqlite3.Connection) -> None:
         "least_bm25": lambda _, planned: planned.least_bm25,
         "nearest_candidates": nearest_candidates,
         "closeness": lambda _, planned: planned.closeness,
-        "in_known_language": in_known_language,
+        "foreign_notes": foreign_notes,
         "weaker_matches": lambda _, planned: 0 if planned.is_exact else WEAKER_MATCHES,
         "names_source": lambda _, planned: planned.query.typed_filters.names_source(),
         "allowed_notes": allowed_notes,
@@ -151,10 +151,10 @@ def allowed_notes(connection: sqlite3.Connection, planned: Plan, *tags: str) -> 
     return note_set(read_value(connection, sql, values))
 
 
-def in_known_language(connection: sqlite3.Connection, planned: Plan, note_id: int = 0) -> bool:
-    """Return whether a note isn't in a language that the model wasn't made for."""
-    sql = "select language from notes where id = ?"
-    return read_value(connection, sql, [note_id]) not in planned.foreign
+def foreign_notes(connection: sqlite3.Connection, planned: Plan) -> bytes:
+    """Return the set of notes in languages that the model wasn't made for, unless the text is."""
+    sql = "select group_concat(id) from notes where language in (select value from json_each(?))"
+    return note_set(read_value(connection, sql, [json.dumps(sorted(planned.foreign))]))
 
 
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:

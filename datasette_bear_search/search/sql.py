@@ -160,8 +160,8 @@ def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     least = f"closeness({_q(planned)})"
     if len(retrievers) == 1:
         least = f"{planned.threshold or 0.0:.4f}"
-    known = f" and in_known_language(:q, '{planned.reading}', note_id)" if planned.foreign else ""
-    return f"similarity >= {least}{known}"
+    known = f" and substr(foreign_notes({_q(planned)}), note_id, 1) <> x'01'"
+    return f"similarity >= {least}{known if planned.foreign else ''}"
 
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:

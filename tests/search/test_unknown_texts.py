@@ -234,7 +234,7 @@ def test_chosen_threshold_counts_for_notes_in_any_language(bilingual):
 
 def test_language_of_the_model_changes_no_statement(bilingual):
     edit(bilingual.path, FOREIGN, "[]")
-    assert "in_known_language" not in bilingual.search("hut").results.statement.sql
+    assert "foreign_notes" not in bilingual.search("hut").results.statement.sql
 
 
 @pytest.mark.parametrize(("share", "is_tested"), [(12, True), (11, False)])
