@@ -67,7 +67,8 @@ def main() -> None:
 def real_passages(count: int) -> list[str]:
     """Return ``count`` passages of real notes in file order."""
     if os.environ.get("BEAR_SEARCH_SHARED"):
-        folders = collections()
+        # The default model knows too few characters of Chinese to make a vector.
+        folders = [folder for folder in collections() if not folder.name.endswith("-zh")]
         found = [
             text
             for folder in folders
