@@ -258,7 +258,8 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path, se
         said += running.stdout.read()
     assert "Traceback" not in said
     if command == "bear-index":
-        assert running.returncode == 1
+        # The second press may end it at once.
+        assert running.returncode in (1, -signal.SIGINT)
         assert "run datasette bear-index again to finish" in said
     else:
         assert running.returncode == 0
