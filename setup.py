@@ -84,14 +84,14 @@ setup(
             "static/*",
             "demo/bear.sql",
             "demo/notes/*.md",
-            "web/metadata.yaml",
-            "web/openapi.yaml",
+            "web/datasette/metadata.yaml",
+            "web/api/openapi.yaml",
             "agents/tools.yaml",
             "agents/skill.md",
             "py.typed",
             "stop_words.txt",
-            "index/unrelated.txt",
-            "search/secrets.yaml",
+            "index/run/unrelated.txt",
+            "search/redaction/secrets.yaml",
         ]
     },
     entry_points={

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pluggy import HookimplMarker
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datasette.app import Datasette
 
     from .embeddings.rerankers import RerankerFactory
-    from .search.library import Library as Library
+    from .library import Library as Library
     from .sqlite import sqlite3
 
 # Set before these libraries are imported: onnxruntime reports the machine to Microsoft on import,
@@ -30,7 +30,7 @@ hookimpl = HookimplMarker("datasette")
 
 def __getattr__(name: str) -> Any:
     if name == "Library":
-        from .search.library import Library
+        from .library import Library
 
         return Library
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -45,21 +45,21 @@ def register_commands(cli: Group) -> None:
 
 @hookimpl
 def prepare_connection(conn: sqlite3.Connection, datasette: Datasette) -> None:
-    from .web import site
+    from .web.requests import startup as web_requests_startup
 
-    site.prepare_connection(datasette, conn)
+    web_requests_startup.prepare_connection(datasette, conn)
 
 
 @hookimpl
 async def startup(datasette: Datasette) -> None:
-    await _datasette_ui().start(datasette)
+    await _web("datasette.pages").start(datasette)
 
 
 @hookimpl
 def register_routes() -> list[tuple[str, Any]]:
     from .agents import http
 
-    return [*_datasette_ui().routes(), (rf"^{http.MCP_ROUTE}$", http.mcp)]
+    return [*_web("datasette.pages").routes(), (rf"^{http.MCP_ROUTE}$", http.mcp)]
 
 
 @HookimplMarker("llm")
@@ -86,7 +86,7 @@ def skip_csrf(datasette: Datasette, scope: dict[str, Any]) -> bool:
 
 @hookimpl
 def menu_links(datasette: Datasette, actor: Actor) -> Any:
-    return lambda: _datasette_ui().menu_links(datasette, actor)
+    return lambda: _web("datasette.menus").menu_links(datasette, actor)
 
 
 homepage_actions = menu_links
@@ -94,22 +94,22 @@ homepage_actions = menu_links
 
 @hookimpl
 def database_actions(datasette: Datasette, actor: Actor, database: str) -> Any:
-    return lambda: _datasette_ui().menu_links(datasette, actor, database)
+    return lambda: _web("datasette.menus").menu_links(datasette, actor, database)
 
 
 @hookimpl
 def table_actions(datasette: Datasette, actor: Actor, database: str, table: str) -> Any:
-    return lambda: _datasette_ui().table_links(datasette, actor, database, table)
+    return lambda: _web("datasette.menus").table_links(datasette, actor, database, table)
 
 
 @hookimpl
 def top_homepage(datasette: Datasette, request: Any) -> Any:
-    return lambda: _datasette_ui().box(datasette, request.actor)
+    return lambda: _web("datasette.menus").box(datasette, request.actor)
 
 
 @hookimpl
 def top_database(datasette: Datasette, request: Any, database: str) -> Any:
-    return lambda: _datasette_ui().box(datasette, request.actor, database)
+    return lambda: _web("datasette.menus").box(datasette, request.actor, database)
 
 
 top_table = top_database
@@ -124,26 +124,26 @@ def extra_template_vars(
         return {}
 
     async def variables() -> dict[str, Any]:
-        return {"bear_box": await _datasette_ui().box(datasette, request.actor, database)}
+        return {"bear_box": await _web("datasette.menus").box(datasette, request.actor, database)}
 
     return variables
 
 
 @hookimpl
 def row_actions(datasette: Datasette, actor: Actor, database: str, table: str, row: Any) -> Any:
-    return lambda: _datasette_ui().row_links(datasette, actor, database, table, row)
+    return lambda: _web("datasette.menus").row_links(datasette, actor, database, table, row)
 
 
 @hookimpl
 def jump_items_sql(datasette: Datasette, actor: Actor, request: Any) -> Any:
-    return lambda: _datasette_ui().jump_items(datasette, actor, request)
+    return lambda: _web("datasette.menus").jump_items(datasette, actor, request)
 
 
 @hookimpl
 def render_cell(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Any:
-    return _datasette_ui().render(datasette, database, table, column, value, row)
+    return _web("datasette.cells").render(datasette, database, table, column, value, row)
 
 
 @hookimpl
@@ -151,18 +151,18 @@ def extra_css_urls(
     datasette: Datasette, request: Any, database: str | None, view_name: str | None
 ) -> Any:
     actor = request.actor if request else None
-    return lambda: _datasette_ui().css_urls(datasette, actor, database, view_name)
+    return lambda: _web("datasette.cells").css_urls(datasette, actor, database, view_name)
 
 
 @hookimpl
 def register_facet_classes() -> list[type]:
-    return [_datasette_ui().FlagFacet]
+    return [_web("datasette.cells").FlagFacet]
 
 
 @hookimpl
 def get_metadata(datasette: Datasette, key: str | None) -> dict[str, Any]:
     # Datasette 1.0 has no such hook: there, startup() stores the metadata.
-    return _datasette_ui().metadata(datasette, key)
+    return _web("datasette.metadata").metadata(datasette, key)
 
 
 @hookimpl(trylast=True)  # the last plugin's answer wins
@@ -170,15 +170,15 @@ def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource
     # Datasette 1.0 calls permission_resources_sql instead.
     if action != "view-query":  # other actions are checked many times per page
         return None
-    return lambda: _datasette_ui().query_permission(datasette, actor, resource)
+    return lambda: _web("datasette.queries").query_permission(datasette, actor, resource)
 
 
 @hookimpl
 def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) -> Any:
     if action == "view-query":
-        return lambda: _datasette_ui().query_rules(datasette, actor)
+        return lambda: _web("datasette.queries").query_rules(datasette, actor)
     if action == "bear-search":
-        return lambda: _datasette_ui().site.search_rules(datasette, actor)
+        return lambda: _web("requests.permissions").search_rules(datasette, actor)
     return []  # with None, Datasette would mistake the next plugin's rules for ours
 
 
@@ -198,7 +198,6 @@ def register_rerankers() -> Mapping[str, RerankerFactory]:
     return rerankers.built_in_rerankers()
 
 
-def _datasette_ui() -> ModuleType:
-    from .web import datasette_ui
-
-    return datasette_ui
+def _web(module: str) -> Any:
+    """Import a module of the pages, which Datasette needs only once somebody looks at one."""
+    return import_module(f".web.{module}", __package__)

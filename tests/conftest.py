@@ -22,8 +22,11 @@ from filelock import FileLock
 
 from datasette_bear_search import hookimpl
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.embeddings import names, onnx, registry
-from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
+from datasette_bear_search.embeddings import names, registry
+from datasette_bear_search.embeddings.backends import onnx
+from datasette_bear_search.embeddings.backends.sentence_transformers import (
+    SentenceTransformerEmbedder,
+)
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library

@@ -7,9 +7,9 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from datasette_bear_search.index.schema import WORD_VOCABULARY
+from datasette_bear_search.index.file.schema import WORD_VOCABULARY
 from datasette_bear_search.languages import STOP_WORDS
-from datasette_bear_search.search.engine import Parameters
+from datasette_bear_search.search.request import Parameters
 from datasette_bear_search.sqlite import sqlite3
 
 SEED = 11

@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search import spelling
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning.planner import plan
 
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 TYPOS = 200

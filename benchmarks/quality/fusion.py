@@ -28,12 +28,13 @@ from benchmarks.lib.measuring import publish
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.evaluation.collections import read_collection
 from datasette_bear_search.evaluation.judgments import JudgedQuery
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import metadata
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import Pipeline, SearchRequest
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.sql import TEXTBOOK, Ranking
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.ranking.statement import TEXTBOOK, Ranking
+from datasette_bear_search.search.request import SearchRequest
 from datasette_bear_search.sqlite import sqlite3
 
 BALANCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
@@ -74,7 +75,7 @@ def main() -> None:
 
 def measured(connection: sqlite3.Connection, judged: list[JudgedQuery]) -> Scores:
     """Return the scores of every search on every query."""
-    model = database.get_meta(connection, "model")
+    model = metadata.get_meta(connection, "model")
     vectors = registry.trust(model).embed_queries([query.text for query in judged])
     found: dict[str, dict[str, list[int]]] = {}
     for query, vector in zip(judged, vectors):

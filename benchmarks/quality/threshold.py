@@ -19,11 +19,12 @@ from benchmarks.lib.collections import collections, queries
 from benchmarks.lib.measuring import publish
 from datasette_bear_search.evaluation.collections import read_collection
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import SearchRequest, search
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.results import Results
-from datasette_bear_search.search.snippets import is_close
-from datasette_bear_search.search.sql import SENTENCE
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.request import SearchRequest
+from datasette_bear_search.search.results.marks import SENTENCE
+from datasette_bear_search.search.results.records import Results
+from datasette_bear_search.search.results.sentences import is_close
 from datasette_bear_search.sqlite import sqlite3
 
 COLUMNS = (

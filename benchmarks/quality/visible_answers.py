@@ -21,9 +21,10 @@ from pathlib import Path
 from urllib.parse import quote_plus
 
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import SearchRequest, search
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.results import unmarked
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.request import SearchRequest
+from datasette_bear_search.search.results.marks import unmarked
 from tests.support.chromium import launched
 
 PORT, FIRST = 8917, 5

@@ -27,14 +27,14 @@ from benchmarks.lib.collections import collections
 from benchmarks.lib.measuring import publish, table
 from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import files as model_files
-from datasette_bear_search.embeddings import onnx
-from datasette_bear_search.embeddings.names import BUNDLED
-from datasette_bear_search.embeddings.sentence_transformers import (
+from datasette_bear_search.embeddings.backends import onnx
+from datasette_bear_search.embeddings.backends.sentence_transformers import (
     MIN_BATCH,
     SentenceTransformerEmbedder,
 )
-from datasette_bear_search.index.chunking import passages
-from datasette_bear_search.index.indexer import PASSAGES_PER_COMMIT, read
+from datasette_bear_search.embeddings.names import BUNDLED
+from datasette_bear_search.index.run.chunking import passages
+from datasette_bear_search.index.run.indexer import PASSAGES_PER_COMMIT, read
 from datasette_bear_search.sources.bear import BearLibrary
 
 Encode = Callable[[list[str]], Any]

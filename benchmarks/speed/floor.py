@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy
 
-from datasette_bear_search.index import database
-from datasette_bear_search.index.schema import VECTORS
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file.schema import VECTORS
 from datasette_bear_search.sqlite import sqlite3
 
 # Rows that FTS5 returns.

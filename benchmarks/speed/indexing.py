@@ -25,8 +25,8 @@ from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.names import BUNDLED
-from datasette_bear_search.index import indexer
-from datasette_bear_search.index.chunking import passages
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run.chunking import passages
 from datasette_bear_search.sources.bear import BearLibrary
 
 # Passages for the bare encode, spread over the library; all passages of a small library.

@@ -29,12 +29,12 @@ from benchmarks.lib.synthetic_vectors import register
 from benchmarks.lib.workload import workload
 from benchmarks.speed.floor import Floor
 from benchmarks.speed.scale import scaled_sidecar
-from datasette_bear_search.index import database
-from datasette_bear_search.index import vectors as stored_vectors
-from datasette_bear_search.index.schema import VECTORS
+from datasette_bear_search.index.file import database, metadata
+from datasette_bear_search.index.file import vectors as index_file_vectors
+from datasette_bear_search.index.file.schema import VECTORS
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.sql import NEAREST_PASSAGES
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.ranking.statement import NEAREST_PASSAGES
 
 PASSAGES = 1_000_000
 NOTES = 100_000  # in the library that the vectors come from
@@ -101,14 +101,16 @@ def make(path: Path, library: Path, passages: int) -> None:
             """,
             [passages],
         )
-        database.set_meta(connection, dimension=vectors.shape[1], model="synthetic")
-        stored_vectors.prepare(connection)
+        metadata.set_meta(connection, dimension=vectors.shape[1], model="synthetic")
+        index_file_vectors.prepare(connection)
         for start in range(0, passages, ROWS_AT_ONCE):
             some = _vectors(vectors, start, min(start + ROWS_AT_ONCE, passages))
             numbered = enumerate(some, start + 1)
-            stored_vectors.add(connection, [(number, row.tobytes()) for number, row in numbered])
-        stored_vectors.center(connection)
-        stored_vectors.choose_candidates(connection)
+            index_file_vectors.add(
+                connection, [(number, row.tobytes()) for number, row in numbered]
+            )
+        index_file_vectors.center(connection)
+        index_file_vectors.choose_candidates(connection)
     unfinished.rename(path)
 
 
@@ -129,9 +131,9 @@ def measure(path: Path, asked: list[bytes]) -> dict:
     times: dict[str, list[float]] = {"ours": [], "vec0_50": [], "vec0_300": [], "numpy": []}
     recalls = []
     with closing(database.connect(path)) as connection:
-        stored_vectors.register(connection)
+        index_file_vectors.register(connection)
         started = time.perf_counter()
-        stored_vectors.nearest(connection, asked[0], NEAREST_PASSAGES)
+        index_file_vectors.nearest(connection, asked[0], NEAREST_PASSAGES)
         reading = time.perf_counter() - started
         for number, vector in enumerate(asked):
             ours, row = timed(

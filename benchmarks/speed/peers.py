@@ -38,11 +38,12 @@ from benchmarks.lib.servers import serving
 from benchmarks.lib.synthetic_vectors import register
 from benchmarks.lib.workload import workload
 from benchmarks.speed.scale import scaled_sidecar
-from datasette_bear_search.index import database
-from datasette_bear_search.search.engine import read_request, search
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
-from datasette_bear_search.web.openapi import SEARCH_PATH
+from datasette_bear_search.index.file import database
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.request import read_request
+from datasette_bear_search.web.api.openapi import SEARCH_PATH
 
 SIZES = (1_000, 10_000)
 QUERIES = 10

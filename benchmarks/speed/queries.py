@@ -29,14 +29,15 @@ from benchmarks.lib.measuring import publish, short, summary, table, timed
 from benchmarks.speed.floor import ROWS, Floor
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder
-from datasette_bear_search.index import indexer
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import Pipeline, SearchRequest
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.query_functions import remember
-from datasette_bear_search.search.sql import search_statement
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.ranking.statement import search_statement
+from datasette_bear_search.search.ranking.statement_functions import remember
+from datasette_bear_search.search.request import SearchRequest
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
 

@@ -45,11 +45,12 @@ from benchmarks.speed.scale import SIZE_HELP, SIZES, scaled_sidecar
 from datasette_bear_search.embeddings.base import Embedder
 from datasette_bear_search.query.fts5 import any_of, quoted
 from datasette_bear_search.query.query import Query
-from datasette_bear_search.search.engine import read_request, search
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web.openapi import SEARCH_PATH
+from datasette_bear_search.web.api.openapi import SEARCH_PATH
 
 QUERIES = 25
 # Queries of each kind before measuring starts.

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from benchmarks.lib import synthetic_vectors
 from benchmarks.lib.synthetic_text import SEED, synthetic_notes
-from datasette_bear_search.index import database, indexer
-from datasette_bear_search.index.changes import Snapshot, read
-from datasette_bear_search.index.indexer import Report
+from datasette_bear_search.index.file import database, metadata
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run.changes import Snapshot, read
+from datasette_bear_search.index.run.indexer import Report
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
@@ -110,7 +111,7 @@ def make(folder: Path, notes: int) -> Report:
         else:
             report = indexer.index(path, [_snapshot(notes)], embedder)
     with database.open_for_writing(path) as connection:
-        database.set_meta(connection, synthetic=recipe)
+        metadata.set_meta(connection, synthetic=recipe)
     return report
 
 
@@ -135,7 +136,7 @@ def _has_recipe(path: Path, recipe: str) -> bool:
             others = connection.execute(
                 "select 1 from sources where name != ?", [SyntheticNotes.default_name]
             ).fetchone()
-            known = database.get_meta(connection, "synthetic")
+            known = metadata.get_meta(connection, "synthetic")
         except sqlite3.OperationalError:  # an earlier run was stopped before it wrote anything
             return False
     if others:

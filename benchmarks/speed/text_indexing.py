@@ -119,7 +119,7 @@ _CHILD = "BEAR_SEARCH_BENCHMARK_CHILD"
 def _index_once(library: str, sidecar: str) -> None:
     """Index, and print the measurements. Runs in a process of its own."""
     import datasette_bear_search
-    from datasette_bear_search.index import indexer
+    from datasette_bear_search.index.run import indexer
     from datasette_bear_search.sources.base import SourceConfig
     from datasette_bear_search.sources.registry import open_source
 

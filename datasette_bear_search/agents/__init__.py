@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import library
 from ..index.config import ConfigurationError, abouts
-from ..index.database import SidecarError
-from ..index.rows import read_sources
+from ..index.file.database import SidecarError
+from ..index.file.sources import read_sources
+from ..interruption import reading
 from ..notes import ForeseenError
-from ..search import library, redaction
 from ..search.engine import TimeLimitExceeded
-from ..search.interruption import reading
-from ..search.notes import NoteDetail
-from ..search.results import ListedNote
-from ..search.snippets import innermost
+from ..search.notes.detail import NoteDetail
+from ..search.redaction import masking
+from ..search.results.records import ListedNote
+from ..search.results.snippets import innermost
 from ..sqlite import sqlite3
 
 # Tokens of English JSON are longer than this; those of other languages may be shorter.
@@ -46,7 +47,7 @@ class Library(library.Library):
 
     def shown(self, text: str) -> str:
         """Return the text, with secrets masked if agents mustn't see them."""
-        return redaction.masked(text) if self.redact else text
+        return masking.masked(text) if self.redact else text
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:

@@ -11,10 +11,13 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..search import redaction
-from ..web import clients, site
-from ..web.openapi import ROUTE
-from ..web.site import LOCAL_HOSTS, PLUGIN
+from ..search.redaction import masking
+from ..web import hosts as web_hosts
+from ..web import turns
+from ..web.api.openapi import ROUTE
+from ..web.hosts import LOCAL_HOSTS
+from ..web.requests import databases, errors, permissions, responses, settings
+from ..web.requests.settings import PLUGIN
 from . import Library
 from .server import SdkMissing, build_server
 from .tools import TOOLS, read_text
@@ -52,11 +55,11 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
     headers: dict[str, str] = {}
     # Pages of other local servers may send requests; only origins in mcp_hosts may read responses.
-    if origin and site.origin_name(origin) in site.setting_list(datasette, "mcp_hosts"):
+    if origin and web_hosts.origin_name(origin) in settings.setting_list(datasette, "mcp_hosts"):
         headers = {"Access-Control-Allow-Origin": origin, **CORS}
 
     def refusal(message: str, status: int, **more: str) -> Response:
-        response = site.json_error(datasette, message, status)
+        response = responses.json_error(datasette, message, status)
         response.headers.update({**headers, **more})
         return response
 
@@ -66,35 +69,35 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
             message = {**message, "headers": [*message["headers"], *ours]}
         await send(message)
 
-    database = await site.sidecar_database(datasette, request)
+    database = await databases.sidecar_database(datasette, request)
     if database is None:
-        return refusal(site.NO_SIDECAR, 404)
+        return refusal(errors.NO_SIDECAR, 404)
     hosts = _hosts(datasette, request.scope)
-    if site.host_name(host) not in hosts:
+    if web_hosts.host_name(host) not in hosts:
         return refusal(WRONG_HOST.format(host=host), 421)
     # Only browsers send an origin; it is "null" for a page that hides it.
-    if origin and site.origin_name(origin) not in hosts:
+    if origin and web_hosts.origin_name(origin) not in hosts:
         return refusal(WRONG_ORIGIN.format(origin=origin), 403)
     if request.method == "OPTIONS":  # a browser's preflight request
-        response = site.options_response(datasette, "POST")
+        response = responses.options_response(datasette, "POST")
         response.headers.update(headers)
         return response
     try:
-        is_allowed = await site.may_search(datasette, request.actor, database)
-    except site.PageError as error:
+        is_allowed = await permissions.may_search(datasette, request.actor, database)
+    except errors.PageError as error:
         return refusal(str(error), error.status)
     if not is_allowed:
         sign_in = {} if request.actor else {"WWW-Authenticate": 'Bearer realm="Datasette"'}
         return refusal(DENIED, 401 if sign_in else 403, **sign_in)
-    if clients.are_too_many(datasette):
-        return site.busy(datasette)
+    if turns.are_too_many(datasette):
+        return responses.busy(datasette)
     if request.method != "POST":
         # GET would open a stream, but this server never sends anything on its own.
         message = "Agents send POST requests here (MCP, streamable HTTP without sessions)."
         return refusal(message, 405, Allow="POST")
     try:
         server = build_server(await asyncio.to_thread(_library, datasette, database))
-    except (SdkMissing, redaction.RedactionMissing) as error:
+    except (SdkMissing, masking.RedactionMissing) as error:
         return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -112,7 +115,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         async with manager.run():
             await manager.handle_request(request.scope, receive_body, send_with_headers)
 
-    await clients.while_connected(receive, send_response, has_body)
+    await turns.while_connected(receive, send_response, has_body)
     return None
 
 
@@ -122,9 +125,9 @@ def agent_tools(datasette: Datasette) -> list[Any]:
 
     def function(name: str) -> Any:
         async def run(datasette: Datasette, actor: dict[str, Any] | None, **arguments: Any) -> str:
-            database = await site.sidecar_database(datasette)
-            if database is None or not await site.may_search(datasette, actor, database):
-                return f"Error: {site.NO_SIDECAR if database is None else DENIED}"
+            database = await databases.sidecar_database(datasette)
+            if database is None or not await permissions.may_search(datasette, actor, database):
+                return f"Error: {errors.NO_SIDECAR if database is None else DENIED}"
             library = partial(_library, datasette, database)
             return await asyncio.to_thread(read_text, library, name, arguments)
 
@@ -137,10 +140,10 @@ def agent_tools(datasette: Datasette) -> list[Any]:
 def _library(datasette: Datasette, database: Any) -> Library:
     return Library(
         str(database.path),
-        site.setting_list(datasette, "hidden_tags"),
+        settings.setting_list(datasette, "hidden_tags"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
         # By default, because what agents read usually leaves this machine.
-        redact=site.redacts(datasette, by_default=True),
+        redact=settings.redacts(datasette, by_default=True),
     )
 
 
@@ -154,4 +157,4 @@ def _hosts(datasette: Datasette, scope: dict[str, Any]) -> set[str]:
     """Return the server's names: local ones, the address it listens on, those in the settings."""
     # A name that an attacker points at this machine isn't among them.
     own, _ = scope.get("server") or (None, None)
-    return {*LOCAL_HOSTS, *filter(None, [own]), *site.setting_list(datasette, "mcp_hosts")}
+    return {*LOCAL_HOSTS, *filter(None, [own]), *settings.setting_list(datasette, "mcp_hosts")}

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..index import database
-from ..index.chunking import passages
+from ..index.file import database
+from ..index.run.chunking import passages
+from ..library import NoteNotFound
 from ..notes import fold_tag, printable
 from ..search import engine
-from ..search.library import NoteNotFound
-from ..search.notes import NoteDetail
-from ..search.results import fetch_rows, url_at_heading
-from ..search.snippets import shortened
-from ..search.sql import Statement
+from ..search.notes.detail import NoteDetail
+from ..search.ranking.statement import Statement
+from ..search.results.retrieve import fetch_rows, url_at_heading
+from ..search.results.snippets import shortened
 from ..sqlite import sqlite3
 from . import (
     CHARACTERS_PER_TOKEN,

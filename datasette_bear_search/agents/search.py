@@ -11,11 +11,11 @@ from typing import Any
 from ..notes import counted, printable
 from ..search import engine
 from ..search.engine import SearchResponse
-from ..search.notes import SimilarNote
-from ..search.query_functions import rrf
-from ..search.results import Hit, Results
-from ..search.snippets import passage_text, shortened, with_words_marked
-from ..search.sql import END_MARK, MARK
+from ..search.notes.similar import SimilarNote
+from ..search.ranking.scores import rrf
+from ..search.results.marks import END_MARK, MARK
+from ..search.results.records import Hit, Results
+from ..search.results.snippets import passage_text, shortened, with_words_marked
 from . import (
     CHARACTERS_PER_TOKEN,
     Library,

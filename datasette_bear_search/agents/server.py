@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ..embeddings import registry
-from ..index import database
+from ..index.file import database
 from ..notes import printable, printable_lines
 from ..sqlite import sqlite3
 from . import Library, ToolError

@@ -16,11 +16,14 @@ from pathlib import Path
 
 import click
 
-from ..embeddings import registry, servers
+from ..embeddings import registry
+from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED
-from ..index import changes, config, database, rows, schema, vectors
+from ..index import config
+from ..index.file import database, metadata, schema, sources, vectors
+from ..index.run import changes
 from ..notes import counted, printable
 from ..sources.base import SourceConfig, SourceError
 from ..sources.registry import open_source
@@ -178,13 +181,13 @@ def _sources(path: Path) -> Findings:
             yield from _unindexed_bear()
             return
         with closing(database.connect(path)) as connection:
-            known = rows.read_sources(connection)
+            known = sources.read_sources(connection)
             yield from _configuration(known)
             for stored in known.values():
                 yield from _source(connection, stored)
 
 
-def _configuration(known: Mapping[str, rows.StoredSource]) -> Findings:
+def _configuration(known: Mapping[str, sources.StoredSource]) -> Findings:
     found = config.find_configuration(None)
     if found is None:
         return
@@ -200,7 +203,7 @@ def _configuration(known: Mapping[str, rows.StoredSource]) -> Findings:
             yield Finding(source.name, says, False, "datasette bear-index")
 
 
-def _source(connection: sqlite3.Connection, stored: rows.StoredSource) -> Findings:
+def _source(connection: sqlite3.Connection, stored: sources.StoredSource) -> Findings:
     source = stored.config
     place = f"{source.name} ({source.kind}): {source.location}"
     try:
@@ -253,7 +256,7 @@ def _source_fix(source: SourceConfig) -> str:
 
 
 def _index(path: Path) -> Findings:
-    from ..index.indexer import is_busy
+    from ..index.run.indexer import is_busy
 
     if not path.exists():
         says = f"There is no index at {path} yet."
@@ -331,11 +334,11 @@ def _fts_disagreement(path: Path) -> str | None:
 
 
 def _contents(connection: sqlite3.Connection) -> Findings:
-    state, notes = database.read_state(connection), database.count_notes(connection)
+    state, notes = database.read_state(connection), metadata.count_notes(connection)
     [passages] = connection.execute("select count(*) from passages").fetchone()
     counts = f"{counted(notes, 'note')} in {counted(passages, 'passage')}"
     yield Finding("contents", f"{counts}, last run {state.indexed}")
-    if database.get_meta(connection, database.STALE):
+    if metadata.get_meta(connection, metadata.STALE):
         says = (
             "A Python that can't load sqlite-vec removed notes from the index, so notes can't be "
             "searched by meaning."
@@ -357,7 +360,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
-    recall = database.get_number(connection, vectors.RECALL)
+    recall = metadata.get_number(connection, vectors.RECALL)
     if state.has_vectors and recall is not None:
         says = (
             f"Searches by meaning choose from {min(vectors.candidates(connection), passages):,} of "
@@ -373,8 +376,8 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             yield Finding("candidates", says)
     if state.has_vectors and (prompts := database.prompts(connection)) is not None:
         yield Finding("prompts", f"{state.model} gets {prompts}")
-    if state.has_vectors and (foreign := database.foreign_languages(connection)):
-        shares = database.language_shares(connection)
+    if state.has_vectors and (foreign := metadata.foreign_languages(connection)):
+        shares = metadata.language_shares(connection)
         share = sum(shares.get(language, 0) for language in foreign)
         says = (
             f"{share:.0%} of the notes are in languages that the model wasn't made for "

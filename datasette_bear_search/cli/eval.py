@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..embeddings import registry
-from ..index import database
+from ..index.file import database
 from ..query.query import EVALUATED_MODES, MODES
 from .output import Command, Progress, clear_errors, echo, echo_json
 
@@ -76,8 +76,8 @@ def bear_eval(
     """
     from .. import evaluation
     from ..evaluation import collections, judgments
-    from ..index import indexer
-    from ..search.functions import open_sidecar
+    from ..index.run import indexer
+    from ..search.connection import open_sidecar
 
     modes = tuple(dict.fromkeys(modes))
     evaluations = []

@@ -16,18 +16,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import cards, names, registry, servers
+from ..embeddings import cards, names, registry
+from ..embeddings.backends import servers
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..index import changes, config, database, schema
-from ..index.changes import Snapshot
-from ..index.config import Configuration, Selection
+from ..index import config
+from ..index import selection as index_selection
+from ..index.config import Configuration
+from ..index.file import database, metadata, schema
+from ..index.run import changes
+from ..index.run.changes import Snapshot
+from ..index.selection import Selection
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig, SourceError, seconds_in
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
-    from ..index.indexer import Failure, Report
+    from ..index.run.indexer import Failure, Report
 
 # Lines about files that a source skipped: a folder of scans would fill the screen.
 MAX_SKIPPED_LINES = 5
@@ -275,7 +280,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
     :return: why the command fails, if a source can't be read or the named model can't be loaded
     """
-    from ..index.indexer import Hooks
+    from ..index.run.indexer import Hooks
 
     configs, embedder, library = selection.read, options.embedder(), options.library
     # The failure of a single source ends the command and is reported then.
@@ -327,7 +332,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
     if is_asked and agrees("Remove these notes from the index?"):
         names = {kept.source for kept in report.kept}
         again = tuple(source for source in configs if source.name in names)
-        return index_sources(config.Selection(again), replace(options, yes=True))
+        return index_sources(index_selection.Selection(again), replace(options, yes=True))
     # If a model named on the command line can't be loaded, that is a failure, not a notice.
     model_failure = report.model_failure if options.model is not None else None
     for notice in report.notices:
@@ -340,7 +345,7 @@ def _select(
     options: Options, known: Sequence[SourceConfig], configured: Configuration | None
 ) -> Selection:
     if not options.remove:
-        selection = config.select(
+        selection = index_selection.select(
             known, configured, paths=options.paths, only=options.only, everything=options.rebuild
         )
         read = selection.read
@@ -365,7 +370,7 @@ def _select(
                 "again.",
                 err=True,
             )
-    return config.Selection((), removed)
+    return index_selection.Selection((), removed)
 
 
 def _preview(library: Library, selection: Selection, *, yes: bool) -> str | None:
@@ -427,7 +432,7 @@ def _listing(library: Library) -> list[str]:
             lines.append([name, kind, notes, read, changed, location])
             below += _skipped_lines(name, stored.skipped, len(stored.skipped))
         if prompts := database.prompts(connection):
-            below.append(f"model: {database.get_meta(connection, 'model')}, {prompts}")
+            below.append(f"model: {metadata.get_meta(connection, 'model')}, {prompts}")
     return [*table(lines), *below]
 
 

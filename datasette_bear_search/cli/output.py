@@ -158,7 +158,7 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
     except FileExistsError as error:
         raise failure(str(error)) from None
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged text
-        from ..index.database import explained
+        from ..index.file.database import explained
 
         raise failure(explained(error)) from None
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..notes import ForeseenError, can_be_opened, printable, printable_lines
-from ..query.filters import FILTERS, Filter, InvalidParameter
+from ..query.filter_values import InvalidParameter
+from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
 from . import output
 from .options import redact_option, sidecar_option
@@ -19,8 +20,8 @@ from .output import clear_errors
 
 if TYPE_CHECKING:
     from .. import Library
-    from ..search.notes import SimilarNote
-    from ..search.results import Hit
+    from ..search.notes.similar import SimilarNote
+    from ..search.results.records import Hit
 
 LIMIT = 10
 MAX_LIMIT = 100
@@ -117,7 +118,7 @@ def bear_search(
     The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
     """
     from .. import Library
-    from ..index import database
+    from ..index.file import database
     from . import terminal
 
     is_search = any(map(str.strip, words)) or any(
@@ -172,7 +173,7 @@ def _similar(library: Library, name: str, limit: int, unlinked: bool) -> Found:
 
 
 def _results(library: Library, words: str, explain: bool, options: dict[str, Any]) -> Found:
-    from ..search.snippets import json_body
+    from ..search.results.json import json_body
     from . import terminal
 
     def on_loading() -> None:
@@ -229,7 +230,7 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
 
 @functools.cache
 def _page_options() -> list[click.Parameter]:
-    from ..search.sql import FUSIONS, SORTS
+    from ..search.ranking.statement import FUSIONS, SORTS
 
     return [
         *(option for row in FILTERS.values() for option in _filter_options(row)),

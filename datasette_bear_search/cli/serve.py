@@ -15,7 +15,8 @@ import click
 
 from .. import Library
 from ..embeddings.registry import get_embedder
-from ..index import config, database, schema
+from ..index import config, selection
+from ..index.file import database, schema
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
 from .index import Options, index_sources
@@ -23,7 +24,7 @@ from .options import redact_option, sidecar_option
 from .output import Command, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
-    from ..index.background import Task, Updater
+    from ..index.updater import Task, Updater
 
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
@@ -70,7 +71,7 @@ def bear_serve(
     the Bear, Obsidian and Logseq notes on this computer. While the server runs, it keeps the index
     up to date.
     """
-    from ..search import redaction
+    from ..search.redaction import masking
 
     with clear_errors():
         path = sidecar_path or database.default_path()
@@ -80,7 +81,7 @@ def bear_serve(
         with closing(database.connect(path)) as connection:
             database.require_current(connection)
         if redact:
-            redaction.require()
+            masking.require()
         settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
         if redact is not None:  # by default, pages show secrets but agents don't get them
             settings["redact"] = redact
@@ -125,7 +126,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
         with database.open_for_writing(path) as connection:
             is_current = schema.is_current(connection)
         if no_serve or not is_current:
-            failure = index_sources(config.Selection((source,)), Options(sidecar_path=path))
+            failure = index_sources(selection.Selection((source,)), Options(sidecar_path=path))
             if failure:
                 raise click.ClickException(failure)
         if not no_serve:
@@ -170,7 +171,7 @@ def bear_mcp(
     """
     from .. import agents
     from ..agents import server
-    from ..search import redaction
+    from ..search.redaction import masking
 
     if app or bundle or skill:
         options = [f"--hide-tag={tag}" for tag in hidden_tags]
@@ -182,7 +183,7 @@ def bear_mcp(
         server.serve_stdio(agents.Library(sidecar_path, hidden_tags, redact=redact))
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
-    except redaction.RedactionMissing as error:
+    except masking.RedactionMissing as error:
         raise click.ClickException(f"{error}, or use --no-redact") from None
 
 
@@ -221,10 +222,10 @@ def serve(
 
     from datasette.app import Datasette
 
-    from ..index.background import Updater
-    from ..web.openapi import SEARCH_PATH
+    from ..index.updater import Updater
+    from ..web.api.openapi import SEARCH_PATH
+    from ..web.requests.freshness import updaters
     from ..web.server import server
-    from ..web.site import updaters
 
     try:
         listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
@@ -266,7 +267,7 @@ def _load_model(path: Path) -> None:
 
 def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> Task:
     """Return what to index: the known and configured sources, and those at these locations."""
-    from ..index.background import Task
+    from ..index.updater import Task
 
     library = Library(path)
     known, configuration = library.known_sources()
@@ -274,7 +275,7 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
         known = [*known, source]
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
-        configs = config.select(known, configuration, paths=locations, everything=True).read
+        configs = selection.select(known, configuration, paths=locations, everything=True).read
     embedder = library.embedder()
     return Task(configs, embedder.name if embedder else None)
 

@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from ..notes import counted, local_day, printable
 from ..search.engine import SearchResponse
-from ..search.notes import SimilarNote, SimilarNotes
-from ..search.results import Hit, unmarked
-from ..search.snippets import innermost, shortened, with_words_marked
-from ..search.sql import END_MARK, MARK
+from ..search.notes.similar import SimilarNote, SimilarNotes
+from ..search.results.marks import END_MARK, MARK, unmarked
+from ..search.results.records import Hit
+from ..search.results.snippets import innermost, shortened, with_words_marked
 from .output import PLAIN, Screen, echo, screen_for, style
 
 # Characters of a passage that are shown.

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from ..hookspecs import hooks
-from . import files, names, servers
+from . import files, names
+from .backends import servers
 from .base import Choice, Embedder, broken_model
 from .files import BUNDLED_PACKAGE
 from .names import BUNDLED, HUB_DEFAULT, OURS
@@ -30,7 +31,7 @@ def get_embedder(model: str) -> Embedder:
     :param model: a name as an index stores it, or ``NAME@256`` for the first 256 numbers of its
         vectors (see :class:`.base.Choice`); for one that a person types see :func:`trust`
     """
-    from .sentence_transformers import SentenceTransformerEmbedder
+    from .backends.sentence_transformers import SentenceTransformerEmbedder
 
     if model in _embedders:
         return _embedders[model]

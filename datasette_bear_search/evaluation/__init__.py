@@ -18,15 +18,19 @@ from typing import Any, NamedTuple
 from ..embeddings import names, registry
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
-from ..index import database, indexer
+from ..index.file import database, metadata
+from ..index.run import indexer
 from ..notes import counted, printable
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine
-from ..search.engine import Pipeline, SearchRequest
-from ..search.functions import open_sidecar
-from ..search.results import Hit
-from ..search.sql import DEFAULT_RANKING, Ranking
-from ..sources.readonly import COPIES
+from ..search import request as search_request
+from ..search.connection import open_sidecar
+from ..search.engine import Pipeline
+from ..search.ranking.statement import DEFAULT_RANKING, Ranking
+from ..search.request import SearchRequest
+from ..search.results import rerank
+from ..search.results.records import Hit
+from ..sources.files.readonly import COPIES
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet
 
@@ -196,7 +200,7 @@ def evaluate(
 ) -> Evaluation:
     """Run every query in every mode, as the search page does, and measure the results.
 
-    :param connection: one of :func:`~datasette_bear_search.search.functions.open_sidecar`
+    :param connection: one of :func:`~datasette_bear_search.search.connection.open_sidecar`
     :param settings: name → parameters of the search page, with which the last mode is measured, too
     :param other_model: a model's name and an index with its vectors, measured in the last mode
     :param on_query: called with the number of queries done (from 0 on) and their total
@@ -207,12 +211,12 @@ def evaluate(
     if semantic:
         _require_vectors(connection, semantic[0])
     # A person's own notes are searched with the ranking that they configured.
-    ranking = engine.read_ranking({}) if query_set.chooses else DEFAULT_RANKING
+    ranking = search_request.read_ranking({}) if query_set.chooses else DEFAULT_RANKING
     runs = {mode: Run(connection, mode, ranking) for mode in modes}
     for name, parameters in (settings or {}).items():
         texts = {key: [str(value)] for key, value in parameters.items() if key != "rerank"}
         reranker = _reranker(parameters["rerank"], state) if "rerank" in parameters else None
-        runs[name] = Run(connection, modes[-1], engine.read_ranking(texts), reranker)
+        runs[name] = Run(connection, modes[-1], search_request.read_ranking(texts), reranker)
     if other_model:
         runs[other_model[0]] = Run(other_model[1], modes[-1], ranking)
     outcomes: list[Outcome] = []
@@ -226,7 +230,7 @@ def evaluate(
         modes=tuple(runs),
         outcomes=tuple(outcomes),
         left_out=query_set.left_out,
-        notes=database.count_notes(connection),
+        notes=metadata.count_notes(connection),
         model=state.model if semantic else None,
         notices=(*query_set.notices, *filter(None, [pending])),
         settings=tuple(runs)[len(modes) :],
@@ -304,7 +308,7 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         hits, took = results.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
-            hits = engine.rerank(hits, results.query.meaning, run.reranker).hits
+            hits = rerank.rerank(hits, results.query.meaning, run.reranker).hits
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
     return Outcome(query.id, query.text, embed_milliseconds, values)

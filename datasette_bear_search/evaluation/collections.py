@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..embeddings import names, registry
-from ..index import indexer
+from ..index.run import indexer
 from ..notes import Note, counted, without_title_line
 from ..sources.base import SourceError
-from ..sources.files import FileSource
+from ..sources.files.file_source import FileSource
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet, answered
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ..index.schema import WORDS
+from ..index.file.schema import WORDS
 from ..languages import WORD
 from ..markdown import plain_text
 from ..notes import ForeseenError

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -316,62 +316,6 @@ def _check_keys(
             raise ConfigurationError(f"{place}: there is no setting {key!r} here. {question}")
 
 
-# --- selection
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The sources that a run reads, and the names of the sources that it removes."""
-
-    read: tuple[SourceConfig, ...]
-    remove: tuple[str, ...] = ()
-
-
-def select(
-    known: Sequence[SourceConfig],
-    configuration: Configuration | None,
-    *,
-    paths: Sequence[str] = (),
-    only: Sequence[str] = (),
-    everything: bool = False,
-) -> Selection:
-    """Select the sources at ``paths`` or named in ``only``; by default, all configured or known.
-
-    :param known: the sources in the index
-    :param everything: read all other sources, too, in addition to ``paths``
-    :raises ConfigurationError: if a name in ``only`` is unknown
-    :raises SourceError: if no kind of source can read a path
-    """
-    configured = configuration.sources if configuration and configuration.sources else ()
-    gone = _no_longer_configured(known, configuration)
-    taken = {source.name.lower() for source in configured}
-    others = [
-        _not_configured(source, configuration)
-        for source in known
-        if source.name.lower() not in taken and source.name not in gone
-    ]
-    sources = [*configured, *others]
-    if only:
-        return Selection(tuple(named(name, sources) for name in dict.fromkeys(only)))
-    never = configuration.never if configuration else ()
-    given: list[SourceConfig] = []
-    for location in map(absolute, paths):
-        at_path = [source for source in [*sources, *given] if source.location == location]
-        if not at_path:
-            kind = kind_of(location)
-            name = new_name(kind, location, {source.name for source in [*sources, *given]})
-            at_path = [SourceConfig(name, kind, location, never=never)]
-        given.extend(at_path)
-    if given and not everything:
-        sources, gone = [], ()
-    read = {source.name: source for source in [*sources, *given]}
-    if not read and not gone:
-        from ..sources.bear import default_location
-
-        read["bear"] = SourceConfig("bear", "bear", str(default_location()), never=never)
-    return Selection(tuple(read.values()), gone)
-
-
 def named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
     """Return the source with this name, ignoring case, or raise ConfigurationError."""
     for source in sources:
@@ -381,27 +325,3 @@ def named(name: str, sources: Sequence[SourceConfig]) -> SourceConfig:
     if sources:
         because = f". {did_you_mean(name, [source.name for source in sources])}"
     raise ConfigurationError(f"There is no source called {name!r}{because}")
-
-
-def _no_longer_configured(
-    known: Sequence[SourceConfig], configuration: Configuration | None
-) -> tuple[str, ...]:
-    """Return the names of sources that this file no longer has, or has by another name."""
-    if configuration is None or configuration.sources is None:
-        return ()
-    file = str(configuration.path.resolve())
-    names = {source.name for source in configuration.sources}
-    locations = {source.location for source in configuration.sources}
-
-    def was_named(source: SourceConfig) -> bool:
-        return source.config_file == file if source.config_file else source.location in locations
-
-    return tuple(each.name for each in known if each.name not in names and was_named(each))
-
-
-def _not_configured(source: SourceConfig, configuration: Configuration | None) -> SourceConfig:
-    if source.config_file is not None:
-        return source  # another configuration file names it
-    never = configuration.never if configuration else source.never
-    # The command line's --include-trashed applies to a single run.
-    return replace(source, never=never, include_trashed=False)

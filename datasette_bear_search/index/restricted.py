@@ -21,23 +21,16 @@ from typing import Any
 from ..notes import Link, LinkedFile, Note, fold_tag, is_within
 from ..sources.base import Unchanged
 from ..sqlite import sqlite3
-from . import changes, rows, schema, vectors
-from .changes import Snapshot
 from .config import hidden_by_environment
-from .database import (
-    PROMPTS,
-    SEMANTIC,
-    UNRELATED,
-    SidecarError,
-    connect,
-    get_meta,
-    has_vector_extension,
-    is_made,
-    json_value,
-    set_meta,
-)
-from .rows import StoredSource
-from .schema import EMBEDDED, FILES, REFUSED, VECTORS
+from .file import notes as stored_notes
+from .file import passages, schema, vectors
+from .file import sources as stored_sources
+from .file.database import PROMPTS, SidecarError, connect, has_vector_extension, is_made
+from .file.metadata import SEMANTIC, UNRELATED, get_meta, json_value, set_meta
+from .file.schema import EMBEDDED, FILES, REFUSED, VECTORS
+from .file.sources import StoredSource
+from .run import changes
+from .run.changes import Snapshot
 
 # Key in meta of a restricted index: the folded tags whose notes it lacks, a JSON array.
 WITHOUT = "without_tags"
@@ -111,7 +104,7 @@ def take_settings(
         vectors.drop(connection)
     without = json.dumps(tags, ensure_ascii=False)
     set_meta(connection, **about_model, **{WITHOUT: without, SEMANTIC: get_meta(whole, SEMANTIC)})
-    rows.update_passages(connection, rows.max_tokens(whole))
+    passages.update_passages(connection, passages.max_tokens(whole))
     if about_model["dimension"] and has_vector_extension(connection):
         vectors.prepare(connection)
 
@@ -135,15 +128,17 @@ def read(
     :param whole: the index; ``connection`` is to the restricted one
     """
     hidden = _hidden_notes(whole, tags)
-    sources = rows.read_sources(whole)
+    sources = stored_sources.read_sources(whole)
     snapshots = []
     for name, stored in sources.items():
         config = replace(stored.config, never=(*stored.config.never, *tags))
-        known = rows.stored_notes(connection, name)
+        known = stored_notes.stored_notes(connection, name)
         fingerprints = {key: note.fingerprint for key, note in known.items()}
         source = _IndexedSource(whole, stored, hidden)
         snapshots.append(changes.read(source, config, fingerprints, fingerprints=fingerprints))
-    return snapshots, [name for name in rows.read_sources(connection) if name not in sources]
+    return snapshots, [
+        name for name in stored_sources.read_sources(connection) if name not in sources
+    ]
 
 
 def copy_vectors(whole: sqlite3.Connection, connection: sqlite3.Connection) -> int:
@@ -242,7 +237,7 @@ class _IndexedSource:
         files = by_note("target, place, stamp", FILES)
         pinned = by_note("name, pinned", "note_tags join tags on tags.id = tag_id")
         for note_id in note_ids:
-            yield rows.stored_note(
+            yield stored_notes.stored_note(
                 self._whole,
                 note_id,
                 pinned_in={name for name, is_pinned in pinned[note_id] if is_pinned},

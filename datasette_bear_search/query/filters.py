@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from ..notes import ForeseenError, fold_tag
+from ..notes import fold_tag
 from . import fts5
-from .dates import SPANS, period, span, utc
 from .fts5 import unique
 
 # Each condition reads the notes once, and SQLite rejects a statement with a thousand of them.
@@ -256,10 +254,6 @@ ALIASES = {
 }  # fmt: skip
 
 
-class InvalidParameter(ForeseenError, ValueError):
-    """A parameter has an invalid value; the message names both."""
-
-
 @dataclass(frozen=True)
 class Filters:
     """The conditions that every result must meet, whichever retriever found it."""
@@ -358,96 +352,6 @@ class Filters:
 
 
 _JSON_NAMES = {"tag": "tags", "source": "sources"}  # where they differ from the parameters
-
-
-def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
-    """Return the filters in the parameters of a URL or a command, ignoring empty values.
-
-    :raises InvalidParameter: for a date that doesn't exist, a flag that is neither yes nor no, an
-        unknown choice, or too many values
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    denied = []
-    for row in FILTERS.values():
-        for name in row.parameters:
-            # Programs may send lone surrogates, which can't be bound to an SQL parameter.
-            texts = [
-                value.encode(errors="replace").decode().strip()
-                for value in parameters.get(name, ())
-                if value
-            ]
-            values = unique(filter(None, texts))
-            if len(values) > MAX_CONDITIONS:
-                raise InvalidParameter(
-                    f"{name} can be given {MAX_CONDITIONS} times, not {len(values)}"
-                )
-            if not values:
-                continue
-            if row.kind == "date":
-                try:
-                    start, end = period(values[-1])
-                    values = (utc(end if name.endswith("before") else start),)
-                except ValueError:
-                    raise InvalidParameter(
-                        f"{name} must be a date such as 2024, 2024-05, 2024-05-31, today or "
-                        f"last-week, not {values[-1]!r}"
-                    ) from None
-            elif row.kind == "state":
-                if values[-1].lower() not in _TRUE | _FALSE:
-                    raise InvalidParameter(f"{name} must be 1 or 0, not {values[-1]!r}")
-                if values[-1].lower() in _FALSE:
-                    denied.append(Filters({name: ("1",)}))
-                    continue
-                values = ("1",)
-            elif row.kind == "choice":
-                values = unique(value.lower() for value in values)
-                if unknown := [value for value in values if value not in row.choices]:
-                    raise InvalidParameter(f"{name} must be {row.takes}, not {unknown[0]!r}")
-            found[name] = values
-    return Filters(found, without=tuple(denied))
-
-
-def read_operator(name: str, value: str) -> Filters:
-    """Return the filter that ``name:value`` means.
-
-    :param name: one of :func:`operators`
-    :raises ValueError: if the operator doesn't take such a value
-    """
-    value = value.strip()
-    if name == "in":
-        name, value = "is", PLACES.get(value.lower(), "")
-    row = operators()[name]
-    if row.kind == "date":
-        moments = span(value)
-        if name in ("before", "after"):
-            # As in mail programs, "after" includes the date itself and "before" doesn't.
-            moments = (moments[0], None) if name == "after" else (None, moments[0])
-        bounds = {end: (utc(at),) for end, at in zip(row.parameters, moments) if at}
-        if not bounds:
-            raise ValueError(f"a range without a beginning has nothing {name} it")
-        return Filters(bounds)
-    if row.kind == "choice":
-        value = value.lower()
-        if value not in row.choices and name in FILTERS:
-            value = value.removesuffix("s")  # has:images
-        if value not in row.choices:
-            raise ValueError(f"{name}: takes {row.takes}")
-    if not row.normalized(value):
-        raise ValueError(f"{name}: has no value")
-    return Filters({value: ("1",)} if name == "is" else {row.name: (value,)})
-
-
-def is_beginning(name: str, value: str) -> bool:
-    """Return whether the value of an operator may become valid when more is typed."""
-    row = operators()[name]
-    if row.kind == "date":
-        for more in ("1", "01", "24", "024", "2024"):
-            with suppress(ValueError):
-                read_operator(name, value + more)
-                return True
-    choices = SPANS if row.kind == "date" else row.choices
-    value = value.lower()
-    return any(choice.startswith(value) and choice != value for choice in choices)
 
 
 def _both(name: str, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import fts5
-from .filters import Filters, is_beginning, operators, read_operator
+from .filter_values import is_beginning, read_operator
+from .filters import Filters, operators
 from .lexer import Token
 
 # Words that reveal a sentence. In capitals they may be abbreviations: IT, US.

@@ -11,7 +11,8 @@ from itertools import islice
 from ..notes import counted, fold_tag
 from ..sqlite import like_literal, sqlite3
 from .dates import SPANS
-from .filters import operators, read_operator
+from .filter_values import read_operator
+from .filters import operators
 from .lexer import QUOTES, tokenize
 from .query import MAX_CHARACTERS
 

@@ -5,53 +5,32 @@ The page, JSON API, SQL functions, terminal, agents and bear-eval all use this p
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import NamedTuple
 
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
-from ..embeddings.registry import get_embedder
-from ..embeddings.rerankers import Reranker, get_reranker, reranker_factories
-from ..index import config, database
-from ..index.database import State
+from ..embeddings.rerankers import Reranker
+from ..index.file import database
+from ..index.file.database import State
 from ..notes import counted, time_left
-from ..query.filters import InvalidParameter, read_filters
-from ..query.query import MODES, Query, completed, parse
+from ..query.query import Query, completed
 from ..sqlite import snapshot, sqlite3, time_limit
-from . import planner, redaction
-from .planner import Plan
-from .results import PAGE_SIZE, Hit, Results, retrieve
-from .snippets import show
-from .sql import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
-
-# Results in one response of the JSON API, and rows of bear_search().
-MAX_SIZE = 100
-
-# The parameters in the search page's URL: name → values.
-Parameters = Mapping[str, Sequence[str]]
-
-# Parameters with fixed values, the default first; and the ranges of numeric parameters.
-CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
-NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
+from .planning import planner
+from .planning.planner import Plan
+from .redaction import masking
+from .request import SearchRequest
+from .results.records import Hit, Results
+from .results.rerank import first_stage, reranked_results, reranker_for
+from .results.retrieve import retrieve
+from .results.snippets import show
 
 # Seconds to wait for models by default, for programs and for people who chose a mode.
 WAIT = 30
 WORDS_ONLY = "Notes are found by their words only."
 # The page's script looks for "model is still loading".
 LOADING = f"{WORDS_ONLY} The model is still loading, which takes a few seconds."
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    query: Query
-    ranking: Ranking = DEFAULT_RANKING
-    size: int = PAGE_SIZE
-    offset: int = 0
-    correct: bool = True  # whether words that no note has may be corrected
 
 
 @dataclass(frozen=True)
@@ -93,7 +72,7 @@ def search(
 ) -> SearchResponse:
     """Run the whole pipeline on one thread.
 
-    :param connection: from :func:`~datasette_bear_search.search.functions.open_sidecar`
+    :param connection: from :func:`~datasette_bear_search.search.connection.open_sidecar`
     :param wait: seconds to wait for models that aren't loaded (None: as long as it takes); after
         that, they go on loading for later searches
     :param on_loading: called before a model is loaded, which takes seconds
@@ -158,10 +137,10 @@ class Pipeline:
     def _forget_words(self, connection: sqlite3.Connection) -> None:
         # Pages and JSON show corrections and completions. They mustn't reveal words that occur only
         # in secrets.
-        if redaction.words_of_secrets(connection, self.planned.foreign_words):
+        if masking.words_of_secrets(connection, self.planned.foreign_words):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query
-        if secret := redaction.words_of_secrets(connection, query.completions):
+        if secret := masking.words_of_secrets(connection, query.completions):
             kept = (word for word in query.completions if word not in secret)
             self.planned = replace(self.planned, query=completed(query, kept))
 
@@ -222,7 +201,7 @@ class Pipeline:
             if wait != 0 and not self._reranker.ready:
                 on_loading()
             size, offset = self._request.size, self._request.offset
-            self.results = _reranked(self.results, self._reranker, size, offset, wait=wait)
+            self.results = reranked_results(self.results, self._reranker, size, offset, wait=wait)
             self._end_step("rerank")
         self.results = show(self.results, self.embedder)
         self._end_step("highlight")
@@ -230,7 +209,7 @@ class Pipeline:
     def redact(self, connection: sqlite3.Connection) -> None:
         if not self._redact:
             return
-        hits = redaction.masked_notes(connection, self.results.hits)
+        hits = masking.masked_notes(connection, self.results.hits)
         self.results = replace(self.results, hits=hits)
         self._end_step("redact")
 
@@ -264,85 +243,6 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
     except ModelUnavailable as error:
         return f"{WORDS_ONLY} {error}"
     return None
-
-
-# --- parameters of a URL → SearchRequest
-
-
-def read_request(
-    parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
-) -> SearchRequest:
-    """Read a request from the parameters of the search page, or raise InvalidParameter."""
-    return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
-
-
-def read_query(parameters: Parameters) -> Query:
-    """Read the query and its filters, or raise InvalidParameter."""
-    mode = _read_choice(parameters, "mode")
-    return parse(_first(parameters, "q"), mode, read_filters(parameters))
-
-
-def read_note_id(text: str) -> int:
-    """Return a note's id, or 0 (no note's id) if the text is no number or too large for SQLite."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
-
-
-def read_ranking(parameters: Parameters) -> Ranking:
-    """Read how to order the results, or raise InvalidParameter."""
-    if chosen := config.read_chosen_ranking():
-        parameters = {**chosen, **parameters}
-    reranker = _first(parameters, "rerank") or None
-    if reranker and reranker not in (choices := reranker_factories()):
-        known = ", ".join(sorted(choices))
-        raise InvalidParameter(f"rerank must be one of {known}, not {reranker!r}")
-    return Ranking(
-        rerank=reranker,
-        balance=_read_fraction(parameters, "balance"),
-        fusion=_read_choice(parameters, "fusion"),
-        sort=_read_choice(parameters, "sort"),
-        recency=_read_fraction(parameters, "recency"),
-        min_similarity=_read_fraction(parameters, "min_similarity"),
-        found_only=_first(parameters, "found") == "1",
-    )
-
-
-def read_number(name: str, text: str | None, default: int, lowest: int, highest: int) -> int:
-    """Read a parameter that is a whole number in a range, or raise InvalidParameter."""
-    text = str(highest) if name == "_size" and text == "max" else text or str(default)
-    if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
-        is_given = name == "_next"
-        expected = (
-            "a value that the API gave" if is_given else f"a number from {lowest} to {highest}"
-        )
-        raise InvalidParameter(f"{name} must be {expected}, not {text!r}")
-    return int(text)
-
-
-def _read_choice(parameters: Parameters, name: str) -> str:
-    chosen = _first(parameters, name) or CHOICES[name][0]
-    if chosen not in CHOICES[name]:
-        raise InvalidParameter(f"{name} must be one of {', '.join(CHOICES[name])}, not {chosen!r}")
-    return chosen
-
-
-def _first(parameters: Parameters, name: str) -> str:
-    return next(iter(parameters.get(name, ())), "")
-
-
-def _read_fraction(parameters: Parameters, name: str) -> float | None:
-    lowest, highest = NUMBERS[name]
-    text = _first(parameters, name)
-    if not text:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not lowest <= number <= highest:
-        raise InvalidParameter(
-            f"{name} must be a number from {lowest:g} to {highest:g}, not {text!r}"
-        )
-    return number
 
 
 # --- degradation: obstacles to a complete search, and the notices that report them
@@ -386,179 +286,3 @@ def changed_notice(changed: int) -> str | None:
         return None
     changes = f"{counted(changed, 'note')} changed since the index was made."
     return f"{changes} To update it, run: datasette bear-index"
-
-
-# --- reranking: improve the order of the first results within a time limit
-#
-# The higher the first stage ranks a note, the more its score counts relative to the reranker's, so
-# that a wrong reranker score can't push an obvious answer off the page.
-
-# Results to rerank: one page.
-RERANK_TOP = 20
-
-# Time limit in seconds. Results without a score by then follow in their first-stage order.
-RERANK_SECONDS = 1.0
-
-# Passages to score between two checks of the time; fewer at first, while the pace is unknown.
-RERANK_BATCH = 8
-FIRST_RERANK_BATCH = 2
-
-# The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after.
-# From QMD (github.com/tobi/qmd).
-FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (RERANK_TOP, 0.40))
-
-# Searches whose scores are cached, 1 MB in all: further pages must continue the order of the first,
-# and scoring again takes up to RERANK_SECONDS.
-CACHED_RERANKS = 64
-
-NOT_RERANKED = "These notes weren't reranked."
-RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading, which takes a few seconds."
-
-
-class Reranked(NamedTuple):
-    hits: tuple[Hit, ...]
-    notice: str | None
-
-
-def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
-    """Return the reranker to use, if one is requested and the order is by relevance.
-
-    :param model: the index's embedding model
-    :param cross_encoder: the model to use for ``cross-encoder``, if not the default one
-    """
-    if ranking.rerank is None or ranking.sort != "relevance":
-        return None
-    name = ranking.rerank
-    if name == "cross-encoder" and cross_encoder:
-        name = f"{name}:{cross_encoder}"
-    return get_reranker(name, get_embedder(model) if model else None)
-
-
-def first_stage(size: int, offset: int) -> tuple[int, int]:
-    """Return the size and offset of the hits to retrieve for a reranked page.
-
-    The first RERANK_TOP hits are reranked together, so that pages neither repeat nor miss a note.
-    """
-    return (max(RERANK_TOP, offset + size), 0) if offset < RERANK_TOP else (size, offset)
-
-
-def _reranked(
-    results: Results,
-    reranker: Reranker,
-    size: int,
-    offset: int,
-    *,
-    wait: float | None = RERANK_SECONDS,
-) -> Results:
-    """Return a page of reranked results, from the results that :func:`first_stage` determines.
-
-    :param wait: seconds to wait for the model if it isn't loaded (None: as long as it takes)
-    """
-    if offset >= RERANK_TOP or not results.retrievers:
-        return results
-    query = results.query.meaning
-    reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
-    end = offset + size
-    return replace(
-        results,
-        hits=reranked.hits[offset:end],
-        notices=(*results.notices, *filter(None, [reranked.notice])),
-        next_offset=end if end < results.total else None,
-    )
-
-
-def rerank(
-    hits: Sequence[Hit],
-    query: str,
-    reranker: Reranker,
-    *,
-    wait: float | None = RERANK_SECONDS,
-    seconds: float = RERANK_SECONDS,
-    resume: bool = True,
-) -> Reranked:
-    """Rerank the first RERANK_TOP hits of the first stage, except for exact ones.
-
-    :param resume: whether to score further hits if the same search ran out of time before
-    """
-    candidates = [hit for hit in hits[:RERANK_TOP] if not hit.is_exact]
-    passages = [
-        f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title for hit in candidates
-    ]
-    if not passages:
-        return Reranked(tuple(hits), None)
-    search = (reranker.name, query, *passages)
-    scores, notice = _rerank_scores.get(search), None
-    if scores is None or (resume and len(scores) < len(passages)):
-        scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
-        database.keep(_rerank_scores, search, scores, CACHED_RERANKS)
-    if notice is None and not scores:
-        notice = NOT_RERANKED
-    elif notice is None and len(scores) < len(passages):
-        few = f"Only {len(scores)} of the first {len(passages)} results"
-        notice = f"{few} could be reranked in time."
-    return Reranked(tuple(blended(hits, scores)), notice)
-
-
-_rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
-
-
-def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
-    """Return the hits with the reranker's scores, ordered by a blend of both stages' scores.
-
-    :param scores: scores of the first hits after the exact ones, which come first
-    """
-    exact = sum(hit.is_exact for hit in hits[:RERANK_TOP])
-    end = exact + len(scores)
-    scored = [replace(hit, rerank_score=score) for hit, score in zip(hits[exact:end], scores)]
-    first_stage_scores = _min_max([hit.score or 0.0 for hit in scored])
-    blends = []
-    for rank, first, second in zip(count(exact + 1), first_stage_scores, _min_max(scores)):
-        share = next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
-        blends.append(share * first + (1 - share) * second)
-    order = sorted(range(len(scored)), key=lambda place: -blends[place])  # stable
-    return [*hits[:exact], *(scored[place] for place in order), *hits[end:]]
-
-
-def _min_max(scores: Sequence[float]) -> list[float]:
-    lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
-    if highest == lowest:
-        return [1.0] * len(scores)
-    return [(score - lowest) / (highest - lowest) for score in scores]
-
-
-def _scores(
-    reranker: Reranker,
-    query: str,
-    passages: Sequence[str],
-    known: Sequence[float],
-    wait: float | None,
-    seconds: float,
-) -> tuple[tuple[float, ...], str | None]:
-    """Return the scores of as many passages as time allows, and a message after a failure."""
-    if not reranker.wait_until_loaded(wait):
-        return tuple(
-            known
-        ), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else RERANKER_LOADING
-    scores, size, started = list(known), FIRST_RERANK_BATCH, time.monotonic()
-    end = started + seconds
-    try:
-        while len(scores) < len(passages) and size:
-            scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
-            now = time.monotonic()
-            pace = (now - started) / (len(scores) - len(known))
-            # Don't begin a batch that wouldn't be finished in time.
-            size = max(0, min(RERANK_BATCH, int((end - now) / max(pace, 1e-6))))
-    except ModelUnavailable as error:
-        return tuple(known), f"{NOT_RERANKED} {error}"
-    return tuple(scores), None
-
-
-def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
-    what_happened = f"The reranker {reranker.name} failed"
-    try:
-        scores = [float(score) for score in reranker.score(query, passages)]
-    except Exception as error:
-        raise ModelUnavailable(reranker.error_message(error, what_happened)) from error
-    if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
-        raise ModelUnavailable(f"{what_happened}: not every note got a score. {reranker.advice}")
-    return scores

@@ -11,5 +11,5 @@ from .base import Unchanged as Unchanged
 from .base import Unreadable as Unreadable
 from .base import checked_option as checked_option
 from .base import checked_texts as checked_texts
-from .documents import html_to_markdown as html_to_markdown
-from .markdown_metadata import note_from_markdown as note_from_markdown
+from .formats.documents import html_to_markdown as html_to_markdown
+from .formats.markdown_metadata import note_from_markdown as note_from_markdown

@@ -13,7 +13,7 @@ from datasette import Response, handle_exception
 from datasette.app import Datasette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .site import LOCAL_HOSTS, host_name, is_cross_origin
+from .hosts import LOCAL_HOSTS, host_name, is_cross_origin
 
 Scope = dict[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]

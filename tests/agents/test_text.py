@@ -15,7 +15,7 @@ from mcp import Client
 from datasette_bear_search.agents import Library, ToolError, server
 from datasette_bear_search.agents.tools import call
 from datasette_bear_search.notes import BREAKS, INVISIBLE
-from datasette_bear_search.search.redaction import MASK
+from datasette_bear_search.search.redaction.masking import MASK
 from tests.support.agents import HIDDEN, NOTES
 from tests.support.bear_libraries import edit
 from tests.support.secrets_in_notes import SECRETS

@@ -25,7 +25,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import schema
+from datasette_bear_search.index.file import schema
 from datasette_bear_search.sqlite import sqlite3
 from tests.stress.commands import Commands
 from tests.stress.damage import NOBODY
@@ -294,15 +294,15 @@ cli(["bear-serve", "--no-open", "--port", "0", "--sidecar", sys.argv[1]])
 
 @pytest.mark.parametrize("call", ["bear_search('velvet tugboat')", "bear_similar(1)"])
 def test_a_log_says_what_failed_and_nothing_of_notes_or_queries(call, monkeypatch, capfd):
-    from datasette_bear_search.search import functions
+    from datasette_bear_search.search import sql_search
 
     def fail(*_: object, **__: object) -> None:
         raise sqlite3.DatabaseError('fts5: syntax error near "velvet tugboat"')
 
-    monkeypatch.setattr(functions, "found_notes", fail)
-    monkeypatch.setattr(functions, "similar_notes", fail)
+    monkeypatch.setattr(sql_search, "found_notes", fail)
+    monkeypatch.setattr(sql_search, "similar_notes", fail)
     with closing(sqlite3.connect(":memory:")) as connection:
-        functions.register_search(connection)
+        sql_search.register_search(connection)
         with pytest.raises(sqlite3.OperationalError):
             connection.execute(f"select {call}")
     said = capfd.readouterr().err

@@ -17,7 +17,7 @@ from datasette.cli import cli
 
 from datasette_bear_search.cli import output, search
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import database
 from datasette_bear_search.notes import ForeseenError, printable, printable_json, printable_lines
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.tiny_embedder import TINY, TinyEmbedder

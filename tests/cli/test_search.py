@@ -22,9 +22,9 @@ from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import database
-from datasette_bear_search.query.filters import read_filters
-from datasette_bear_search.search.engine import read_query, read_ranking
+from datasette_bear_search.index.file import database
+from datasette_bear_search.query.filter_values import read_filters
+from datasette_bear_search.search.request import read_query, read_ranking
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
 from tests.support.docs import ROOT

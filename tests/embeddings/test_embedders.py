@@ -17,6 +17,9 @@ from datasette import hookimpl
 from datasette.plugins import pm
 
 from datasette_bear_search.embeddings import base, loading, names, registry
+from datasette_bear_search.embeddings.backends.sentence_transformers import (
+    SentenceTransformerEmbedder,
+)
 from datasette_bear_search.embeddings.base import (
     QUERY_CHARACTERS,
     ModelFacts,
@@ -31,7 +34,6 @@ from datasette_bear_search.embeddings.registry import (
     register,
     trust,
 )
-from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.threads import running
 from tests.support.tiny_embedder import TinyEmbedder
 

@@ -20,7 +20,7 @@ from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.files import bundled_folder
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.evaluation import judgments
-from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.connection import open_sidecar
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.unsafe_models import PICKLES_ON, Program, change, write_unsafe_model
 

@@ -17,12 +17,14 @@ from struct import unpack
 import pytest
 
 from datasette_bear_search.embeddings import files as model_files
+from datasette_bear_search.embeddings.backends.sentence_transformers import (
+    SentenceTransformerEmbedder,
+)
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.embeddings.registry import get_embedder
-from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
-from datasette_bear_search.index.chunking import MAX_TOKENS, passages
+from datasette_bear_search.index.run.chunking import MAX_TOKENS, passages
 from tests.support.kinds_of_text import KINDS_OF_TEXT
 
 pytestmark = pytest.mark.skipif(

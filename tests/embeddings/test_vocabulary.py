@@ -6,9 +6,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from datasette_bear_search.embeddings import onnx
+from datasette_bear_search.embeddings.backends import onnx
+from datasette_bear_search.embeddings.backends.sentence_transformers import (
+    SentenceTransformerEmbedder,
+)
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.embeddings.sentence_transformers import SentenceTransformerEmbedder
 from datasette_bear_search.embeddings.vocabulary import Vocabulary
 from tests.support.small_models import write_static_model, write_transformer
 

@@ -19,10 +19,11 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
-from datasette_bear_search.index import config, database
-from datasette_bear_search.index.calibration import unrelated
-from datasette_bear_search.search import engine
-from datasette_bear_search.search.sql import DEFAULT_RANKING
+from datasette_bear_search.index import config
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.run.calibration import unrelated
+from datasette_bear_search.search import engine, request
+from datasette_bear_search.search.ranking.statement import DEFAULT_RANKING
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
@@ -530,8 +531,8 @@ def test_a_better_setting_is_written_where_all_searches_find_it(
     arguments = ["--sidecar", judged, "--mode", "keyword", "--write"]
     assert f"Wrote balance 0.8 into {file}" in bear_eval(*arguments).stderr
     assert file.read_text() == "ranking:\n  balance: 0.8\n"
-    assert engine.read_ranking({}).balance == 0.8
-    assert engine.read_ranking({"balance": ["0.3"]}).balance == 0.3
+    assert request.read_ranking({}).balance == 0.8
+    assert request.read_ranking({"balance": ["0.3"]}).balance == 0.3
     # As it is now is with that setting.
     assert "No setting is significantly better" in bear_eval(*arguments, fails=True).output
 

@@ -19,7 +19,7 @@ import pytest
 from datasette_bear_search import evaluation
 from datasette_bear_search.demo import LIBRARY_ID
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
-from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "quality"

@@ -17,7 +17,9 @@ from datasette.cli import cli
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import changes, database, watch
+from datasette_bear_search.index import watch
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.run import changes
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.datasettes import configured

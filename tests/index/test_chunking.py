@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.index.chunking import (
+from datasette_bear_search.index.run.chunking import (
     MAX_TOKENS,
     TAIL_WORDS,
     TARGET_WORDS,

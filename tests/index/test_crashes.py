@@ -11,7 +11,9 @@ from datasette.cli import cli
 from datasette_bear_search import languages
 from datasette_bear_search.cli.output import clear_errors
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import changes, database, indexer, rows
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file import notes as stored_notes
+from datasette_bear_search.index.run import changes, indexer
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sqlite import sqlite3
 from tests.stress import damage, searchers
@@ -132,9 +134,9 @@ def test_a_note_that_only_an_index_of_the_database_knows_is_called_damage(sideca
     note = Note(key="a", title="Roof", body="It leaks.")
     with database.open_for_writing(sidecar_path) as connection:
         with pytest.raises(sqlite3.DatabaseError, match="missing"):
-            rows.update(connection, "bear", [(99, note)])
+            stored_notes.update(connection, "bear", [(99, note)])
         with pytest.raises(sqlite3.DatabaseError, match="missing"):
-            changes._moved(connection, [note], {"b": rows.StoredNote(99, "", None)})
+            changes._moved(connection, [note], {"b": stored_notes.StoredNote(99, "", None)})
 
 
 def test_an_index_without_its_last_byte_is_called_damaged_until_it_is_rebuilt(place):

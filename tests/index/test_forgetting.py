@@ -13,7 +13,7 @@ from datasette.cli import cli
 from datasette_bear_search import languages
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.evaluation import judgments
-from datasette_bear_search.index import rows as index_rows
+from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
 from tests.support.index_files import rows
@@ -197,7 +197,7 @@ def test_no_byte_of_vectors_that_are_given_up_outlasts_them(bear, bear_index, si
 def test_no_word_outlasts_its_note_if_another_stemmer_indexed_it(
     write, bear_index, sidecar_path, monkeypatch
 ):
-    monkeypatch.setattr(index_rows, "detect", lambda texts: ["de" for _ in texts])
+    monkeypatch.setattr(stored_notes, "detect", lambda texts: ["de" for _ in texts])
     with monkeypatch.context() as older:
         older.setattr("Stemmer.version", lambda: "2.2.0")
         older.setattr(languages, "_stem", lambda word, language: f"{word}en")

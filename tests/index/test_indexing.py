@@ -20,8 +20,8 @@ from datasette.cli import cli
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.index import database, indexer
-from datasette_bear_search.index import rows as stored_notes
+from datasette_bear_search.index.file import database, notes
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.search import engine
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import day, edit, left_untouched
@@ -42,7 +42,7 @@ def content(path: Path) -> dict[str, list[tuple]]:
     return {
         name: sorted(rows(path, sql), key=repr)
         for name, sql in {
-            "notes": f"select {', '.join(stored_notes.COLUMNS)} from notes",
+            "notes": f"select {', '.join(notes.COLUMNS)} from notes",
             "tags": "select notes.key, tags.name, tags.folded, note_tags.pinned from note_tags"
             " join notes on notes.id = note_id join tags on tags.id = tag_id",
             "links": "select notes.key, links.target_key, links.title, target.key from links"

@@ -13,10 +13,11 @@ import yaml
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.index import changes, database, indexer
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.run import changes, indexer
 from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import SourceError
-from datasette_bear_search.sources.files import Folder
+from datasette_bear_search.sources.files.folder import Folder
 from tests.support.exports import SLACK, bundle, docx, folder_of, paragraph, says, zip_of
 from tests.support.other_tools import EXAMPLES
 

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from datasette_bear_search.index import language_detection
-from datasette_bear_search.index.language_detection import detect
+from datasette_bear_search.index.run import language_detection
+from datasette_bear_search.index.run.language_detection import detect
 from datasette_bear_search.notes import ForeseenError
 
 SENTENCES = {

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.evaluation import judgments
-from datasette_bear_search.index import database, rows, vectors
+from datasette_bear_search.index.file import database, templates, vectors
+from datasette_bear_search.index.file import notes as stored_notes
+from datasette_bear_search.index.file import passages as stored_passages
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.note_folders import vault, write_files
 from tests.support.tiny_embedder import TinyEmbedder
@@ -74,7 +76,8 @@ def test_notes_that_link_into_a_renamed_folder_are_not_cut_anew(
     links = "select note_id, target_id from links order by 1, 2"
     linked, text = select(links), select("select * from passages join _lines using (note_id)")
     for made_of_text in ("passages", "detect", "line_hashes"):
-        monkeypatch.setattr(rows, made_of_text, None)
+        for module in (stored_notes, stored_passages, templates):
+            monkeypatch.setattr(module, made_of_text, None, raising=False)
     (folder / "a").rename(folder / "c")
     assert "0 notes added, 0 changed, 2 moved" in run()
     assert select(links) == linked

@@ -12,9 +12,11 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, indexer, restricted, rows
+from datasette_bear_search.index import restricted
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
-from datasette_bear_search.index.database import SidecarError
+from datasette_bear_search.index.file import database, sources
+from datasette_bear_search.index.file.database import SidecarError
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.notes import is_within
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import day
@@ -162,7 +164,7 @@ def test_an_error_of_a_source_is_not_told(seen, bear_index, sidecar_path, librar
     bear_index(fails=True)
     for path, is_told in ((sidecar_path, True), (restricted.file_for(sidecar_path, TAGS), False)):
         with closing(database.connect(path)) as connection:
-            [source] = rows.read_sources(connection).values()
+            [source] = sources.read_sources(connection).values()
         assert bool(source.error) is is_told
 
 

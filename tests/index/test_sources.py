@@ -20,11 +20,11 @@ from datasette.cli import cli
 from datasette.plugins import pm
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import watch
+from datasette_bear_search.index import freshness
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources.documents import html_to_markdown
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
-from datasette_bear_search.sources.markdown_metadata import note_from_markdown
+from datasette_bear_search.sources.formats.documents import html_to_markdown
+from datasette_bear_search.sources.formats.markdown_metadata import note_from_markdown
 from datasette_bear_search.sources.registry import OUR_KINDS, describe, get_kind, names
 from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.exports import folder_of
@@ -397,7 +397,7 @@ def test_text_that_no_database_takes_is_made_storable(index, journal, sidecar_pa
 def test_a_run_that_died_before_the_notes_were_written_is_done_again(
     index, journal, sidecar_path, monkeypatch
 ):
-    from datasette_bear_search.index import indexer
+    from datasette_bear_search.index.run import indexer
 
     path = journal("one", note("Monday"))
     with monkeypatch.context() as patch:
@@ -516,23 +516,23 @@ def test_a_slow_source_keeps_no_page_waiting(index, journal, sidecar_path, monke
     state = Journal.state
     monkeypatch.setattr(Journal, "state", lambda self: may_go_on.wait(30) and state(self))
     started = time.monotonic()
-    assert watch.changes_since_indexing(sidecar_path) == 0  # nothing has been counted yet
+    assert freshness.changes_since_indexing(sidecar_path) == 0  # nothing has been counted yet
     assert time.monotonic() - started < 10
     may_go_on.set()
-    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
-    assert watch.changes_since_indexing(sidecar_path) == 2
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
+    assert freshness.changes_since_indexing(sidecar_path) == 2
 
 
 def test_a_source_that_breaks_is_not_behind(index, journal, sidecar_path, monkeypatch):
-    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     index(journal("one", note("Monday")), journal("two", note("Tuesday")))
     journal("one", "bug")
     journal("two", note("Tuesday"), note("Wednesday"))
-    assert watch.changes_since_indexing(sidecar_path) == 1
+    assert freshness.changes_since_indexing(sidecar_path) == 1
 
 
 def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_path, monkeypatch):
-    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     index(journal("one", note("Monday")))
     asked = []
 
@@ -543,5 +543,5 @@ def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_
 
     monkeypatch.setattr(Journal, "state", state)
     for _ in range(5):
-        watch.changes_since_indexing(sidecar_path)
+        freshness.changes_since_indexing(sidecar_path)
     assert len(asked) <= 2  # a single check asks for the state before reading and while reading

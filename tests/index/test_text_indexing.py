@@ -8,7 +8,9 @@ from contextlib import closing
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import changes, database, indexer, rows
+from datasette_bear_search.index.file import database, sources
+from datasette_bear_search.index.file import notes as stored_notes
+from datasette_bear_search.index.run import changes, indexer
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
 
@@ -81,9 +83,9 @@ def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
 def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
     monkeypatch.setattr(indexer, "CHARACTERS_PER_COMMIT", 1)
     sizes = []
-    insert = rows.insert
+    insert = stored_notes.insert
     monkeypatch.setattr(
-        rows,
+        stored_notes,
         "insert",
         lambda connection, source, notes, ids: (
             sizes.append(len(notes)) or insert(connection, source, notes, ids)
@@ -107,12 +109,12 @@ def test_between_commits_others_may_write_and_find_what_is_there(tmp_path, confi
     assert found == [*range(2, NUMBER, 2), NUMBER]
 
 
-@pytest.mark.parametrize(("where", "call"), [("insert", 3), ("_passage_rows", 4)])
+@pytest.mark.parametrize(("where", "call"), [("insert", 3), ("passage_rows", 4)])
 def test_a_run_that_dies_between_batches_is_completed_by_the_next(
     tmp_path, config, small_batches, monkeypatch, where, call
 ):
     path = tmp_path / "notes.db"
-    original, calls = getattr(rows, where), []
+    original, calls = getattr(stored_notes, where), []
 
     def dies(*arguments):
         calls.append(arguments)
@@ -121,7 +123,7 @@ def test_a_run_that_dies_between_batches_is_completed_by_the_next(
         return original(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(rows, where, dies)
+        patched.setattr(stored_notes, where, dies)
         with pytest.raises(OSError, match="the disk is full"):
             indexer.update(path, [config], None)
     report = indexer.update(path, [config], None)
@@ -136,7 +138,7 @@ def test_what_is_as_it_was_is_not_kept_in_memory(tmp_path, config, library):
     indexer.update(path, [config], None)
     edit(library, "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' where ZTITLE = 'Note 3'")
     with closing(database.connect(path)) as connection:
-        stored = rows.read_sources(connection)["bear"]
+        stored = sources.read_sources(connection)["bear"]
         snapshot = changes.read_if_changed(connection, config, stored)
     assert [note.title for note in snapshot.notes] == ["Note 3"]
     assert snapshot.count == NUMBER

@@ -12,7 +12,8 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, indexer, vectors
+from datasette_bear_search.index.file import database, metadata, vectors
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import bear_library, day
@@ -144,7 +145,7 @@ def index_of(path: Path, rows: numpy.ndarray) -> Iterator[sqlite3.Connection]:
         connection.execute("insert into sources (name, location) values ('s', 's')")
         connection.execute("insert into notes (id, source, key) values (1, 's', 'n')")
         insert_passages(connection, 1, range(1, len(rows) + 1))
-        database.set_meta(connection, dimension=rows.shape[1])
+        metadata.set_meta(connection, dimension=rows.shape[1])
         vectors.prepare(connection)
         vectors.add(connection, [(number + 1, row.tobytes()) for number, row in enumerate(rows)])
         vectors.center(connection)
@@ -165,9 +166,9 @@ def test_signs_of_vectors_in_a_cone_are_taken_relative_to_their_mean(sidecar_pat
     rows = cone()
     with index_of(sidecar_path, rows) as connection:
         # Few candidates, as in a large library.
-        database.set_meta(connection, **{vectors.CANDIDATES: 40})
+        metadata.set_meta(connection, **{vectors.CANDIDATES: 40})
         centered = recall(connection, rows, 10)
-        database.set_meta(connection, **{database.MEAN: None, database.STALE: "yes"})
+        metadata.set_meta(connection, **{metadata.MEAN: None, metadata.STALE: "yes"})
         vectors.prepare(connection)
         assert centered > 0.95 > 0.6 > recall(connection, rows, 10)
 
@@ -191,7 +192,7 @@ def test_index_has_as_many_candidates_as_find_nine_tenths_of_the_nearest(
         assert candidates[0] <= chosen <= candidates[1]
         found = recall(connection, rows, 50)
         assert (found >= 0.88) == (chosen < vectors.MAX_CANDIDATES)
-        measured = database.get_number(connection, vectors.RECALL)
+        measured = metadata.get_number(connection, vectors.RECALL)
         assert measured == pytest.approx(found, abs=0.04)
 
 
@@ -222,7 +223,7 @@ def test_numpy_finds_passages_as_near_by_their_signs_as_vec0(sidecar_path, dimen
 @pytest.mark.parametrize("number", ["0", "-1", "9e9", "1e3"])
 def test_damaged_number_of_candidates_is_brought_into_its_range(sidecar_path, number):
     with index_of(sidecar_path, cone()) as connection:
-        database.set_meta(connection, **{vectors.CANDIDATES: number})
+        metadata.set_meta(connection, **{vectors.CANDIDATES: number})
         assert 1 <= vectors.candidates(connection) <= vectors.MAX_CANDIDATES
 
 
@@ -232,7 +233,7 @@ def test_similarities_are_relative_to_what_unrelated_texts_have_in_common(indexe
         vector = connection.execute("select vector from _vectors").fetchone()[0]
         plain = dict(vectors.nearest(connection, vector, 24))
     with database.open_for_writing(path) as connection:
-        database.set_meta(connection, **{database.UNRELATED: "0.75"})
+        metadata.set_meta(connection, **{metadata.UNRELATED: "0.75"})
         crowded = dict(vectors.nearest(connection, vector, 24))
     expected = {number: (similarity - 0.75) / 0.25 for number, similarity in plain.items()}
     assert crowded == pytest.approx(expected)
@@ -309,7 +310,7 @@ def index(sidecar_path):
                 [note, str(note)],
             )
         insert_passages(connection, 1, range(1, KEPT + 1))
-        database.set_meta(connection, dimension=DIMENSION)
+        metadata.set_meta(connection, dimension=DIMENSION)
         vectors.prepare(connection)
         vectors.add(connection, rows_of(range(1, KEPT + 1)))
     return sidecar_path

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, indexer, schema
+from datasette_bear_search.index.file import database, schema
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit
 from tests.support.index_versions import make_newer, make_older

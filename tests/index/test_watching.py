@@ -16,8 +16,9 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import background, indexer
-from datasette_bear_search.index import watch as watching
+from datasette_bear_search.index import freshness, updater
+from datasette_bear_search.index import watch as index_watch
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import edit, folder_state
@@ -39,7 +40,7 @@ def vault(tmp_path) -> Path:
 @pytest.fixture
 def watching_of(sidecar_path, monkeypatch):
     """Watch sources in a thread, yield its messages, and stop it at the end."""
-    monkeypatch.setattr(watching, "SECONDS_BETWEEN_TRIES", 0.2)
+    monkeypatch.setattr(index_watch, "SECONDS_BETWEEN_TRIES", 0.2)
 
     @contextmanager
     def watch(*configs: SourceConfig, **options) -> Iterator[list[str]]:
@@ -76,7 +77,7 @@ def test_a_source_with_an_interval_is_read_then_and_not_at_each_change(
 ):
     config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
     assert config.every == 3600
-    assert watching.place(config) is None
+    assert index_watch.place(config) is None
     monkeypatch.setattr("datasette_bear_search.sources.base.seconds_in", lambda text: 1)
     with watching_of(config):
         (vault / "b.md").write_text("# Soup\n\nLentils.")
@@ -87,11 +88,11 @@ def test_a_source_with_an_interval_is_not_asked_for_changes_in_between(vault, si
     config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
     indexer.update(sidecar_path, [config], None)
     (vault / "b.md").write_text("# Soup\n\nLentils.")
-    assert watching.changes_since_indexing(sidecar_path) == 0
+    assert freshness.changes_since_indexing(sidecar_path) == 0
 
 
 def test_polling_sees_changes_as_well(vault, watching_of, sidecar_path, monkeypatch):
-    monkeypatch.setattr(watching, "POLL_DELAY", 100)
+    monkeypatch.setattr(index_watch, "POLL_DELAY", 100)
     with watching_of(SourceConfig("vault", "markdown", str(vault)), poll=True):
         (vault / "b.md").write_text("# Soup\n\nLentils.")
         wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
@@ -107,7 +108,7 @@ def test_bears_file_is_watched_and_its_folder_left_alone(write, library, watchin
 
 
 def test_bears_file_is_read_now_and_then_only(write, library, watching_of, monkeypatch):
-    monkeypatch.setattr(watching, "SECONDS_BETWEEN_READS", 3600.0)
+    monkeypatch.setattr(index_watch, "SECONDS_BETWEEN_READS", 3600.0)
     write(BearNote("# Garden\n\nApples."))
     reads: list[str] = []
     with watching_of(SourceConfig("bear", "bear", str(library))) as said:
@@ -243,7 +244,7 @@ def test_of_a_file_its_journals_count_too(path, concerns):
     assert Place("b", "/b", "/b/database.sqlite").concerns(path) == concerns
 
 
-@pytest.mark.skipif(not background.HAS_IDLE_THREADS, reason="threads are all alike here")
+@pytest.mark.skipif(not updater.HAS_IDLE_THREADS, reason="threads are all alike here")
 def test_a_model_works_when_nobody_else_wants_the_processor():
     policies = set()
 
@@ -252,7 +253,7 @@ def test_a_model_works_when_nobody_else_wants_the_processor():
             policies.add(os.sched_getscheduler(0))
             return super().encode(texts, is_query=is_query)
 
-    embedder = background._IdleModel(Model(TINY), SimpleNamespace(value=0.0))
+    embedder = updater._IdleModel(Model(TINY), SimpleNamespace(value=0.0))
     assert embedder.embed_documents(["a roof"])[0]
     assert embedder.dimension == 64
     assert policies == {os.SCHED_IDLE}
@@ -270,19 +271,17 @@ def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
             batches.append((round(clock[0], 1), len(texts)))
             return super().encode(texts, is_query=is_query)
 
-    monkeypatch.setattr(
-        background, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
-    )
+    monkeypatch.setattr(updater, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
     texts, last_search = [f"roof {number}" for number in range(20)], SimpleNamespace(value=1000.0)
-    embedder = background._IdleModel(Model(TINY), last_search)
+    embedder = updater._IdleModel(Model(TINY), last_search)
     embedder.load()
     batches.clear()
     assert embedder.embed_documents(texts) == TinyEmbedder(TINY).embed_documents(texts)
     (start, first), (second, rest) = batches
     assert (first, rest) == (16, 4)
-    assert start - 1000 == pytest.approx(background.REST, abs=0.11)
+    assert start - 1000 == pytest.approx(updater.REST, abs=0.11)
     assert second == start
     last_search.value = 10_000.0  # searches never stop
     batches.clear()
     embedder.embed_documents(texts[:1])
-    assert batches[0][0] - start == pytest.approx(background.LONGEST_WAIT, abs=0.11)
+    assert batches[0][0] - start == pytest.approx(updater.LONGEST_WAIT, abs=0.11)

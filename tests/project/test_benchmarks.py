@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.lib import measuring, synthetic_text, synthetic_vectors, workload
 from benchmarks.speed import floor, query_time, scale
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import database, metadata
 
 NOTES = 50
 
@@ -51,7 +51,7 @@ def test_the_words_that_are_in_most_notes_are_those_of_real_text(index):
 
 def test_the_index_is_whole_and_can_be_searched_by_meaning(index):
     state = database.read_state(index)
-    assert database.count_notes(index) == NOTES
+    assert metadata.count_notes(index) == NOTES
     assert (state.pending, state.model) == (0, synthetic_vectors.NAME)
     assert state.has_vectors
     [passages] = index.execute("select count(*) from passages").fetchone()

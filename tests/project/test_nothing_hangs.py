@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from datasette_bear_search.agents import notes as agent_notes
-from datasette_bear_search.search import redaction
-from datasette_bear_search.sources import documents
+from datasette_bear_search.search.redaction import masking
+from datasette_bear_search.sources.formats import documents
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import render
+from datasette_bear_search.web.note_html import render, renderer
 from tests.support.parsers import PARSERS
 from tests.support.pathological_markdown import hostile_text, pathological
 
@@ -51,7 +51,7 @@ def test_everything_that_reads_text_reads_any_text(parser):
 
 def test_addresses_are_links_beside_a_word_that_is_too_much():
     page = render.render(
-        f"https://a.example {'a://' * 9000}b https://b.example", render.References()
+        f"https://a.example {'a://' * 9000}b https://b.example", renderer.References()
     )
     assert [f'href="https://{name}.example"' in page.html for name in "ab"] == [True, True]
     assert page.html.count("<a ") == 2
@@ -63,7 +63,7 @@ def test_a_page_that_is_nested_too_deeply_keeps_its_words_and_says_so():
 
 
 def test_overlapping_secrets_are_masked_once():
-    assert redaction._with_masks("a secret b", [(4, 8), (2, 6), (2, 8)]) == "a ●●●●●● b"
+    assert masking._with_masks("a secret b", [(4, 8), (2, 6), (2, 8)]) == "a ●●●●●● b"
 
 
 def test_a_title_of_a_megabyte_is_compared_by_its_beginning():

@@ -4,14 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.index import database
-from datasette_bear_search.query.filters import (
-    FILTERS,
-    MAX_CONDITIONS,
-    Filters,
-    InvalidParameter,
-    read_filters,
-)
+from datasette_bear_search.index.file import database
+from datasette_bear_search.query.filter_values import InvalidParameter, read_filters
+from datasette_bear_search.query.filters import FILTERS, MAX_CONDITIONS, Filters
 
 EVERYTHING = Filters(
     {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filters import Filters
 from datasette_bear_search.query.query import (
     MAX_CHARACTERS,
@@ -342,7 +342,7 @@ LAST_WEEK = {"created_after": "2024-02-19", "created_before": "2024-02-26"}
 )
 def test_operators_narrow_the_search(text, expected, monkeypatch):
     monkeypatch.setattr(
-        "datasette_bear_search.query.filters.utc", lambda moment: f"{moment:%Y-%m-%d}"
+        "datasette_bear_search.query.filter_values.utc", lambda moment: f"{moment:%Y-%m-%d}"
     )
     assert demanded(text) == expected
 

@@ -7,10 +7,10 @@ from time import process_time
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search import spelling
-from datasette_bear_search.search.planner import Plan, plan
+from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning.planner import Plan, plan
 from tests.support.bear_libraries import day
 
 ORCHARD, QUARRY = (

@@ -12,9 +12,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
-from datasette_bear_search.search import results
+from datasette_bear_search.search.results import facets, retrieve
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import links, search_page
+from datasette_bear_search.web.pages import facets as facet_links
+from datasette_bear_search.web.pages import search as search_page
 
 # The engine counts, and its answers are the same on both Datasettes (test_same_answer.py).
 pytestmark = pytest.mark.asyncio
@@ -257,7 +258,7 @@ async def test_json_has_no_facets_unless_asked(datasette):
 
 
 async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
-    monkeypatch.setattr(results, "NEAREST_PASSAGES", 1)
+    monkeypatch.setattr(retrieve, "NEAREST_PASSAGES", 1)
     html = await page(datasette, "q=cabin+roof&mode=semantic")
     assert re.search(r'id="bear-count">\d+\+ result', html)
 
@@ -289,7 +290,7 @@ async def test_facets_follow_the_base_url_and_keep_the_search(write, bear_index,
 
 
 async def test_the_histogram_is_a_table_as_well(datasette, monkeypatch):
-    monkeypatch.setattr(links, "MIN_RESULTS", 1)
+    monkeypatch.setattr(facet_links, "MIN_RESULTS", 1)
     html = await page(datasette, "q=roof&mode=keyword")
     bars = re.findall(r"<title>([^<]+)</title><rect", html)
     table = re.findall(r'<tr><td><a href="([^"]+)">([^<]+)</a></td><td>([^<]+)</td>', html)
@@ -319,8 +320,8 @@ async def test_notes_of_one_month_need_no_histogram(datasette):
 async def test_all_notes_are_counted_once_until_the_index_changes(index_notes, monkeypatch):
     path = index_notes(NOTES)
     counted = []
-    tree = results._tree
-    monkeypatch.setattr(results, "_tree", lambda tags: counted.append(1) or tree(tags))
+    tree = facets._tree
+    monkeypatch.setattr(facets, "_tree", lambda tags: counted.append(1) or tree(tags))
     datasette = Datasette([str(path)])
     before = (await search(datasette, "_facets=1"))["facets"]["kind"]
     assert (await search(datasette, "_facets=1"))["facets"]["kind"] == before

@@ -26,10 +26,11 @@ from datasette_bear_search import Library
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.rerankers import Reranker
-from datasette_bear_search.index import calibration, database, indexer, vectors
-from datasette_bear_search.search import spelling
-from datasette_bear_search.search.engine import rerank
-from datasette_bear_search.search.results import Hit
+from datasette_bear_search.index.file import database, vectors
+from datasette_bear_search.index.run import calibration, indexer
+from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.results.records import Hit
+from datasette_bear_search.search.results.rerank import rerank
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library, edit
 from tests.support.chosen_vectors import ChosenVectors

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from datasette_bear_search.search import interruption
+from datasette_bear_search import interruption
 from datasette_bear_search.sqlite import sqlite3
 
 

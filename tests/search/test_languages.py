@@ -9,11 +9,13 @@ from datasette_bear_search import languages
 from datasette_bear_search.cli import doctor
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import cards
-from datasette_bear_search.index import calibration, database
+from datasette_bear_search.index.file import database, metadata
+from datasette_bear_search.index.run import calibration
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.engine import read_request, search
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.request import read_request
 from tests.support.bear_libraries import day, edit
 
 # A language, a note in it, and an inflected form that the note doesn't have.
@@ -248,7 +250,7 @@ def test_an_english_library_is_never_foreign(index_notes):
         BearNote(f"# Week {n}\n\nOn day {n} we had bought it and we talked.") for n in range(20)
     ]
     with closing(database.connect(index_notes(notes))) as connection:
-        assert "en" in database.language_shares(connection)
+        assert "en" in metadata.language_shares(connection)
         assert calibration.foreign_languages(connection, Stub(connection, 3, finds=False)) == []
 
 

@@ -14,10 +14,10 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index.database import SidecarError
+from datasette_bear_search.index.file.database import SidecarError
+from datasette_bear_search.library import NoteNotFound
 from datasette_bear_search.notes import ForeseenError
-from datasette_bear_search.query.filters import InvalidParameter
-from datasette_bear_search.search.library import NoteNotFound
+from datasette_bear_search.query.filter_values import InvalidParameter
 from datasette_bear_search.sources.base import SourceError
 from tests.support.bear_libraries import day
 from tests.support.docs import ROOT

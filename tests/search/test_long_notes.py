@@ -8,12 +8,12 @@ from shutil import copyfile
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database, schema
+from datasette_bear_search.index.file import database, schema
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.results import unmarked
-from datasette_bear_search.search.sql import END_MARK, MARK
+from datasette_bear_search.search import request as search_request
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.results.marks import END_MARK, MARK, unmarked
 from tests.support.bear_libraries import edit
 
 # FTS5's snippet() takes 2 s of processor time for these repetitions, and 100 times as long for ten
@@ -32,9 +32,9 @@ SECONDS = 0.5  # of processor time; the slowest took .08
 
 def search(path, text, mode="keyword"):
     with open_sidecar(path) as connection:
-        engine.search(connection, engine.SearchRequest(parse("warm", mode)))
+        engine.search(connection, search_request.SearchRequest(parse("warm", mode)))
         started = time.process_time()
-        found = engine.search(connection, engine.SearchRequest(parse(text, mode))).results
+        found = engine.search(connection, search_request.SearchRequest(parse(text, mode))).results
         assert time.process_time() - started < SECONDS
     return {hit.title: hit for hit in found.hits}
 
@@ -97,7 +97,7 @@ def test_no_search_reads_the_text_of_a_huge_note(index_notes, tmp_path, text, mo
 
 def _hits(path, text, mode, redact):
     with open_sidecar(path) as connection:
-        request = engine.SearchRequest(parse(text, mode))
+        request = search_request.SearchRequest(parse(text, mode))
         return engine.search(connection, request, redact=redact).results.hits
 
 

@@ -11,8 +11,9 @@ from datasette.cli import cli
 from mcp import Client
 
 from datasette_bear_search.agents import Library, server
-from datasette_bear_search.search.functions import open_sidecar, similar_notes
-from datasette_bear_search.search.notes import find_note_id
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.notes.detail import find_note_id
+from datasette_bear_search.search.sql_search import similar_notes
 from tests.support.note_folders import write_files
 
 FILES = {"work/tea.md": "# Tea\n\nLeaves. #hot", "jam.md": "# Jam\n\nLeaves, too. #hot"}

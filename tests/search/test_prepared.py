@@ -7,8 +7,9 @@ from contextlib import closing
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.search.engine import read_request, search
-from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import search
+from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sqlite import execute, sqlite3
 
 SQL = "select upper(:word), :number"

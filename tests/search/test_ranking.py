@@ -6,7 +6,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import calibration
+from datasette_bear_search.index.run import calibration
 from tests.support.bear_libraries import day
 
 pytestmark = pytest.mark.asyncio

@@ -16,8 +16,9 @@ from mcp import Client
 from datasette_bear_search.agents import Library
 from datasette_bear_search.agents.tools import call
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.search import redaction, spelling
-from datasette_bear_search.search.redaction import MASK
+from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.redaction import masking
+from datasette_bear_search.search.redaction.masking import MASK
 from tests.support.agents import bear_mcp, serving
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0
@@ -315,6 +316,6 @@ async def test_words_that_stand_outside_of_secrets_too_are_completed_and_correct
 
 async def test_a_server_that_cannot_mask_does_not_start(index, monkeypatch):
     monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
-    redaction._detectors.cache_clear()
+    masking._detectors.cache_clear()
     with pytest.raises(Exception, match=r"setting redact .* is on.*bear-search\[redact\]"):
         await opened(index, redact=True).invoke_startup()

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search import demo
-from datasette_bear_search.search import redaction
-from datasette_bear_search.search.redaction import MASK, masked, masked_part
-from datasette_bear_search.search.sql import ELLIPSIS, END_MARK, MARK
+from datasette_bear_search.search.redaction import masking
+from datasette_bear_search.search.redaction.masking import MASK, masked, masked_part
+from datasette_bear_search.search.results.marks import ELLIPSIS, END_MARK, MARK
 from tests.support.secrets_in_notes import NO_SECRETS, SECRETS, drawn
 
 SECRET = "gh" + "p_" + drawn(36)
@@ -107,7 +107,7 @@ def test_no_text_changes_its_length_or_its_lines(text):
     ids=lambda text: text[:12],
 )
 def test_no_text_takes_long(text):
-    redaction.require()
+    masking.require()
     started = time.process_time()
     masked(text)
     assert time.process_time() - started < 20  # quadratic code would take minutes
@@ -115,8 +115,8 @@ def test_no_text_takes_long(text):
 
 def test_commands_that_mask_nothing_do_not_import_the_detectors():
     code = (
-        "import sys, datasette_bear_search.search.redaction\n"
-        "import datasette_bear_search.web.search_page\n"
+        "import sys, datasette_bear_search.search.redaction.masking\n"
+        "import datasette_bear_search.web.pages.search\n"
         "print([name for name in sys.modules if name.startswith('detect_secrets')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -125,6 +125,6 @@ def test_commands_that_mask_nothing_do_not_import_the_detectors():
 
 def test_without_the_detectors_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
-    redaction._detectors.cache_clear()
-    with pytest.raises(redaction.RedactionMissing, match=r"datasette-bear-search\[redact\]"):
-        redaction.require()
+    masking._detectors.cache_clear()
+    with pytest.raises(masking.RedactionMissing, match=r"datasette-bear-search\[redact\]"):
+        masking.require()

@@ -22,10 +22,10 @@ from datasette_bear_search.embeddings.rerankers import (
     get_reranker,
 )
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
-from datasette_bear_search.search import engine
-from datasette_bear_search.search.engine import RERANK_TOP, blended, rerank
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.results import Hit
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.results import rerank as search_results_rerank
+from datasette_bear_search.search.results.records import Hit
+from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
 from tests.support.small_models import write_transformer
 
 
@@ -66,7 +66,7 @@ class Fake(Reranker):
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
-    monkeypatch.setattr(engine, "_rerank_scores", {})
+    monkeypatch.setattr(search_results_rerank, "_rerank_scores", {})
     monkeypatch.setattr(rerankers, "_rerankers", {})
 
 
@@ -173,7 +173,9 @@ def test_scores_that_make_no_sense_are_not_used(monkeypatch, scores):
 def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
     monkeypatch.setattr(Fake, "prepare", lambda self: time.sleep(0.3))
     fake = Fake()
-    assert rerank(hits(3), "query", fake, wait=0.01).notice == engine.RERANKER_LOADING
+    assert (
+        rerank(hits(3), "query", fake, wait=0.01).notice == search_results_rerank.RERANKER_LOADING
+    )
     assert rerank(hits(3), "query", fake, wait=None).notice is None
 
 

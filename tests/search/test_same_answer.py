@@ -22,7 +22,8 @@ from mcp import Client
 from datasette_bear_search import Library, hookimpl, register_agent_tools, register_tools
 from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.rerankers import Reranker
-from datasette_bear_search.search import functions
+from datasette_bear_search.search import connection as search_connection
+from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.engine import SearchResponse
 from tests.support.agents import bear_mcp, serving, stand_in_for_packages
 
@@ -286,8 +287,8 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
     datasette, library, name = Datasette([str(demo)]), Library(demo), demo.stem
     found = []
     async with AsyncExitStack() as stack:
-        connection = stack.enter_context(functions.open_sidecar(demo))
-        functions.register_search(connection)
+        connection = stack.enter_context(search_connection.open_sidecar(demo))
+        sql_search.register_search(connection)
         root = stack.enter_context(serving(datasette))
         over_stdio = await stack.enter_async_context(Client(bear_mcp(demo)))
         over_http = await stack.enter_async_context(Client(f"{root}/-/bear-search/mcp"))

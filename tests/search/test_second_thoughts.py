@@ -6,7 +6,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import database
 from datasette_bear_search.query.suggest import suggest
 from tests.support.bear_libraries import day
 

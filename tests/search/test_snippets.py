@@ -13,29 +13,32 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED
-from datasette_bear_search.index import database
+from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search import engine, functions
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.planner import plan
-from datasette_bear_search.search.results import (
-    Hit,
-    MatchedPassage,
-    Results,
+from datasette_bear_search.search import connection as search_connection
+from datasette_bear_search.search import engine
+from datasette_bear_search.search import request as search_request
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.results.marks import (
+    CODE,
+    END_CODE,
+    END_MARK,
+    MARK,
     marked_html,
     page_html,
-    retrieve,
     unmarked,
 )
-from datasette_bear_search.search.snippets import (
+from datasette_bear_search.search.results.records import Hit, MatchedPassage, Results
+from datasette_bear_search.search.results.retrieve import retrieve
+from datasette_bear_search.search.results.sentences import sentence_scores
+from datasette_bear_search.search.results.snippets import (
     SHOWN,
     passage_text,
     readable,
-    sentence_scores,
     shortened,
     show,
 )
-from datasette_bear_search.search.sql import CODE, END_CODE, END_MARK, MARK
 from tests.support.tiny_embedder import TinyEmbedder
 
 FILLER = "Nothing of interest was said about it on that day. " * 20
@@ -50,7 +53,7 @@ NOTES = [
 
 def shown(path, text, mode="keyword") -> dict[str, Hit]:
     with open_sidecar(path) as connection:
-        request = engine.SearchRequest(parse(text, mode))
+        request = search_request.SearchRequest(parse(text, mode))
         hits = engine.search(connection, request).results.hits
         return {hit.title: hit for hit in hits}
 
@@ -302,8 +305,8 @@ def test_any_text_has_a_sentence_inside_of_it_or_none(query, passage):
 
 def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Results, Embedder]:
     connection = database.connect(sidecar_path)
-    functions.register(connection)
-    functions.register_embed(connection)
+    search_connection.register(connection)
+    search_connection.register_embed(connection)
     planned = plan(connection, parse(query, mode))
     state = database.read_state(connection)
     embedder = registry.get_embedder(state.model)

@@ -11,8 +11,8 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import vectors
-from datasette_bear_search.search.functions import open_sidecar
+from datasette_bear_search.index.file import vectors
+from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
 
 # Functions that only calculate, so that every row may call them.

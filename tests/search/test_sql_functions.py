@@ -6,14 +6,15 @@ from functools import partial
 import numpy
 import pytest
 
-from datasette_bear_search.index.database import UNRELATED
-from datasette_bear_search.search import functions, query_functions
+from datasette_bear_search.index.file.metadata import UNRELATED
+from datasette_bear_search.search import connection as search_connection
+from datasette_bear_search.search.ranking import scores as search_ranking_scores
 
 
 @pytest.fixture
 def connection():
     db = sqlite3.connect(":memory:")
-    functions.register(db)
+    search_connection.register(db)
     return db
 
 
@@ -66,7 +67,7 @@ def test_a_half_life_that_is_none_is_an_error_and_the_log_says_why(connection, d
 def test_rrf_can_be_used_in_an_index():
     # SQLite allows only deterministic functions in an index.
     db = sqlite3.connect(":memory:")
-    functions.register(db)
+    search_connection.register(db)
     db.execute("create table ranks (a, b)")
     db.execute("create index scores on ranks (rrf(a, b))")
 
@@ -76,7 +77,7 @@ def refined(rows, query=(1.0, 0.0), balance=0.7, unrelated=1.0):
     db = sqlite3.connect(":memory:")
     db.execute("create table meta (key, value)")
     db.execute("insert into meta values (?, ?)", [UNRELATED, 1 - unrelated])
-    db.create_aggregate("refine", 7, partial(query_functions.Refine, db))
+    db.create_aggregate("refine", 7, partial(search_ranking_scores.Refine, db))
     db.execute("create table scored (id, vector, level, blend, dense)")
     blob = lambda vector: vector and numpy.array(vector, "<f4").tobytes()  # noqa: E731
     db.executemany(
@@ -89,15 +90,15 @@ def refined(rows, query=(1.0, 0.0), balance=0.7, unrelated=1.0):
 
 
 def test_the_first_rows_move_the_query_vector(monkeypatch):
-    monkeypatch.setattr(query_functions, "REGULARIZATION", 0)
+    monkeypatch.setattr(search_ranking_scores, "REGULARIZATION", 0)
     # Both have a cosine of .6 to the query. The one that is similar to the first row gains.
     rows = [
         (1, [0.6, 0.8], None, 0.9, 1.0),
         (2, [0.6, 0.8], None, 0.5, 1.0),
         (3, [0.6, -0.8], None, 0.5, 1.0),
     ]
-    monkeypatch.setattr(query_functions, "FEEDBACK_NOTES", 1)
-    moved = numpy.array([1, 0]) + query_functions.FEEDBACK_WEIGHT * numpy.array([0.6, 0.8])
+    monkeypatch.setattr(search_ranking_scores, "FEEDBACK_NOTES", 1)
+    moved = numpy.array([1, 0]) + search_ranking_scores.FEEDBACK_WEIGHT * numpy.array([0.6, 0.8])
     moved /= numpy.linalg.norm(moved)
     near, far = moved @ [0.6, 0.8] + 1, moved @ [0.6, -0.8] + 1
     assert refined(rows) == {
@@ -125,8 +126,8 @@ def test_a_part_that_all_vectors_have_in_common_changes_nothing():
 
 
 def test_what_comes_first_is_what_feeds_back(monkeypatch):
-    monkeypatch.setattr(query_functions, "REGULARIZATION", 0)
-    monkeypatch.setattr(query_functions, "FEEDBACK_NOTES", 1)
+    monkeypatch.setattr(search_ranking_scores, "REGULARIZATION", 0)
+    monkeypatch.setattr(search_ranking_scores, "FEEDBACK_NOTES", 1)
     rows = [(1, [0.6, 0.8], None, 0.9, 1.0), (2, [0.6, -0.8], 2, 0.5, 1.0)]
     found = refined(rows)
     assert found[2] == pytest.approx(0.5)
@@ -142,7 +143,7 @@ def test_scores_move_toward_those_of_the_most_similar_rows():
         (9, [1, 1], None, 0.6, 1.0),
     ]
     around = {7: (0.3 + 0.6 / 2) / 1.5, 8: (0.9 + 0.6 / 2) / 1.5, 9: (0.9 + 0.3) / 2}
-    share = query_functions.REGULARIZATION
+    share = search_ranking_scores.REGULARIZATION
     assert refined(rows, balance=0) == {
         row_id: pytest.approx((1 - share) * blend + share * around[row_id])
         for row_id, _, _, blend, _ in rows
@@ -153,7 +154,7 @@ def test_only_the_nearest_five_count():
     others = [(number, [1, number / 100], None, 0.0, 1.0) for number in range(1, 6)]
     rows = [(0, [1, 0], None, 0.5, 1.0), *others, (6, [0.1, 1], None, 1.0, 1.0)]
     found = refined(rows, balance=0)
-    assert found[0] == pytest.approx(0.5 * (1 - query_functions.REGULARIZATION))
+    assert found[0] == pytest.approx(0.5 * (1 - search_ranking_scores.REGULARIZATION))
 
 
 def test_a_row_that_is_like_no_other_keeps_its_score():

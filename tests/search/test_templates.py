@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import indexer, rows
-from datasette_bear_search.index.chunking import line_hash, passages, without_shared
-from datasette_bear_search.index.rows import PASSAGE_VERSION
+from datasette_bear_search.index.file import notes as stored_notes
+from datasette_bear_search.index.file.passages import PASSAGE_VERSION
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run.chunking import line_hash, passages, without_shared
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.notes import find_similar
+from datasette_bear_search.search import request as search_request
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.notes.similar import find_similar
 from datasette_bear_search.sqlite import sqlite3
 
 WORDS = "alpaca bobsled cactus drizzle espresso fjord giraffe harp igloo jigsaw".split()
@@ -85,7 +87,7 @@ def test_a_run_that_dies_before_notes_are_compared_leaves_that_to_the_next(
     # Of the first notes, fewer than five are days.
     write(*DAYS[:3], *TOPICS, *DAYS[3:])
     with monkeypatch.context() as dying:
-        dying.setattr(rows, "relate", full)
+        dying.setattr(stored_notes, "relate", full)
         bear_index("--no-semantic", fails=True)
     write(*TOPICS, *then)
     bear_index("--no-semantic", "--yes")
@@ -124,7 +126,7 @@ def test_a_search_by_meaning_finds_what_is_said_before_what_all_say(index_notes)
     path = index_notes([*DAYS, BearNote("# Wells\n\nAdjustment of wells, and drink enough.")])
     with open_sidecar(path) as connection:
         query = parse("drink enough at the wells", "semantic")
-        hits = engine.search(connection, engine.SearchRequest(query)).results.hits
+        hits = engine.search(connection, search_request.SearchRequest(query)).results.hits
     assert hits[0].title == "Wells"
 
 
@@ -135,7 +137,7 @@ def test_a_sentence_that_many_notes_share_is_not_the_one_that_is_shown(index_not
         for number, word in enumerate(WORDS)
     ]
     with open_sidecar(index_notes(notes)) as connection:
-        request = engine.SearchRequest(parse("water the tired harp"))
+        request = search_request.SearchRequest(parse("water the tired harp"))
         hits = engine.search(connection, request).results.hits
     assert "harp" in hits[0].snippet
     assert CLOSING[:20] not in hits[0].snippet

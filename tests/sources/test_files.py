@@ -1,4 +1,4 @@
-"""Zip archives and folders, whole and hostile: ``sources/files.py``."""
+"""Zip archives and folders, whole and hostile: ``sources/files/archive.py``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.sources import files
 from datasette_bear_search.sources.base import SourceError, Unreadable
+from datasette_bear_search.sources.files import archive as sources_files_archive
+from datasette_bear_search.sources.files import file_source, opening
 from tests.support.exports import damage, encrypt, folder_of, zip_of
 
 FILES = {"a.txt": "one", "folder/b.txt": "two", "folder/below/Überschrift.txt": "drei"}
@@ -27,7 +28,7 @@ def path(request, tmp_path: Path) -> Path:
 
 def reason(path: Path, name: str, **options: int) -> str:
     """Return why a file in an archive can't be read."""
-    with files.open_archive(path) as archive, pytest.raises(Unreadable) as caught:
+    with opening.open_archive(path) as archive, pytest.raises(Unreadable) as caught:
         archive.read(name, **options)
     return str(caught.value)
 
@@ -39,44 +40,46 @@ def error(path: Path) -> str:
 
 
 def read_all(path: Path) -> None:
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         for name in archive.files:
             with suppress(Unreadable):
                 archive.read(name)
 
 
 def test_files_of_an_archive_and_of_a_folder_are_read_alike(path: Path) -> None:
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         assert {name: archive.read(name).decode() for name in archive.files} == FILES
         assert archive.skipped == []
         assert archive.head("folder/b.txt", 2) == b"tw"
 
 
 def test_a_stamp_changes_with_the_content(path: Path, tmp_path: Path) -> None:
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         before = archive.files["a.txt"].stamp
     make = folder_of if path.is_dir() else zip_of
     make(path, {**FILES, "a.txt": "three"})
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         assert archive.files["a.txt"].stamp != before
 
 
 def test_the_state_changes_when_anything_in_it_does(path: Path) -> None:
-    before = files.FileSource(path).state()
-    assert files.FileSource(path).state() == before
+    before = file_source.FileSource(path).state()
+    assert file_source.FileSource(path).state() == before
     make = folder_of if path.is_dir() else zip_of
     make(path, {**FILES, "folder/below/new.txt": "new"})
-    assert files.FileSource(path).state() != before
+    assert file_source.FileSource(path).state() != before
 
 
 def test_what_is_not_there_has_a_state(tmp_path: Path) -> None:
-    assert files.FileSource(tmp_path / "nothing").state() == "none"
+    assert file_source.FileSource(tmp_path / "nothing").state() == "none"
 
 
 @pytest.mark.parametrize("make", [zip_of, folder_of])
 def test_a_file_that_is_larger_than_it_may_be_is_not_read(make, tmp_path: Path) -> None:
-    path = make(tmp_path / "export", {"a.txt": bytes(files.MEGABYTE)})
-    assert reason(path, "a.txt", largest=files.MEGABYTE // 2) == "larger than 0.5 MB"
+    path = make(tmp_path / "export", {"a.txt": bytes(sources_files_archive.MEGABYTE)})
+    assert (
+        reason(path, "a.txt", largest=sources_files_archive.MEGABYTE // 2) == "larger than 0.5 MB"
+    )
 
 
 def test_a_file_that_unpacks_to_more_than_it_says_is_not_read_on(tmp_path: Path) -> None:
@@ -93,22 +96,22 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
         archive.open("a", "w") as file,
     ):
         for _ in range(65):
-            file.write(bytes(files.MEGABYTE))
-    assert path.stat().st_size < files.MEGABYTE
+            file.write(bytes(sources_files_archive.MEGABYTE))
+    assert path.stat().st_size < sources_files_archive.MEGABYTE
     assert reason(path, "a") == "larger than 64 MB"
 
 
 def test_a_smaller_bomb_is_not_unpacked_either(tmp_path: Path) -> None:
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a", b"A" * 19 * files.MEGABYTE)
+        archive.writestr("a", b"A" * 19 * sources_files_archive.MEGABYTE)
     assert "200 times its size" in reason(path, "a")
 
 
 def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LARGEST_ARCHIVE", 2500)
+    monkeypatch.setattr(sources_files_archive, "LARGEST_ARCHIVE", 2500)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": b"0" * 1000 for number in range(5)})
     assert "unpacks to more than" in error(path)
 
@@ -116,7 +119,7 @@ def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
 def test_an_archive_of_too_many_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MOST_FILES", 3)
+    monkeypatch.setattr(sources_files_archive, "MOST_FILES", 3)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": "" for number in range(4)})
     assert "lists more than 3 files" in error(path)
 
@@ -126,7 +129,7 @@ def test_an_archive_of_too_many_files_is_not_read(
 )
 def test_paths_that_lead_out_of_an_archive_are_skipped(tmp_path: Path, name: str) -> None:
     path = zip_of(tmp_path / "export.zip", {name: "x", "inside.txt": "y"})
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         assert list(archive.files) == ["inside.txt"]
         [line] = archive.skipped
     assert line.endswith(": leads out of the archive")
@@ -147,7 +150,7 @@ def test_what_is_no_file_and_what_systems_leave_behind_is_not_there(tmp_path: Pa
             "real.txt",
         ):
             archive.writestr(name, "x")
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         assert list(archive.files) == ["real.txt"]
 
 
@@ -156,7 +159,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "export", FILES)
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "loop").symlink_to(folder)
-    with files.open_archive(folder) as archive:
+    with opening.open_archive(folder) as archive:
         assert set(archive.files) == set(FILES)
 
 
@@ -165,7 +168,7 @@ def test_names_that_macos_writes_without_saying_how_are_understood(tmp_path: Pat
     path.write_bytes(path.read_bytes().replace(b"\x00\x08\x08\x00", b"\x00\x00\x08\x00"))
     with zipfile.ZipFile(path) as archive:
         assert archive.namelist() == ["├£bung.txt"]
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         assert list(archive.files) == ["Übung.txt"]
 
 
@@ -175,7 +178,7 @@ def test_a_date_of_1980_stands_for_none(tmp_path: Path) -> None:
         archive.writestr(zipfile.ZipInfo("old.txt"), "x")
         archive.writestr(zipfile.ZipInfo("new.txt", (2024, 5, 1, 9, 30, 0)), "x")
         archive.writestr(zipfile.ZipInfo("odd.txt", (2024, 15, 1, 9, 30, 0)), "x")
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         dates = {name: file.modified for name, file in archive.files.items()}
     assert dates["new.txt"] == 1714555800
     assert dates["old.txt"] != dates["old.txt"]  # nan
@@ -186,7 +189,7 @@ def test_a_file_with_a_password_is_skipped(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "export.zip", FILES)
     encrypt(path, "a.txt")
     assert reason(path, "a.txt") == "encrypted with a password"
-    with files.open_archive(path) as archive:
+    with opening.open_archive(path) as archive:
         assert archive.read("folder/b.txt") == b"two"
 
 
@@ -216,7 +219,7 @@ def test_an_archive_of_somebody_else_is_named_as_such(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "neither a file nor a folder" in error(tmp_path / "pipe")
-    assert not files.is_zip(tmp_path / "pipe")
+    assert not opening.is_zip(tmp_path / "pipe")
 
 
 @settings(

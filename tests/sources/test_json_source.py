@@ -1,4 +1,4 @@
-"""Notes from JSON and CSV, in ``sources/records.py``, and the recipes in the docs."""
+"""Notes from JSON and CSV, in ``sources/sql_and_json.py``, and the recipes in the docs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.base import SourceError
-from datasette_bear_search.sources.records import JSONFile
+from datasette_bear_search.sources.sql_and_json import JSONFile
 from tests.support.exports import ANY_JSON, folder_of, read, zip_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "sources.md"

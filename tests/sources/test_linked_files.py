@@ -9,14 +9,14 @@ import pytest
 
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import Note
-from datasette_bear_search.sources import pdf
 from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
-from datasette_bear_search.sources.files import open_below
+from datasette_bear_search.sources.files.opening import open_below
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
+from datasette_bear_search.sources.formats import pdf
 from tests.support import attached
 from tests.support.bear_libraries import bear_library
 from tests.support.exports import zip_of

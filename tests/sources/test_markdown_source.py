@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.notes import LONGEST_TITLE
-from datasette_bear_search.sources import files
+from datasette_bear_search.sources.files import archive
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.registry import kind_of
 from tests.support.note_folders import (
@@ -100,7 +100,7 @@ def test_a_note_was_modified_when_its_file_was(tmp_path: Path) -> None:
 def test_a_note_was_created_when_its_file_was_born_or_earlier() -> None:
     from datasette_bear_search.sources.folders import _created
 
-    copy = files.File("a.md", "/a.md", "", 1, modified=1714555800, created=1800000000)
+    copy = archive.File("a.md", "/a.md", "", 1, modified=1714555800, created=1800000000)
     assert _created(copy) == "2024-05-01T09:30:00Z"
     assert _created(copy._replace(modified=1900000000)) == "2027-01-15T08:00:00Z"
     assert _created(copy._replace(created=None)) is None

@@ -1,4 +1,4 @@
-"""Notes from any SQLite database: ``sources/records.py``."""
+"""Notes from any SQLite database: ``sources/sql_and_json.py``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import readonly
 from datasette_bear_search.sources.base import SourceError
-from datasette_bear_search.sources.records import SQLQuery
+from datasette_bear_search.sources.files import readonly
+from datasette_bear_search.sources.sql_and_json import SQLQuery
 from tests.support.bear_libraries import left_untouched, running_bear, sqlite3
 
 SQL = "select id as key, title, body, created, modified, url, tags, pinned from notes"

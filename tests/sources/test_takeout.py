@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import documents
 from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.exports.takeout import Takeout
+from datasette_bear_search.sources.formats import documents
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import (
     ANY_JSON,

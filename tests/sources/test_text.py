@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.sources.base import Unreadable
-from datasette_bear_search.sources.text import decode, parse_timestamp, timestamp_from_seconds
+from datasette_bear_search.sources.formats.text import (
+    decode,
+    parse_timestamp,
+    timestamp_from_seconds,
+)
 
 # A sentence or two in each language, about tomatoes and apples in a garden.
 GERMAN = "Gestern habe ich die Tomaten gegossen und die großen Äpfel gepflückt. Schöne Grüße!"

@@ -110,7 +110,7 @@ def _import_and_register() -> None:
     import pkgutil
 
     import datasette_bear_search
-    from datasette_bear_search.index import indexer
+    from datasette_bear_search.index.run import indexer
     from tests.stress import models
 
     for module in pkgutil.walk_packages(datasette_bear_search.__path__, "datasette_bear_search."):

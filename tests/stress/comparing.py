@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from datasette_bear_search.index import database, schema
-from datasette_bear_search.index.vectors import signs
+from datasette_bear_search.index.file import database, schema
+from datasette_bear_search.index.file.vectors import signs
 from datasette_bear_search.sqlite import sqlite3
 
 # Everything that a search can see but ids, which depend on history: notes are known by their keys.

@@ -20,19 +20,18 @@ from datasette.app import Datasette
 from datasette_bear_search import markdown as markup
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import chunking, indexer
+from datasette_bear_search.index.run import chunking, indexer
 from datasette_bear_search.notes import Note
 from datasette_bear_search.query import suggest as suggestions
-from datasette_bear_search.query.filters import InvalidParameter, operators, read_filters
+from datasette_bear_search.query.filter_values import InvalidParameter, read_filters
+from datasette_bear_search.query.filters import operators
 from datasette_bear_search.query.query import MODES, parse
-from datasette_bear_search.search import functions, notes, planner
-from datasette_bear_search.search import results as search
-from datasette_bear_search.search.engine import (
-    read_note_id,
-    read_number,
-    read_query,
-    read_ranking,
-)
+from datasette_bear_search.search import connection as search_connection
+from datasette_bear_search.search import sql_search
+from datasette_bear_search.search.notes import detail
+from datasette_bear_search.search.planning import planner
+from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
+from datasette_bear_search.search.results import records, retrieve
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
@@ -45,10 +44,11 @@ from datasette_bear_search.sources.folders import front_matter
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
-from datasette_bear_search.sources.records import JSONFile
-from datasette_bear_search.sources.text import parse_timestamp, timestamp_from_seconds
+from datasette_bear_search.sources.formats.text import parse_timestamp, timestamp_from_seconds
+from datasette_bear_search.sources.sql_and_json import JSONFile
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import cards, links, render
+from datasette_bear_search.web.note_html import dialect, render, renderer
+from datasette_bear_search.web.pages import cards, urls
 from tests.stress.choices import Choices
 from tests.support.tiny_embedder import TinyEmbedder
 from tests.support.unsafe_markdown import executable_parts
@@ -57,7 +57,7 @@ TINY = "test/tiny"
 
 # Every parameter that a page reads, and one that no page reads.
 PARAMETERS = (
-    "q", "mode", *links.FILTERS, "fusion", "sort", "rerank", "balance", "recency", "correct",
+    "q", "mode", *urls.FILTERS, "fusion", "sort", "rerank", "balance", "recency", "correct",
     "_size", "_next",
     "_facets", "passage", "cursor", "nonsense",
 )  # fmt: skip
@@ -112,12 +112,12 @@ def query(folder: Path) -> Callable[[Choices], None]:
         for token in asked.understood:
             asked.text_without(token)
         planned = planner.plan(connection, asked, correct=not choices.chance(4))
-        ranking = search.Ranking(
+        ranking = records.Ranking(
             sort=choices.one_of(["relevance", "newest", "title"]),
             fusion=choices.one_of(["blend", "rrf"]),
             recency=choices.one_of([None, 0.01, 30.0]),
         )
-        results = search.retrieve(
+        results = retrieve.retrieve(
             connection, planned, semantic=choices.chance(2), ranking=ranking, size=3
         )
         for hit in results.hits:
@@ -125,10 +125,10 @@ def query(folder: Path) -> Callable[[Choices], None]:
         typed = text.encode(errors="replace").decode()  # as decoded from a URL
         suggestions.suggest(connection, typed, choices.number(len(typed)))
         if choices.chance(4):
-            if note := notes.read_note(connection, 1):
-                notes.matched_words(connection, note, asked)
-            functions.found_notes(connection, text, choices.value())
-            functions.similar_notes(connection, choices.value(), choices.value())
+            if note := detail.read_note(connection, 1):
+                detail.matched_words(connection, note, asked)
+            sql_search.found_notes(connection, text, choices.value())
+            sql_search.similar_notes(connection, choices.value(), choices.value())
 
     return run
 
@@ -153,7 +153,7 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
             f"select id from notes where {' and '.join(conditions) or '1'}", values
         ).fetchall()
         planned = planner.plan(connection, asked, balance=ranking.balance)
-        search.retrieve(
+        retrieve.retrieve(
             connection, planned, semantic=True, ranking=ranking, size=size, offset=offset
         )
 
@@ -256,15 +256,15 @@ def bear(folder: Path) -> Callable[[Choices], None]:
 
 def markdown(folder: Path) -> Callable[[Choices], None]:
     """Fuzz the HTML of notes, which must be harmless, their outline and their plain text."""
-    references = render.References(
+    references = renderer.References(
         tags={"work": "/s?tag=work", "two words": "/s"}, note={"a": "/note/1"}.get
     )
-    generous = render.MAX_BLOCKS
+    generous = dialect.MAX_BLOCKS
 
     def run(choices: Choices) -> None:
         body = choices.storable(60)  # like every text from the index
         start, end = sorted([choices.number(len(body)), choices.number(len(body))])
-        render.MAX_BLOCKS = choices.one_of([generous, 200, 2000, 20_000])
+        dialect.MAX_BLOCKS = choices.one_of([generous, 200, 2000, 20_000])
         words = frozenset(["roof", "x", "a"])
         rendered = render.render(body, references, passage=(start, end), words=words)
         assert executable_parts(rendered.html) == []
@@ -491,7 +491,7 @@ def _index(folder: Path) -> Path:
 
 
 def _connection(path: Path) -> sqlite3.Connection:
-    context = functions.open_sidecar(path)
+    context = search_connection.open_sidecar(path)
     _connections.append(context)
     return context.__enter__()
 

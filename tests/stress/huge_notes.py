@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import indexer
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.search import engine
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.notes import find_similar
+from datasette_bear_search.search import request as search_request
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.notes.similar import find_similar
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.tiny_embedder import TinyEmbedder
 
@@ -78,7 +79,7 @@ def run(path: Path, query: dict[str, str]) -> float:
             sql = "select id from notes where title = ?"
             find_similar(connection, connection.execute(sql, [title]).fetchone()[0])
         else:
-            request = engine.read_request(parameters)
+            request = search_request.read_request(parameters)
             engine.search(connection, request, redact="redact" in query)
         return (time.process_time() - started) * 1000
 

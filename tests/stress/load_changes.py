@@ -13,7 +13,8 @@ from pathlib import Path
 
 from benchmarks.lib import synthetic_vectors
 from benchmarks.speed import scale
-from datasette_bear_search.index import database, indexer
+from datasette_bear_search.index.file import database, metadata
+from datasette_bear_search.index.run import indexer
 
 
 def main(folder: Path, path: Path) -> None:
@@ -23,7 +24,7 @@ def main(folder: Path, path: Path) -> None:
     for count in (notes - notes // 10, notes):
         indexer.index(path, [scale._snapshot(count)], embedder)
     with database.open_for_writing(path) as connection, database.transaction(connection):
-        database.set_meta(connection, fingerprint="another")
+        metadata.set_meta(connection, fingerprint="another")
     indexer.update(path, [], embedder, verify_model=True)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder
 from datasette_bear_search.embeddings.names import BUNDLED
-from datasette_bear_search.index import indexer
-from datasette_bear_search.search.functions import open_sidecar
-from datasette_bear_search.search.notes import find_similar
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.notes.similar import find_similar
 from datasette_bear_search.sources.base import SourceConfig
 
 # Topic → the text of a day about it, and the topic's own note, which uses other words.

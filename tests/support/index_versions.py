@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from datasette_bear_search.index import schema
+from datasette_bear_search.index.file import schema
 from datasette_bear_search.sqlite import sqlite3
 
 

@@ -13,29 +13,34 @@ from typing import Any
 
 from datasette_bear_search import languages
 from datasette_bear_search.agents import notes as agent_notes
-from datasette_bear_search.index import chunking, rows
-from datasette_bear_search.index.schema import create
+from datasette_bear_search.index.file import notes
+from datasette_bear_search.index.file.schema import create
+from datasette_bear_search.index.run import chunking
 from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import Note, fold_tag, short_title, text_hash
 from datasette_bear_search.query import query, suggest
-from datasette_bear_search.search import redaction, results, snippets
-from datasette_bear_search.sources import bear, documents, markdown_metadata, records, text
+from datasette_bear_search.search.redaction import masking
+from datasette_bear_search.search.results import marks, sentences, snippets
+from datasette_bear_search.search.results import records as search_results_records
+from datasette_bear_search.sources import bear, sql_and_json
 from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.bear import backup
 from datasette_bear_search.sources.exports import evernote, mail, slack, takeout, zips
-from datasette_bear_search.sources.files import File
+from datasette_bear_search.sources.files.archive import File
 from datasette_bear_search.sources.folders import front_matter, org
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
+from datasette_bear_search.sources.formats import documents, markdown_metadata, text
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import cards, render
+from datasette_bear_search.web.note_html import render, renderer
+from datasette_bear_search.web.pages import cards
 
 WORDS = frozenset(["a", "x", "b"])
 
 
 def _render(body: str) -> None:
-    references = render.References(tags={"a": "/a", "work": "/b"}, note={"a": "/note/1"}.get)
+    references = renderer.References(tags={"a": "/a", "work": "/b"}, note={"a": "/note/1"}.get)
     render.render(body, references, passage=(len(body) // 2, len(body) // 2 + 500), words=WORDS)
 
 
@@ -127,10 +132,10 @@ def _mail(body: str) -> None:
 
 
 def _json_fields(body: str) -> None:
-    records._at({"a": [{"b": body}]}, "a.b" + body[:1000])
-    records._value({"a": body}, "url", ["{a}" + body])
+    sql_and_json._at({"a": [{"b": body}]}, "a.b" + body[:1000])
+    sql_and_json._value({"a": body}, "url", ["{a}" + body])
     with suppress(Unreadable):
-        records._csv(body.encode("utf-8", "replace"))
+        sql_and_json._csv(body.encode("utf-8", "replace"))
 
 
 def docx(xml: str) -> bytes:
@@ -174,28 +179,30 @@ def _bear(body: str) -> None:
 
 
 def _redaction(body: str) -> None:
-    redaction.masked(body)
+    masking.masked(body)
 
 
 def _part(body: str) -> None:
-    redaction.masked_part("…" + body[len(body) // 2 :][:300] + "…", body, body)
-    redaction.masked_url("bear://x?id=1&header=" + body)
+    masking.masked_part("…" + body[len(body) // 2 :][:300] + "…", body, body)
+    masking.masked_url("bear://x?id=1&header=" + body)
 
 
 def _shown(body: str) -> None:
     hit = "".join(f"\x02{part}\x03" for part in body.split(" "))
     plain_text(hit)
-    results.marked_html(hit)
+    marks.marked_html(hit)
     cards._marked(hit)
-    results.unmarked(hit)
+    marks.unmarked(hit)
     snippets.readable(body)
-    passage = results.MatchedPassage(body, "a › b", 0, len(body), sentence_start=0, sentence_end=9)
+    passage = search_results_records.MatchedPassage(
+        body, "a › b", 0, len(body), sentence_start=0, sentence_end=9
+    )
     snippets.passage_text(passage, body)
     snippets.shortened(body, 300)
 
 
 def _note_rows(body: str) -> None:
-    rows.note_rows("notes", [Note("a", short_title(body), body, attachments=body)], 256)
+    notes.note_rows("notes", [Note("a", short_title(body), body, attachments=body)], 256)
 
 
 @cache
@@ -211,8 +218,8 @@ def _stored(body: str) -> None:
     connection = _connection()
     connection.execute("begin")
     try:
-        rows.insert(connection, "s", [Note("a", body, body, attachments=body)])
-        rows.relate(connection)
+        notes.insert(connection, "s", [Note("a", body, body, attachments=body)])
+        notes.relate(connection)
         connection.execute("select * from notes_fts where notes_fts match 'a'").fetchall()
     finally:
         connection.rollback()
@@ -236,7 +243,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "note page": _render,
     "outline": render.outline,
     "plain text": plain_text,
-    "marked words": lambda body: render.marked(body, WORDS),
+    "marked words": lambda body: renderer.marked(body, WORDS),
     "metadata": markdown_metadata.extract_metadata,
     "headings": lambda body: (
         markdown_metadata.leading_heading(body),
@@ -249,12 +256,12 @@ PARSERS: dict[str, Callable[[str], Any]] = {
         short_title(body),
         fold_tag(body),
         text_hash("", body),
-        render.heading_anchor(body),
+        renderer.heading_anchor(body),
     ),
     "plain text as Markdown": markdown_metadata.as_markdown,
     "passages": lambda body: chunking.passages("a", body),
     "passages with a long title": lambda body: chunking.passages(body, body),
-    "sentences": lambda body: list(snippets._sentences(body)),
+    "sentences": lambda body: list(sentences._sentences(body)),
     "shown text": _shown,
     "redaction": _redaction,
     "redacted parts": _part,
@@ -284,9 +291,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     ),
     "JSON source": _json_fields,
     "SQL source": lambda body: (
-        records._tags(body),
-        records._tags("[" + body),
-        records._text(body),
+        sql_and_json._tags(body),
+        sql_and_json._tags("[" + body),
+        sql_and_json._text(body),
     ),
     "rows": _note_rows,
     "index": _stored,

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import indexer
+from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.tiny_embedder import TinyEmbedder

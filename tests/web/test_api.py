@@ -21,8 +21,8 @@ from jsonschema import Draft202012Validator
 
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.search.engine import Pipeline
-from datasette_bear_search.web import openapi
-from datasette_bear_search.web.openapi import SEARCH_PATH
+from datasette_bear_search.web.api import openapi
+from datasette_bear_search.web.api.openapi import SEARCH_PATH
 from tests.support.agents import serving
 from tests.support.datasettes import IS_1_0, configured, cookies, get, indexed
 from tests.support.docs import ROOT

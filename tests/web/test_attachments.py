@@ -13,7 +13,7 @@ import pytest
 
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import attachments
+from datasette_bear_search.web.note_html import attachments
 from tests.support import attached
 from tests.support.bear_libraries import edit
 from tests.support.datasettes import configured, get
@@ -161,7 +161,7 @@ async def test_the_box_of_files_is_open_at_words_that_were_searched_for(datasett
 
 
 async def test_of_a_long_pdf_some_pages_are_shown(serve, tmp_path, monkeypatch):
-    monkeypatch.setattr("datasette_bear_search.web.note_page.MAX_FILE_TEXTS", 2)
+    monkeypatch.setattr("datasette_bear_search.web.pages.note.MAX_FILE_TEXTS", 2)
     book = attached.pdf("first", "second", "third xyzzy", "fourth xyzzy", "fifth xyzzy")
     datasette = serve(vault(tmp_path / "vault", {"A.md": "[[b.pdf]]", "b.pdf": book}))
     html = (await get(datasette, "/-/bear-search/note/1?q=xyzzy")).text

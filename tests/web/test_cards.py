@@ -11,8 +11,8 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web.cards import innermost, open_link
-from datasette_bear_search.web.site import age
+from datasette_bear_search.web.pages.cards import innermost, open_link
+from datasette_bear_search.web.requests.freshness import age
 from tests.support.bear_libraries import day
 
 pytestmark = pytest.mark.datasette

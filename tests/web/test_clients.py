@@ -12,10 +12,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.interruption import Work, current
 from datasette_bear_search.search.engine import Pipeline
-from datasette_bear_search.search.interruption import Work, current
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import clients
+from datasette_bear_search.web import turns as web_turns
 from tests.support.agents import serving
 
 pytestmark = pytest.mark.datasette
@@ -72,22 +72,22 @@ def wait_for(condition) -> None:
 @pytest.mark.parametrize("path", [SEARCH, "/-/bear-search?q=roof"])
 def test_who_goes_away_ends_the_search_and_what_waits(address, running, monkeypatch, path):
     waiting = [ask(address, path) for _ in range(20)]
-    wait_for(lambda: len(running) == 3 and len(clients._working) == 20)
+    wait_for(lambda: len(running) == 3 and len(web_turns._working) == 20)
     for client in reversed(waiting):
         client.close()
-    wait_for(lambda: not running and not clients._working)
+    wait_for(lambda: not running and not web_turns._working)
     monkeypatch.undo()
     assert urlopen(address + path).status == 200
 
 
 def test_an_agent_that_goes_away_ends_its_call(address, running, monkeypatch):
-    monkeypatch.setattr(clients, "MAX_WAITING", 0)
+    monkeypatch.setattr(web_turns, "MAX_WAITING", 0)
     waiting = [ask(address, MCP_PATH) for _ in range(3)]
-    wait_for(lambda: len(running) == len(clients._working) == 3)
+    wait_for(lambda: len(running) == len(web_turns._working) == 3)
     assert ask(address, MCP_PATH).recv(100).startswith(b"HTTP/1.1 503")
     for client in waiting:
         client.close()
-    wait_for(lambda: not running and not clients._working)
+    wait_for(lambda: not running and not web_turns._working)
     monkeypatch.undo()
     assert ask(address, MCP_PATH).recv(100).startswith(b"HTTP/1.1 200")
 
@@ -103,16 +103,16 @@ def test_who_stays_gets_an_answer_while_others_go_away(address, running, monkeyp
 
 
 def test_only_so_many_may_wait(address, running, monkeypatch):
-    monkeypatch.setattr(clients, "MAX_WAITING", 2)
+    monkeypatch.setattr(web_turns, "MAX_WAITING", 2)
     waiting = [ask(address) for _ in range(5)]
-    wait_for(lambda: len(running) == 3 and len(clients._working) == 5)
+    wait_for(lambda: len(running) == 3 and len(web_turns._working) == 5)
     for path in (SEARCH, "/-/bear-search?q=roof", "/-/bear-search/note/1"):
         answer = ask(address, path).recv(10_000)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after: 5\r\n" in answer.lower()
     for client in waiting:
         client.close()
-    wait_for(lambda: not clients._working)
+    wait_for(lambda: not web_turns._working)
     monkeypatch.undo()
     assert urlopen(address + SEARCH).status == 200
 
@@ -122,7 +122,7 @@ def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
 
     :param gone: the place of a client that disconnects after another client's read
     """
-    turns, reads = clients.Turns(1), []
+    turns, reads = web_turns.Turns(1), []
     tasks: dict[int, asyncio.Task] = {}
 
     async def read_twice(place: int) -> None:
@@ -153,7 +153,7 @@ def test_who_goes_away_keeps_nobody_waiting(gone):
 
 def test_what_takes_no_time_passes_those_who_wait_already():
     async def place() -> int:
-        clients.hurry()
+        web_turns.hurry()
         return current.get().number
 
     async def places() -> list[int]:
@@ -161,7 +161,7 @@ def test_what_takes_no_time_passes_those_who_wait_already():
         work = Work()
         return [
             work.number,
-            await clients.while_connected(never, place),
+            await web_turns.while_connected(never, place),
             Work().number,
         ]
 

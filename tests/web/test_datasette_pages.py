@@ -16,8 +16,9 @@ from datasette.database import Database
 from datasette.plugins import pm
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import schema
-from datasette_bear_search.web import datasette_ui
+from datasette_bear_search.index.file import schema
+from datasette_bear_search.web.datasette import cells, menus
+from datasette_bear_search.web.datasette import metadata as datasette_metadata
 from tests.support.bear_libraries import day, edit
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 
@@ -137,7 +138,7 @@ async def test_a_row_of_notes_leads_to_our_pages_and_to_bear(datasette):
 @pytest.mark.parametrize("place", ["/notes/notes?id=1", "/notes/notes/1"])
 async def test_only_the_beginning_of_a_long_note_is_shown(datasette, place):
     html = await page(datasette, place)
-    assert len(cell(html, "body")) < 2 * datasette_ui.MAX_CELL
+    assert len(cell(html, "body")) < 2 * cells.MAX_CELL
     assert "\n" not in cell(html, "body")
     [label] = links(cell(html, "body"))
     assert re.fullmatch(r"all 150,\d\d\d characters", label)
@@ -236,8 +237,8 @@ async def test_tables_and_columns_are_described(datasette):
 
 async def test_what_is_described_is_there(path):
     with closing(sqlite3.connect(path)) as db:
-        for table in set(datasette_ui.TABLES) - set(schema.HIDDEN_TABLES):
-            described = datasette_ui.TABLES[table].get("columns", {})
+        for table in set(datasette_metadata.TABLES) - set(schema.HIDDEN_TABLES):
+            described = datasette_metadata.TABLES[table].get("columns", {})
             columns = {row[1] for row in db.execute(f"pragma table_info({table})")}
             assert columns
             assert set(described) <= columns
@@ -332,11 +333,11 @@ async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
     datasette = Datasette([])
     await datasette.invoke_startup()
     datasette.add_database(Database(datasette, path=str(file)), "notes")
-    assert await datasette_ui.menu_links(datasette, None) == []
-    assert await datasette_ui.table_links(datasette, None, "notes", "notes") == []
-    assert datasette_ui.metadata(datasette) == {}
-    assert datasette_ui.render(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
-    assert await datasette_ui.css_urls(datasette, None, "notes") == []
+    assert await menus.menu_links(datasette, None) == []
+    assert await menus.table_links(datasette, None, "notes", "notes") == []
+    assert datasette_metadata.metadata(datasette) == {}
+    assert cells.render(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
+    assert await cells.css_urls(datasette, None, "notes") == []
 
 
 async def test_another_plugin_s_cells_come_first_if_it_wants_to(datasette):

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from datasette_bear_search.web.links import period_name
+from datasette_bear_search.web.pages.urls import period_name
 from tests.support.chromium import needs_chromium
 from tests.support.datasettes import served
 

@@ -8,7 +8,8 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.web.search_page import BY_WORDS, FIRST_RESULTS, FIRST_RESULTS_HEADER
+from datasette_bear_search.web.pages.search import FIRST_RESULTS
+from datasette_bear_search.web.pipeline import BY_WORDS, FIRST_RESULTS_HEADER
 
 pytestmark = pytest.mark.datasette
 

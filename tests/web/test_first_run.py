@@ -13,10 +13,11 @@ from datasette.app import Datasette
 
 from datasette_bear_search.cli.serve import _task
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import background, database, rows
+from datasette_bear_search.index import updater as index_updater
+from datasette_bear_search.index.file import database, metadata, sources
 from datasette_bear_search.sources import registry
 from datasette_bear_search.sources.bear import LOCATIONS
-from datasette_bear_search.web import site
+from datasette_bear_search.web.requests import freshness
 from tests.support.bear_libraries import bear_library
 
 pytestmark = [pytest.mark.datasette]
@@ -58,13 +59,13 @@ def home(tmp_path, monkeypatch):
 def served(home, monkeypatch):
     """Return what bear-serve serves without an index and without a model."""
     # While tests keep the machine busy, a process with the lowest priority would never run.
-    monkeypatch.setattr(background, "NICENESS", 0)
+    monkeypatch.setattr(index_updater, "NICENESS", 0)
     path = home / "notes.db"
     with database.open_for_writing(path) as connection:
-        database.set_meta(connection, **{database.SEMANTIC: database.NO})
+        metadata.set_meta(connection, **{metadata.SEMANTIC: metadata.NO})
     datasette = Datasette([str(path)])
-    updater = background.Updater(path, lambda locations: _task(path, None, locations))
-    site.updaters[datasette] = updater
+    updater = index_updater.Updater(path, lambda locations: _task(path, None, locations))
+    freshness.updaters[datasette] = updater
     yield datasette
     updater.stop()
 
@@ -123,7 +124,7 @@ async def test_what_is_ticked_is_indexed_and_followed(home, served):
 
     await until("apples", ["Cellar"])
     with closing(database.connect(home / "notes.db")) as connection:
-        assert sorted(rows.read_sources(connection)) == ["bear", "my-vault"]
+        assert sorted(sources.read_sources(connection)) == ["bear", "my-vault"]
     (home / "My Vault" / "Attic.md").write_text("Pears are in the attic.")
     await until("pears", ["Attic"])
     deadline = time.monotonic() + PATIENCE  # the page says so while it is updating
@@ -146,7 +147,7 @@ async def test_what_is_ticked_is_indexed_and_followed(home, served):
 async def test_plain_datasette_says_how_fresh_the_index_is_and_never_writes(home):
     path = home / "notes.db"
     with database.open_for_writing(path) as connection:
-        database.set_meta(connection, indexed="2024-01-02T03:04:05Z")
+        metadata.set_meta(connection, indexed="2024-01-02T03:04:05Z")
     datasette = Datasette([str(path)])
     page = (await datasette.client.get("/-/bear-search")).text
     assert "2024-01-02T03:04:05Z" in page

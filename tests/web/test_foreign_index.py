@@ -16,9 +16,9 @@ from datasette.cli import cli
 from datasette_bear_search import Library, agents, languages, sqlite
 from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
-from datasette_bear_search.index import database
-from datasette_bear_search.search import engine
-from datasette_bear_search.web import clients
+from datasette_bear_search.index.file import database
+from datasette_bear_search.search import engine, request
+from datasette_bear_search.web import turns
 from tests.support.datasettes import IS_1_0, configured, indexed
 
 pytestmark = pytest.mark.datasette
@@ -135,7 +135,7 @@ async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage,
         closing(database.connect(path)) as connection,
         pytest.raises(sqlite.sqlite3.DatabaseError, match="malformed"),
     ):
-        engine.search(connection, engine.read_request({"q": ["roof"]}))
+        engine.search(connection, request.read_request({"q": ["roof"]}))
     result = CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", str(path)])
     assert "it is damaged" in result.output
     if IS_1_0 and damage == damage_schema:
@@ -155,7 +155,7 @@ async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage,
 
 @pytest.mark.asyncio
 async def test_a_stopped_writer_keeps_only_the_first_request_waiting(index, tmp_path, monkeypatch):
-    monkeypatch.setattr(clients, "LOCKED_SECONDS", 0.5)
+    monkeypatch.setattr(turns, "LOCKED_SECONDS", 0.5)
     path = shutil.copy(index, tmp_path / "notes.db")
     datasette = configured([path], {})
     static = await datasette.client.get("/-/bear-search?q=roof")

@@ -13,10 +13,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
-from datasette_bear_search.index.background import Activity
-from datasette_bear_search.search.notes import read_start_page
-from datasette_bear_search.web import site
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.search.notes.start_page import read_start_page
+from datasette_bear_search.web.requests import freshness
 from tests.support.bear_libraries import day, edit
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -91,10 +91,10 @@ async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, si
 
 
 async def test_changes_since_indexing_are_told_with_the_command(datasette, library, monkeypatch):
-    from datasette_bear_search.index import watch
+    from datasette_bear_search.index import freshness as source_freshness
 
-    monkeypatch.setattr(watch, "SECONDS_BETWEEN_COUNTS", 0)
-    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30, raising=False)
+    monkeypatch.setattr(source_freshness, "SECONDS_BETWEEN_COUNTS", 0)
+    monkeypatch.setattr(source_freshness, "SECONDS_TO_WAIT", 30, raising=False)
     await page(datasette)
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE = 'Garden plan'")
     html = await page(datasette)
@@ -144,7 +144,7 @@ MICE = "q=mice+%3Cb%3E&tag=garden"
 
 def bear_serve(path, watches=False) -> Datasette:
     datasette = Datasette([str(path)])
-    site.updaters[datasette] = SimpleNamespace(
+    freshness.updaters[datasette] = SimpleNamespace(
         activity=Activity(),
         watches=watches,
         has_notes=1,

@@ -17,11 +17,13 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import indexer
-from datasette_bear_search.query import filters, query
-from datasette_bear_search.search import engine as parameters
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.query import filter_values, filters, query
+from datasette_bear_search.search import request
 from datasette_bear_search.sources.base import SourceConfig
-from datasette_bear_search.web import api, links, note_page, search_page, site
+from datasette_bear_search.web.api import endpoints, judgments, openapi
+from datasette_bear_search.web.pages import form, note, search, similar, urls
+from datasette_bear_search.web.requests import responses, views
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0
 from tests.support.tiny_embedder import TINY, TinyEmbedder
@@ -44,7 +46,10 @@ PAYLOADS = (
 )  # fmt: skip
 
 # The modules that read parameters.
-READERS = (parameters, filters, links, search_page, note_page, api, site)
+READERS = (
+    request, filter_values, urls, search, form, note, similar, endpoints, judgments, openapi, views,
+    responses,
+)  # fmt: skip
 
 
 def read_parameters() -> set[str]:
@@ -52,7 +57,7 @@ def read_parameters() -> set[str]:
 
     They are taken from the code, so that new ones are tested, too.
     """
-    names = {*links.FILTERS, *search_page.FIELDS, *links.OF_ONE_LIST}
+    names = {*filters.FILTERS, *form.FIELDS, *urls.OF_ONE_LIST}
     for module in READERS:
         for call in ast.walk(ast.parse(inspect.getsource(module))):
             if not isinstance(call, ast.Call):
@@ -185,7 +190,7 @@ async def test_what_is_asked_for_is_bound_and_stands_in_no_statement():
         " ".join(f'{name}:"zanzibar-{name}"' for name in ("tag", "source", "linked-to"))
         + " zanzibar -zanzibarx -c++ in:title created:2024-05-31"
     )
-    asked = query.parse(text, filters=filters.read_filters(given))
+    asked = query.parse(text, filters=filter_values.read_filters(given))
     conditions, values = asked.filters.conditions()
     assert "zanzibar" in json.dumps(values)
     for condition in conditions:

@@ -15,7 +15,7 @@ from datasette.database import Database
 from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import datasette_ui
+from datasette_bear_search.web.datasette import menus
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 
@@ -98,7 +98,7 @@ async def test_a_large_library_leaves_room_for_the_rest_of_the_menu(
     write(*[BearNote(f"# Notes {number}") for number in range(50)])
     bear_index("--no-semantic")
     datasette = Datasette([str(sidecar_path)])
-    assert len(await matches(datasette, "notes")) == datasette_ui.MAX_JUMP_NOTES
+    assert len(await matches(datasette, "notes")) == menus.MAX_JUMP_NOTES
     assert await matches(datasette, "notes", "table")
 
 
@@ -171,7 +171,7 @@ async def items(datasette, typed) -> list[str]:
     """Return the labels of the hook's items."""
     await datasette.invoke_startup()
     request = SimpleNamespace(args={"q": typed})
-    fragments = await datasette_ui.jump_items(datasette, None, request)
+    fragments = await menus.jump_items(datasette, None, request)
     return [item["label"] for part in fragments for item in json.loads(part.params["items"])]
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.web.site import PLUGIN, _static_file
+from datasette_bear_search.web.requests.settings import PLUGIN
+from datasette_bear_search.web.requests.static_files import _static_file
 from tests.support.bear_libraries import BearNote, bear_library
 from tests.support.chromium import needs_chromium
 from tests.support.datasettes import indexed, served

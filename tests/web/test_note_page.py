@@ -10,9 +10,9 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.search import notes
+from datasette_bear_search.search.notes import similar
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web import note_page
+from datasette_bear_search.web.pages import similar as similar_page
 from tests.support.bear_libraries import day
 from tests.support.unsafe_markdown import executable_parts, unsafe_notes
 
@@ -37,7 +37,7 @@ BANK = BearNote("# Bank codes", encrypted=True, tags=("secret",), created=day(6)
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """Raise a time limit, so that no test depends on the machine's speed."""
-    monkeypatch.setattr(note_page, "SIMILAR_TIME_LIMIT_MS", 10_000)
+    monkeypatch.setattr(similar_page, "SIMILAR_TIME_LIMIT_MS", 10_000)
 
 
 @pytest.fixture
@@ -246,8 +246,8 @@ async def test_notes_like_it_are_left_out_where_finding_them_takes_long(serve, p
             "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x) from n"
         ).fetchall()
 
-    monkeypatch.setattr(notes, "find_similar", slow)
-    monkeypatch.setattr(note_page, "SIMILAR_TIME_LIMIT_MS", 50)
+    monkeypatch.setattr(similar, "find_similar", slow)
+    monkeypatch.setattr(similar_page, "SIMILAR_TIME_LIMIT_MS", 50)
     html = await main(serve(ROOF), path("Cabin roof"))
     assert "The roof leaks" in html
     assert links(html)["More like this"].startswith("/-/bear-search/similar/")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.index import database as sidecar
-from datasette_bear_search.index import watch
-from datasette_bear_search.search import sql as legs
+from datasette_bear_search.index import freshness
+from datasette_bear_search.index.file import database as index_file
+from datasette_bear_search.search.ranking import statement
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
 from tests.support.tiny_embedder import TINY, TinyEmbedder
@@ -147,7 +147,8 @@ async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, si
     # If filters were applied afterwards, the nearest passages overall would crowd out the one with
     # the tag.
     near = [
-        BearNote(f"# Roof {number}\n\nThe roof leaks.") for number in range(legs.NEAREST_PASSAGES)
+        BearNote(f"# Roof {number}\n\nThe roof leaks.")
+        for number in range(statement.NEAREST_PASSAGES)
     ]
     write(*near, BearNote("# Soup\n\nRed lentils.", tags=("recipes",)))
     bear_index()
@@ -255,7 +256,7 @@ async def test_the_textbook_query_is_offered_beside_the_statement(datasette, sid
 
 
 async def titles_by_textbook(datasette, path, text: str) -> list[str]:
-    parameters = {"sql": legs.TEXTBOOK, "q": text, "_shape": "array"}
+    parameters = {"sql": statement.TEXTBOOK, "q": text, "_shape": "array"}
     url = f"/{path.stem}.json?{urlencode(parameters)}"
     response = await get(datasette, url, follow_redirects=True)
     return [row["title"] for row in response.json()]
@@ -653,7 +654,7 @@ async def test_the_setting_warm_up_loads_the_model_at_start(write, bear_index, s
 
 @pytest.fixture
 def without_sqlite_vec(monkeypatch):
-    monkeypatch.setattr(sidecar, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(index_file, "load_vector_extension", lambda connection: False)
 
 
 async def test_without_sqlite_vec_words_are_searched_and_everything_else_works(
@@ -665,7 +666,7 @@ async def test_without_sqlite_vec_words_are_searched_and_everything_else_works(
     monkeypatch.undo()
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     bear_index("--model", TINY)
-    monkeypatch.setattr(sidecar, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(index_file, "load_vector_extension", lambda connection: False)
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("create table t (x)")
     datasette = Datasette([str(sidecar_path), str(other)])
@@ -699,8 +700,8 @@ async def test_unfinished_vectors_are_said_to_be_so(datasette, sidecar_path):
 
 
 async def test_changes_since_indexing_are_counted(datasette, library, sidecar_path, monkeypatch):
-    monkeypatch.setattr(watch, "SECONDS_BETWEEN_COUNTS", 0)
-    monkeypatch.setattr(watch, "SECONDS_TO_WAIT", 30)
+    monkeypatch.setattr(freshness, "SECONDS_BETWEEN_COUNTS", 0)
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     assert (await answer(datasette, "q=roof"))["notices"] == []
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE in ('Lentil soup', 'Receipts')")
     data = await answer(datasette, "q=roof")

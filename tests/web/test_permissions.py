@@ -24,13 +24,16 @@ import datasette_bear_search
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index import database, indexer
-from datasette_bear_search.index.background import Activity
-from datasette_bear_search.search import functions
+from datasette_bear_search.index.file import database
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.search import sql_search
 from datasette_bear_search.sources.base import SourceConfig
-from datasette_bear_search.web import datasette_ui, site
-from datasette_bear_search.web.note_page import PREVIEW_HEADER
-from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
+from datasette_bear_search.web.datasette import metadata
+from datasette_bear_search.web.pages.note import PREVIEW_HEADER
+from datasette_bear_search.web.pipeline import FIRST_RESULTS_HEADER
+from datasette_bear_search.web.requests import errors, freshness
+from datasette_bear_search.web.requests import settings as plugin_settings
 from tests.support import attached
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0, configured, cookies
@@ -153,7 +156,7 @@ SQL_PAGE = sql("select title from notes", SECRET)
 STRANGER, OWNER_ACTOR = {"id": "stranger"}, {"id": OWNER}
 ACTORS: dict[str, dict | None] = {"anonymous": None, "stranger": STRANGER, OWNER: OWNER_ACTOR}
 if IS_1_0:  # only 1.0 has restricted tokens
-    queries = {name: ["view-query"] for name in datasette_ui.STORED_QUERIES}
+    queries = {name: ["view-query"] for name in metadata.STORED_QUERIES}
     restrictions: dict[str, dict] = {
         "notes": {"d": {"notes": ["view-database", "view-table"]}, "r": {"notes": queries}},
         "tags": {"d": {"notes": ["view-database"]}, "r": {"notes": {"tags": ["view-table"]}}},
@@ -353,11 +356,11 @@ async def test_what_shows_notes_is_in_the_table(index):
     known = " ".join(row.name for row in (*OURS, *QUERIES, *STATEMENTS))
     for name in TOOLS:
         assert f'"{name.name}"' in known, f"the tool {name.name} has no row in the table above"
-    for name in datasette_ui.STORED_QUERIES:
+    for name in metadata.STORED_QUERIES:
         for ending in ("?", ".json?"):
             assert f"/notes/{name}{ending}" in known, f"the query {name} has no row"
     with closing(database.connect(index)) as connection:
-        functions.register_search(connection)
+        sql_search.register_search(connection)
         listed = connection.execute("select name from pragma_function_list where name like 'bear%'")
         for [name] in listed.fetchall():
             assert f"select+{name}" in known, f"the SQL function {name} has no row"
@@ -407,9 +410,9 @@ async def test_who_may_not_see_all_notes_changes_nothing(served, is_hidden, monk
         update=updated.append,
         give_way=lambda: None,
     )
-    monkeypatch.setitem(site.updaters, served, updater)
-    settings = site.config(served) | {"hidden_tags": ["none"] if is_hidden else []}
-    monkeypatch.setattr(site, "config", lambda datasette: settings)
+    monkeypatch.setitem(freshness.updaters, served, updater)
+    settings = plugin_settings.config(served) | {"hidden_tags": ["none"] if is_hidden else []}
+    monkeypatch.setattr(plugin_settings, "config", lambda datasette: settings)
     for row in WRITES:
         response = await answer(served, row, STRANGER)
         status, shows = (row.status, row.shows) if is_hidden else (303, "")
@@ -430,7 +433,7 @@ async def test_form_of_another_website_is_refused_although_its_visitor_may_write
         row = row._replace(headers=FORM | {"sec-fetch-site": site_of_form})
         response = await answer(served, row, OWNER_ACTOR)
         assert response.status_code == 403, row.path
-        assert IS_1_0 or site.CROSS_SITE in response.text  # 1.0 refuses such forms itself
+        assert IS_1_0 or errors.CROSS_SITE in response.text  # 1.0 refuses such forms itself
     assert await _judgments(served) == stored
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from datasette_bear_search.web.cards import LEAD, lead
+from datasette_bear_search.web.pages.cards import LEAD, lead
 from tests.support.chromium import needs_chromium
 
 SEARCH = "/-/bear-search"
@@ -195,7 +195,7 @@ def test_a_heading_and_the_markdown_can_be_copied(open_page, address):
 def test_a_judgment_is_stored_without_leaving_the_page(open_page, sidecar, tmp_path):
     import shutil
 
-    from datasette_bear_search.web.site import PLUGIN
+    from datasette_bear_search.web.requests.settings import PLUGIN
     from tests.support.datasettes import served
 
     copy = shutil.copy(sidecar, tmp_path / "notes.db")
@@ -248,7 +248,7 @@ def test_searches_that_were_used_are_offered_again(open_page, address):
     ],
 )
 def test_what_is_marked_is_always_shown(snippet, shown):
-    from datasette_bear_search.search.results import cut
+    from datasette_bear_search.search.results.marks import cut
 
     place = lead(snippet)
     before, text, after = cut(snippet, place)

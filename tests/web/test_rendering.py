@@ -9,9 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import can_be_opened
-from datasette_bear_search.web import render as render_module
-from datasette_bear_search.web.cards import open_link
-from datasette_bear_search.web.render import References, outline, render
+from datasette_bear_search.web.note_html import dialect, renderer
+from datasette_bear_search.web.note_html import render as note_html
+from datasette_bear_search.web.note_html.render import outline, render
+from datasette_bear_search.web.note_html.renderer import References
+from datasette_bear_search.web.pages.cards import open_link
 from tests.support.pathological_markdown import pathological
 from tests.support.unsafe_markdown import executable_parts, unsafe_notes
 
@@ -311,10 +313,7 @@ def test_words_are_marked_where_people_read_them_and_nowhere_else():
 
 
 def test_marked_words_are_escaped():
-    assert (
-        render_module.marked("<b>&\"'", frozenset(["b"]))
-        == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
-    )
+    assert renderer.marked("<b>&\"'", frozenset(["b"])) == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
 
 
 # Long notes
@@ -327,7 +326,7 @@ def test_of_a_very_long_note_the_beginning_is_shown():
     assert rendered.is_cut
     assert "Paragraph 0:" in rendered.html
     assert "Paragraph 1999:" not in rendered.html
-    assert len(rendered.html) < 2 * render_module.MAX_CHARACTERS
+    assert len(rendered.html) < 2 * note_html.MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("number", [0, 3, 1000, 1999])
@@ -337,14 +336,14 @@ def test_of_a_very_long_note_with_a_passage_what_is_around_it_is_shown(number):
     marked = re.findall('class="bear-match"[^>]*>(Paragraph [0-9]+)', rendered.html)
     assert marked == [f"Paragraph {number}"]
     assert re.match("<p[^>]*>Paragraph", rendered.html)
-    assert len(rendered.html) < 2 * render_module.MAX_CHARACTERS
+    assert len(rendered.html) < 2 * note_html.MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("passage", [None, (0, 5), (500_000, 500_100), (999_990, 1_000_000)])
 def test_a_long_text_without_paragraphs_is_cut_somewhere(passage):
     rendered = render("x" * 1_000_000, REFERENCES, passage=passage)
     assert rendered.is_cut
-    assert render_module.MAX_CHARACTERS // 4 < len(rendered.html) < 2 * render_module.MAX_CHARACTERS
+    assert note_html.MAX_CHARACTERS // 4 < len(rendered.html) < 2 * note_html.MAX_CHARACTERS
 
 
 def test_headings_of_a_part_keep_the_lines_of_the_whole():
@@ -440,12 +439,13 @@ SECONDS = 2
 def tenth(monkeypatch):
     """Reduce the maximum length and the other limits to a tenth."""
     for name in ("MAX_CHARACTERS", "MAX_BLOCKS", "MAX_CELLS", "MAX_BRACKETS"):
-        monkeypatch.setattr(render_module, name, getattr(render_module, name) // 10)
+        module = note_html if name == "MAX_CHARACTERS" else dialect
+        monkeypatch.setattr(module, name, getattr(module, name) // 10)
 
 
 @pytest.mark.parametrize("name", list(pathological(100)))
 def test_no_text_takes_long(name, tenth):
-    text = pathological(render_module.MAX_CHARACTERS)[name]
+    text = pathological(note_html.MAX_CHARACTERS)[name]
     started = time.process_time()
     rendered = render(text, REFERENCES, passage=(0, len(text)))
     outline(text)
@@ -463,7 +463,7 @@ def test_no_text_takes_long(name, tenth):
     ],
 )
 def test_a_note_with_too_much_markup_is_shown_as_it_is_written(monkeypatch, body, limit):
-    monkeypatch.setattr(render_module, limit, 25)
+    monkeypatch.setattr(dialect, limit, 25)
     body = f"# One\n\n*two* <b>three</b> [a](https://a.example)\n\n{body}\n\nfour"
     start = body.index("*two*")
     passage = (start, start + len("*two* <b>three</b>"))
@@ -482,7 +482,7 @@ def test_a_note_with_too_much_markup_is_shown_as_it_is_written(monkeypatch, body
 
 def test_people_write_less_than_that():
     long = [
-        body * (render_module.MAX_CHARACTERS // len(body))
+        body * (note_html.MAX_CHARACTERS // len(body))
         for body in (
             "- [ ] buy some milk\n",
             "[page](https://example.com/page) ",

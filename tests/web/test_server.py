@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.web import server
-from datasette_bear_search.web.site import host_name, origin_name
+from datasette_bear_search.web.hosts import host_name, origin_name
 from tests.support.datasettes import indexed
 from tests.support.threads import serving
 

@@ -12,8 +12,8 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import database
-from datasette_bear_search.search import notes
+from datasette_bear_search.index.file import database
+from datasette_bear_search.search.notes import similar as similar_notes
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
 from tests.support.tiny_embedder import TinyEmbedder
@@ -163,7 +163,7 @@ async def test_time_is_only_a_nudge(serve, note_id):
     )
     rows = (await answer(datasette, note_id("Roof")))["rows"]
     assert [row["title"] for row in rows] == ["Next day", "Long after"]
-    assert rows[0]["score"] - rows[1]["score"] < notes.TIME
+    assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME
     assert "written the same week" in rows[0]["reasons"]
 
 
@@ -205,7 +205,7 @@ async def test_a_note_of_any_length_is_answered(serve, note_id, body):
 async def test_size_says_how_many_are_wanted(serve, note_id):
     twins = [BearNote(f"# T{number}\n\n[[Roof]]") for number in range(12)]
     datasette = serve(ROOF, *twins)
-    assert len((await answer(datasette, note_id("Roof")))["rows"]) == notes.SIMILAR_NOTES
+    assert len((await answer(datasette, note_id("Roof")))["rows"]) == similar_notes.SIMILAR_NOTES
     assert len((await answer(datasette, note_id("Roof"), "_size=3"))["rows"]) == 3
 
 
@@ -232,7 +232,7 @@ async def test_note_that_the_model_does_not_know_is_compared_by_tags_and_links(
     monkeypatch.setattr(TinyEmbedder, "knows", lambda _, texts: ["leaks" not in it for it in texts])
     datasette = serve(ROOF, BearNote("# Porch\n\nThe roof.", tags=("cabin/repairs",)))
     data = await answer(datasette, note_id("Roof"))
-    assert data["notices"] == [notes.UNKNOWN]
+    assert data["notices"] == [similar_notes.UNKNOWN]
     assert [row["reasons"] for row in data["rows"]] == [["also tagged #cabin/repairs"]]
 
 
@@ -346,9 +346,9 @@ async def test_without_vectors_tags_and_links_still_work_and_it_is_said(serve, n
     data = await answer(datasette, note_id("Roof"))
     assert data["rows"][0]["title"] == "Porch"
     assert data["rows"][0]["similarity"] is None
-    assert data["notices"] == [notes.NO_VECTORS]
+    assert data["notices"] == [similar_notes.NO_VECTORS]
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Roof')}")).text
-    assert notes.NO_VECTORS in html
+    assert similar_notes.NO_VECTORS in html
 
 
 async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
@@ -358,7 +358,7 @@ async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
     with sqlite3.connect(sidecar_path) as db:
         db.execute("update passages set embedded = 0 where note_id = ?", [note_id("Roof")])
     data = await answer(datasette, note_id("Roof"))
-    assert data["notices"] == [notes.NO_VECTORS]
+    assert data["notices"] == [similar_notes.NO_VECTORS]
     assert (await answer(datasette, note_id("Porch")))["notices"] == []
 
 

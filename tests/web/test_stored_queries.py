@@ -9,7 +9,7 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.index import database as sidecar
+from datasette_bear_search.index.file import database as index_file
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 from tests.support.tiny_embedder import TINY, TinyEmbedder
@@ -173,11 +173,11 @@ async def test_who_reaches_the_time_limit_is_told_so(index, call, monkeypatch):
         "with recursive n (i) as (select 1 union all select i + 1 from n) select max(i) from n"
     )
     monkeypatch.setattr(
-        "datasette_bear_search.search.functions.found_notes",
+        "datasette_bear_search.search.sql_search.found_notes",
         lambda db, *_, **__: db.execute(endless),
     )
     monkeypatch.setattr(
-        "datasette_bear_search.search.functions.similar_notes",
+        "datasette_bear_search.search.sql_search.similar_notes",
         lambda db, *_, **__: db.execute(endless),
     )
     datasette = Datasette([str(path)], settings={"sql_time_limit_ms": 50})
@@ -195,12 +195,13 @@ async def test_who_reaches_the_time_limit_is_told_so(index, call, monkeypatch):
 
 @pytest.fixture
 def connection(index):
-    with sidecar.connect(index("--no-semantic")) as connection:
-        from datasette_bear_search.search import functions
+    with index_file.connect(index("--no-semantic")) as connection:
+        from datasette_bear_search.search import connection as search_connection
+        from datasette_bear_search.search import sql_search
 
-        functions.register(connection)
-        functions.register_embed(connection)
-        functions.register_search(connection)
+        search_connection.register(connection)
+        search_connection.register_embed(connection)
+        sql_search.register_search(connection)
         yield connection
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasette_bear_search.web.links import HEIGHT, MAX_MONTHS, MIN_HEIGHT, STEP, timeline
+from datasette_bear_search.web.pages.facets import HEIGHT, MAX_MONTHS, MIN_HEIGHT, STEP, timeline
 
 
 def names(months) -> list[str]:

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.index import database
-from datasette_bear_search.web.search_page import FIRST_RESULTS_HEADER
+from datasette_bear_search.index.file import database
+from datasette_bear_search.web.pipeline import FIRST_RESULTS_HEADER
 from tests.support.agents import serving
 from tests.support.datasettes import IS_1_0
 from tests.support.unsafe_library import ALL_PAYLOADS, harmful_parts, scripts, text, unsafe_index

@@ -18,10 +18,11 @@ from urllib.parse import quote
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from ...sqlite import sqlite3
-from .. import readonly
 from ..base import SourceError
-from ..files import FileSource, file_state
-from ..text import APPLE_EPOCH, timestamp_from_seconds
+from ..files import readonly
+from ..files.file_source import FileSource
+from ..files.states import file_state
+from ..formats.text import APPLE_EPOCH, timestamp_from_seconds
 
 DATABASE_NAME = "database.sqlite"
 

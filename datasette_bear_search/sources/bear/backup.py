@@ -18,19 +18,19 @@ from urllib.parse import parse_qs, quote, urlsplit
 from ...markdown import WIKI_LINK
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from ..base import SourceError, Unreadable
-from ..files import (
-    LARGEST_NOTE,
-    OTHER_NOTES,
-    Archive,
-    File,
-    FileSource,
-    Folder,
-    open_archive,
-    open_inner,
-    paths_at,
+from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
+from ..files.file_source import FileSource
+from ..files.folder import Folder
+from ..files.opening import open_archive, open_inner, paths_at
+from ..formats.markdown_metadata import extract_metadata, suffix, without_code
+from ..formats.text import (
+    as_dict,
+    as_text,
+    decode,
+    load_json,
+    parse_timestamp,
+    timestamp_from_seconds,
 )
-from ..markdown_metadata import extract_metadata, suffix, without_code
-from ..text import as_dict, as_text, decode, load_json, parse_timestamp, timestamp_from_seconds
 from . import HEADING_LINK, NOTE_URL, first_line
 
 BACKUP = ".bear2bk"

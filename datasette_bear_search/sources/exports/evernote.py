@@ -16,10 +16,12 @@ from xml.parsers import expat
 
 from ...notes import NEXT_FILE, Link, Note
 from ..base import Unreadable
-from ..documents import parse_html
-from ..files import LARGEST_NOTE, OTHER_NOTES, Archive, File, FileSource, paths_at
-from ..markdown_metadata import note_from_markdown, suffix
-from ..text import parse_timestamp
+from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
+from ..files.file_source import FileSource
+from ..files.opening import paths_at
+from ..formats.documents import parse_html
+from ..formats.markdown_metadata import note_from_markdown, suffix
+from ..formats.text import parse_timestamp
 
 SUFFIX = ".enex"
 

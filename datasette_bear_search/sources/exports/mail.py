@@ -21,10 +21,12 @@ from zlib import crc32
 
 from ...notes import Note
 from ..base import Incremental, Unchanged, Unreadable
-from ..documents import parse_html
-from ..files import MEGABYTE, Archive, File, FileSource, paths_at
-from ..markdown_metadata import as_markdown, note_from_markdown, title_of
-from ..text import decode, is_encoding, parse_timestamp, storable
+from ..files.archive import MEGABYTE, Archive, File
+from ..files.file_source import FileSource
+from ..files.opening import paths_at
+from ..formats.documents import parse_html
+from ..formats.markdown_metadata import as_markdown, note_from_markdown, title_of
+from ..formats.text import decode, is_encoding, parse_timestamp, storable
 
 SUFFIX = ".mbox"
 

@@ -18,9 +18,11 @@ from urllib.parse import quote
 from ...markdown import plain_text
 from ...notes import Note, Tag
 from ..base import SourceError, Unreadable, checked_option
-from ..files import Archive, FileSource, open_archive, paths_at
-from ..markdown_metadata import as_markdown
-from ..text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
+from ..files.archive import Archive
+from ..files.file_source import FileSource
+from ..files.opening import open_archive, paths_at
+from ..formats.markdown_metadata import as_markdown
+from ..formats.text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
 
 # A longer pause ends a conversation, and so does midnight (UTC).
 PAUSE_SECONDS = 60 * 60

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from ...notes import Note
 from ..base import Incremental, SourceError, Unchanged, Unreadable
-from ..documents import Page, parse_html, parse_word
-from ..files import LARGEST_NOTE, Archive, File, FileSource, open_archive, open_inner, paths_at
-from ..markdown_metadata import as_markdown, note_from_markdown
-from ..text import (
+from ..files.archive import LARGEST_NOTE, Archive, File
+from ..files.file_source import FileSource
+from ..files.opening import open_archive, open_inner, paths_at
+from ..formats.documents import Page, parse_html, parse_word
+from ..formats.markdown_metadata import as_markdown, note_from_markdown
+from ..formats.text import (
     as_dict,
     as_dicts,
     as_text,

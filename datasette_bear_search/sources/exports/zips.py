@@ -19,23 +19,15 @@ from typing import IO, Any
 
 from ...notes import Note
 from ..base import SourceError, Unchanged, Unreadable
-from ..files import (
-    DOCUMENTS,
-    LARGEST_ARCHIVE,
-    MEGABYTE,
-    SOFTWARE,
-    Archive,
-    File,
-    FileSource,
-    digest,
-    is_zip,
-    open_archive,
-    open_inner,
-)
+from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, Archive, File
+from ..files.file_source import FileSource
+from ..files.folder import SOFTWARE
+from ..files.opening import is_zip, open_archive, open_inner
+from ..files.states import digest
 from ..folders import ParsedFile, front_matter
 from ..folders.markdown import HTML, MARKDOWN, MarkdownFolder
-from ..markdown_metadata import suffix
-from ..text import decode
+from ..formats.markdown_metadata import suffix
+from ..formats.text import decode
 
 # The total size of inner archives, which are opened in memory.
 LARGEST_PARTS = 256 * MEGABYTE

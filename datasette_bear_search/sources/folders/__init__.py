@@ -15,18 +15,11 @@ from zlib import crc32
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files import (
-    DOCUMENTS,
-    LARGEST_NOTE,
-    ONLY_IN_CLOUD,
-    Archive,
-    File,
-    FileSource,
-    Folder,
-    composed,
-    digest,
-)
-from ..markdown_metadata import (
+from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
+from ..files.file_source import FileSource
+from ..files.folder import Folder
+from ..files.states import composed, digest
+from ..formats.markdown_metadata import (
     IMAGES,
     OTHER_FILES,
     LinkTarget,
@@ -34,7 +27,7 @@ from ..markdown_metadata import (
     extract_metadata,
     suffix,
 )
-from ..text import decode, is_encoding, timestamp_from_seconds
+from ..formats.text import decode, is_encoding, timestamp_from_seconds
 from . import front_matter, git_dates
 
 # Names of a folder's own note in a repository, a site and Hugo.

@@ -13,9 +13,10 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ..base import Unreadable
-from ..files import Archive, File, composed
-from ..markdown_metadata import Metadata, suffix, without_code
-from ..text import decode, parse_timestamp
+from ..files.archive import Archive, File
+from ..files.states import composed
+from ..formats.markdown_metadata import Metadata, suffix, without_code
+from ..formats.text import decode, parse_timestamp
 from . import NoteFolder, ParsedFile, alias_hash, front_matter, org
 
 SETTINGS = "logseq"

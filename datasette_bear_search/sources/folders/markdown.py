@@ -12,10 +12,11 @@ from urllib.parse import quote
 
 from ...notes import without_title_line
 from ..base import Unreadable, checked_option, checked_texts
-from ..documents import is_template, parse_html
-from ..files import LARGEST_NOTE, Archive, File, composed
-from ..markdown_metadata import first_heading, leading_heading, suffix
-from ..text import decode
+from ..files.archive import LARGEST_NOTE, Archive, File
+from ..files.states import composed
+from ..formats.documents import is_template, parse_html
+from ..formats.markdown_metadata import first_heading, leading_heading, suffix
+from ..formats.text import decode
 from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
 
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")

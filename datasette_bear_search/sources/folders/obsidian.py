@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import quote
 
 from ..base import Unreadable
-from ..files import Archive, File, composed
-from ..markdown_metadata import leading_heading
-from ..text import as_dict, as_dicts, as_text, load_json
+from ..files.archive import Archive, File
+from ..files.states import composed
+from ..formats.markdown_metadata import leading_heading
+from ..formats.text import as_dict, as_dicts, as_text, load_json
 from . import NoteFolder, ParsedFile, front_matter
 
 SETTINGS = ".obsidian"

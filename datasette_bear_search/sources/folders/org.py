@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..markdown_metadata import IMAGES, suffix
+from ..formats.markdown_metadata import IMAGES, suffix
 from . import ParsedFile, front_matter
 
 SUFFIX = ".org"

@@ -1,0 +1,504 @@
+"""The index file, also called sidecar: how to open it safely, and the metadata in it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from ... import languages
+from ...embeddings.prompts import Prompts
+from ...notes import ForeseenError
+from ...sqlite import sqlite3
+from . import schema
+from .metadata import (
+    MEAN,
+    NO,
+    PACE,
+    SAVED_SEARCHES,
+    SEMANTIC,
+    STALE,
+    UNRELATED,
+    get_meta,
+    get_number,
+    json_value,
+    set_meta,
+)
+from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, REFUSED, SOURCES, VECTORS
+
+Key = TypeVar("Key")
+
+T = TypeVar("T")
+Value = TypeVar("Value")
+
+ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
+# Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
+BUSY_SECONDS = 30.0
+SERVER_BUSY_SECONDS = 10.0
+# Seconds before people are told that the index is locked. A commit takes less.
+LOCK_SECONDS = 0.5
+# In KiB. Four indexes have keys in random order, so their pages are needed again and again.
+WRITER_CACHE = 65536
+# Key in meta: a JSON array of what was put before each query and before each passage.
+PROMPTS = "prompts"
+# Key in meta: "1" if the model is a static one.
+STATIC = "static_model"
+
+
+# --- errors
+
+_CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
+
+
+class SidecarError(ForeseenError):
+    """The index file can't be used."""
+
+
+class OtherVersion(SidecarError, sqlite3.DatabaseError):
+    """Another version of this package made the index file."""
+
+
+def not_writable(path: Path, error: OSError) -> SidecarError:
+    """Return the error for people if the operating system forbids writing the index file."""
+    choose = "Choose another place with --sidecar."
+    return SidecarError(f"The index can't be written to {path}: {error.strerror}. {choose}")
+
+
+def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
+    """Return a message for people that explains why SQLite can't read or write the index."""
+    words = str(error)
+    if isinstance(error, OtherVersion):
+        return words
+    # Python has SQLite's error codes only since 3.11. The last message is sqlite-vec's.
+    if any(part in words for part in ("is full", "I/O error", "could not write")):
+        return (
+            f"There is no space for the index, or its disk has a fault ({words}). Free some space, "
+            "then run datasette bear-index again: it goes on where it stopped. What was indexed "
+            "before can be searched."
+        )
+    if "locked" in words:
+        return f"Another program keeps the index from being used ({words}). Try again in a minute."
+    if "readonly" in words:
+        return f"The index can't be written ({words}). Choose another place with --sidecar."
+    return (
+        f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing "
+        "that isn't in your notes, except your judgments of results and the names of the sources: "
+        "delete the index and run datasette bear-index again."
+    )
+
+
+@contextmanager
+def as_damage() -> Iterator[None]:
+    """Raise sqlite3.DatabaseError if SQLite's message quotes text that Python can't decode."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise sqlite3.DatabaseError("malformed text in the schema") from None
+
+
+# --- where it is
+
+
+def default_path() -> Path:
+    """Return the path of the index file if the command line and settings name none."""
+    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
+        return Path(chosen).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
+
+
+def index_command(path: Path) -> str:
+    """Return the command that makes, or repairs, the index file at ``path``."""
+    command = "datasette bear-index"
+    return command if path == default_path() else f"{command} --sidecar {shlex.quote(str(path))}"
+
+
+def is_made(path: Path) -> bool:
+    """Return whether there is an index at ``path``; raise SidecarError if it is another file."""
+    try:
+        if path.is_dir():
+            raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
+        undo_half_a_commit(path)
+        # A run that is stopped at once leaves an empty file.
+        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+            return False
+        if application_id(path) == APPLICATION_ID:
+            return True
+    except OSError as error:
+        raise SidecarError(
+            f"The index at {path} can't be read: {error.strerror}. {_CHECK_PERMISSIONS}"
+        ) from None
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise SidecarError(explained(error)) from None
+        if "readonly database" not in str(error):
+            raise SidecarError(
+                f"The index at {path} can't be read: {error}. {_CHECK_PERMISSIONS}"
+            ) from None
+        if is_half_committed(path):
+            raise SidecarError(
+                f"A datasette bear-index was stopped in the middle of writing {path}, and you may "
+                "not write there. Run it again as the user who made the index."
+            ) from None
+    except sqlite3.DatabaseError as error:
+        if "not a database" not in str(error):
+            raise SidecarError(f"{path}: {explained(error)}") from None
+    raise SidecarError(
+        f"{path} is not an index made by datasette bear-index, so it is left alone. "
+        "Choose another file with --sidecar."
+    )
+
+
+def is_locked(path: Path, *, wait: float = LOCK_SECONDS) -> bool:
+    """Return whether another program's lock prevents reading the file, for ``wait`` seconds."""
+    if path.is_file():
+        try:
+            with closing(_open_read_only(path, timeout=wait)) as connection:
+                connection.execute("pragma application_id").fetchone()
+        except sqlite3.Error as error:
+            return "locked" in str(error)
+    return False
+
+
+def is_sidecar(path: str | Path) -> bool:
+    """Return whether the file at ``path`` has the application id of an index file."""
+    with suppress(OSError, sqlite3.Error):
+        undo_half_a_commit(Path(path))
+        return application_id(Path(path)) == APPLICATION_ID
+    return False
+
+
+def is_sidecar_connection(connection: sqlite3.Connection) -> bool:
+    """Return whether a connection's main database is an index file."""
+    if file := file_of(connection):
+        undo_half_a_commit(Path(file))
+    return bool(connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID)
+
+
+def file_of(connection: sqlite3.Connection) -> str:
+    """Return the path of a connection's main database; empty if it is in memory."""
+    # This pragma doesn't read the file. pragma_database_list does, and fails after a killed commit.
+    [(_, _, file), *_] = connection.execute("pragma database_list").fetchall()
+    return str(file)
+
+
+def file_state(connection: sqlite3.Connection) -> tuple[object, ...]:
+    """Return values that change with the file; empty if the database is in memory or gone."""
+    try:
+        stat = os.stat(file_of(connection))
+    except OSError:
+        return ()
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def keep(cache: dict[Key, Value], key: Key, value: Value, most: int) -> None:
+    """Put a value into a cache that keeps the last ``most`` keys. This is thread-safe."""
+    cache[key] = value
+    for oldest in list(cache)[:-most]:
+        cache.pop(oldest, None)
+
+
+def is_cut_off(connection: sqlite3.Connection) -> bool:
+    """Return whether the end of the file is missing, which SQLite reads as zeros."""
+    connection.execute("begin")  # otherwise a commit might come in between
+    try:
+        connection.execute("select 1 from sqlite_master limit 1").fetchone()
+        sql = "select page_count * page_size from pragma_page_count, pragma_page_size"
+        [expected] = connection.execute(sql).fetchone()
+        return os.path.getsize(file_of(connection)) < expected
+    finally:
+        connection.rollback()
+
+
+# --- opening
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a read-only connection, with sqlite-vec if it can be loaded, or raise SidecarError."""
+    if not is_made(path):
+        raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
+    connection = _open_read_only(path)
+    languages.register(connection)
+    load_vector_extension(connection)
+    return connection
+
+
+def require_current(connection: sqlite3.Connection) -> None:
+    """Raise OtherVersion unless this version of the package made the index file."""
+    version = schema.version_of(connection)
+    if version < schema.VERSION:
+        raise OtherVersion(
+            "The index can't be used. An earlier version of datasette-bear-search made it. Bring "
+            "it up to date, which keeps your judgments and sources, with: "
+            + index_command(Path(file_of(connection)))
+        )
+    if version > schema.VERSION:
+        raise OtherVersion(
+            "The index can't be used. A newer version of datasette-bear-search made it. Upgrade "
+            "with: pip install -U datasette-bear-search"
+        )
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents so that only this user may open them."""
+    if not folder.exists():
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+@contextmanager
+def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the index file at ``path``, or create it. An older version isn't upgraded.
+
+    :raises SidecarError: if the file is something else, or was made by a newer version
+    :raises sqlite3.Error: if it is damaged, or the disk is full
+    """
+    is_made(path)  # raises an error if the file is something else
+    try:
+        # Notes are private, so on a shared machine nobody else may read the file.
+        make_private_folder(path.parent)
+        path.touch(mode=0o600)
+        with suppress(PermissionError):  # another user's file, which we may still be able to write
+            path.chmod(0o600)
+    except OSError as error:
+        raise not_writable(path, error) from None
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+        connection.execute("pragma secure_delete = on")
+        languages.register(connection)
+        connection.execute(f"pragma cache_size = -{WRITER_CACHE}")
+        if schema.version_of(connection) > schema.VERSION:
+            require_current(connection)
+        if not connection.execute("select 1 from sqlite_master limit 1").fetchone():
+            # In one transaction: a file with half a schema wouldn't be recognized as an index.
+            with transaction(connection):
+                schema.create(connection)
+        connection.execute("pragma foreign_keys = on")
+        load_vector_extension(connection)
+        yield connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit at the end of the block, or roll back if it raises an error."""
+    connection.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def wait_for_writers(connection: sqlite3.Connection) -> None:
+    """Make a connection of Datasette's wait longer for locks, but not as long as ours do."""
+    # An indexer commits so often that SQLite, which retries only now and then, may find the file
+    # locked each time. Datasette gives up after five seconds. It has only three threads, though,
+    # and a program that was stopped in a commit keeps the file locked.
+    connection.execute(f"pragma busy_timeout = {round(SERVER_BUSY_SECONDS * 1000)}")
+
+
+def load_vector_extension(connection: sqlite3.Connection) -> bool:
+    """Load sqlite-vec into a connection; return whether this Python and machine can."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    if spec is None or spec.origin is None or not hasattr(connection, "enable_load_extension"):
+        return False
+    with suppress(sqlite3.Error):
+        connection.enable_load_extension(True)
+        try:
+            # sqlite_vec.load() isn't used, because importing sqlite_vec imports numpy.
+            connection.load_extension(str(Path(spec.origin).with_name("vec0")))
+            for function in (mean_vector, unrelated_distance):
+                # Deterministic, or SQLite would call it once per row.
+                connection.create_function(
+                    function.__name__, 0, partial(function, connection), deterministic=True
+                )
+            return True
+        finally:
+            connection.enable_load_extension(False)
+    return False
+
+
+def mean_vector(connection: sqlite3.Connection) -> bytes:
+    """Return the vector that is subtracted before signs are taken; zeros if there is none yet."""
+    zeros = bytes(4 * int(get_number(connection, "dimension") or 0))
+    with suppress(ValueError):
+        mean = bytes.fromhex(get_meta(connection, MEAN) or "")
+        if len(mean) in (0, len(zeros)):
+            return mean or zeros
+    raise sqlite3.DatabaseError("malformed vector in meta")
+
+
+def unrelated_distance(connection: sqlite3.Connection) -> float:
+    """Return the cosine distance of unrelated texts for the index's model; MiniLM's is 1."""
+    return max(1 - (get_number(connection, UNRELATED) or 0), 0.01)
+
+
+def has_vector_extension(connection: sqlite3.Connection) -> bool:
+    sql = "select 1 from pragma_module_list where name = 'vec0'"
+    return connection.execute(sql).fetchone() is not None
+
+
+def hide_passage_index(connection: sqlite3.Connection) -> None:
+    """Let Datasette open an index file on a connection that couldn't load sqlite-vec."""
+    # Datasette reads the columns of every table, which fails for a virtual table whose module is
+    # missing. An empty temporary table of the same name takes precedence; nothing else reads it.
+    connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
+
+
+def reset(connection: sqlite3.Connection) -> None:
+    """Empty an index file of any version, but keep judgments, saved searches and sources."""
+    # Importing it takes 60-200 ms, and only this function needs it.
+    import sqlite_utils
+
+    connection.execute("pragma foreign_keys = off")
+    # The file isn't replaced, because servers have it open. In one transaction, so that searches
+    # always see tables and a run that is killed here loses nothing.
+    with transaction(connection):
+        db = sqlite_utils.Database(connection)
+        tables = [table for table in map(db.table, (SOURCES, JUDGMENTS)) if table.exists()]
+        # In a damaged file, the table may contain another table's rows, which aren't judgments.
+        where = {JUDGMENTS: "typeof(grade) = 'integer'"}
+        kept = [
+            (table, row)
+            for table in tables
+            for row in table.rows_where(where.get(table.name), order_by="rowid")
+        ]
+        saved = None
+        with suppress(sqlite3.Error):  # the file may be damaged
+            saved = get_meta(connection, SAVED_SEARCHES)
+        schema.drop(connection)
+        schema.create(connection)
+        if saved:
+            set_meta(connection, **{SAVED_SEARCHES: saved})
+        for table, row in kept:
+            # Another version may have stored columns that no longer exist.
+            values = {name: row[name] for name in table.columns_dict if name in row}
+            connection.execute(
+                f"insert into {table.name} ({', '.join(values)}) "
+                f"values ({', '.join(f':{name}' for name in values)})",
+                values,
+            )
+        # There are no notes now, so each source has to be read again.
+        connection.execute(f"update {SOURCES} set state = '', notes = 0")
+    connection.execute("pragma foreign_keys = on")
+
+
+# --- metadata
+
+
+@dataclass(frozen=True)
+class State:
+    has_notes: bool
+    pending: int  # passages that have no vector yet
+    has_vectors: bool
+    model: str | None
+    fingerprint: str | None  # of the model and prompts that made the vectors
+    indexed: str | None  # when the last run ended, ISO 8601 UTC
+    skips_vectors: bool = False  # because a person chose that
+    passages_per_second: float | None = None  # recent speed of embedding
+    refused: int = 0  # passages for which the model made no vector, unless all vectors are stale
+
+
+def read_state(connection: sqlite3.Connection) -> State:
+    """Return the state of an index, fast enough for every search, or raise OtherVersion."""
+    require_current(connection)
+    meta = dict(connection.execute("select key, cast(value as text) from meta").fetchall())
+    # Counting is fast, because pending and refused passages have partial indexes.
+    sql = f"""
+    select
+      exists (select 1 from notes), (select count(*) from passages where not embedded),
+      (select count(*) from passages where embedded = {REFUSED}), exists (select 1 from {VECTORS})
+    """
+    has_notes, pending, refused, has_vectors = connection.execute(sql).fetchone()
+    return State(
+        has_notes=bool(has_notes),
+        pending=pending,
+        has_vectors=bool(has_vectors) and STALE not in meta,
+        model=meta.get("model"),
+        fingerprint=meta.get("fingerprint"),
+        indexed=meta.get("indexed"),
+        skips_vectors=meta.get(SEMANTIC) == NO,
+        passages_per_second=_positive(meta.get(PACE)),
+        refused=0 if STALE in meta else refused,
+    )
+
+
+def _positive(text: str | None) -> float | None:
+    with suppress(TypeError, ValueError):  # a damaged file may contain anything
+        number = float(text or 0)
+        return number if 0 < number < float("inf") else None
+    return None
+
+
+def stored(path: Path, key: str = "model") -> str | None:
+    """Return a value from meta of the index file at ``path``; None if either doesn't exist."""
+    if not is_sidecar(path):
+        return None
+    with closing(connect(path)) as connection:
+        return get_meta(connection, key)
+
+
+def prompts(connection: sqlite3.Connection) -> Prompts | None:
+    """Return the prompts with which the vectors were made; None if nothing says so."""
+    with suppress(sqlite3.DatabaseError, TypeError):
+        return Prompts(*json_value(get_meta(connection, PROMPTS), list))
+    return None
+
+
+# --- a run that was killed
+
+
+def undo_half_a_commit(path: Path) -> None:
+    """Let SQLite roll back the commit of a run that was killed in the middle of it, if any.
+
+    A read-only connection can't do so and gets errors. If a run is committing now, wait for it.
+
+    :raises sqlite3.Error: if it can't be undone, because this user may only read the file
+    """
+    if is_half_committed(path):
+        uri = f"{path.resolve().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as connection:
+            connection.execute("pragma application_id").fetchone()
+
+
+def is_half_committed(path: Path) -> bool:
+    """Return whether a run is in the middle of a commit, or was when it was killed."""
+    file = str(path.resolve())
+    # SQLite zeroes the beginning of a journal that is no longer needed.
+    with suppress(OSError), open(f"{file}-journal", "rb") as journal:
+        return journal.read(1) not in (b"", b"\0") and _has_our_id(file)
+    return False
+
+
+def application_id(path: Path) -> int:
+    """Return the number by which a file says whose it is, even if its schema is damaged."""
+    # SQLite reads it, not open(): closing a file releases all locks that this process holds on it,
+    # including those of a search in another thread.
+    with closing(_open_read_only(path)) as connection:
+        return int(connection.execute("pragma application_id").fetchone()[0])
+
+
+# Files that are read without SQLite stay open, for the same reason.
+_kept_open: dict[str, BinaryIO] = {}
+_kept_open_lock = threading.Lock()
+
+
+def _has_our_id(file: str) -> bool:
+    """Return whether a file in the middle of a commit is an index; others mustn't be touched."""
+    with _kept_open_lock:
+        if file not in _kept_open:
+            _kept_open[file] = open(file, "rb", buffering=0)  # noqa: SIM115
+        _kept_open[file].seek(68)
+        return _kept_open[file].read(4) == APPLICATION_ID.to_bytes(4, "big")
+
+
+def _open_read_only(path: Path, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=timeout)

@@ -1,0 +1,168 @@
+"""Passages as rows of the index file, in the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from ...sqlite import sqlite3
+from ..run.chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
+from . import vectors
+from .metadata import get_meta, number, set_meta
+from .rows import insert_rows
+from .schema import LINES, MAX_EMBEDDED, NEVER_EMBEDDED, PENDING, SHARED_LINES
+from .templates import (
+    LINES_SQL,
+    MAX_TEMPLATE,
+    SHARED_BY,
+    read_shared_lines,
+    shared_lines,
+    write_lines,
+)
+
+# Increase it when passages are cut or cleaned differently, so that every note is cut again.
+PASSAGE_VERSION = 3
+# Notes whose passages are made again in one step, so that few texts are in memory.
+_NOTES_AT_A_TIME = 250
+
+
+# Position, heading, start, length, shared, line, text, content hash, embedded.
+PassageRow = tuple[int, str, int, int, bool | None, int, str | None, str, int]
+# Notes with more characters are stored with the texts of their passages, because SQLite reads a
+# whole note to return a part of it: half a millisecond for a million characters, each time.
+LONG_NOTE = 100_000
+
+
+def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]]) -> None:
+    import numpy
+
+    rows = connection.execute(LINES_SQL).fetchall()
+    lines = numpy.frombuffer(b"".join(hashes for _, hashes in rows), "i8")
+    counts = [len(hashes) // 8 for _, hashes in rows]
+    note_ids = numpy.repeat(numpy.array([note_id for note_id, _ in rows], "i8"), counts)
+    copies = connection.execute("select id from notes where copy_of is not null").fetchall()
+    counted = lines[~numpy.isin(note_ids, copies)] if copies else lines
+    distinct, numbers = numpy.unique(counted, return_counts=True)
+    is_shared = numbers >= SHARED_BY
+    shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
+    known = read_shared_lines(connection)
+    if shared == known:
+        return
+    connection.execute(f"delete from {SHARED_LINES}")
+    insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
+    # 0 notes: only some of the notes with the line were written as sharing it.
+    changed = known.keys() ^ shared.keys() | {line for line, number in known.items() if not number}
+    found = set(note_ids[numpy.isin(lines, [*changed])].tolist())
+    hashes = dict(rows)
+    stale = [
+        note_id
+        for note_id in sorted(found)
+        if note_id not in written
+        or any((it in written[note_id]) != (it in shared) for it in array("q", hashes[note_id]))
+    ]
+    _cut_again(connection, stale, shared.keys())
+
+
+# --- passages
+
+_PLACE_COLUMNS = "position heading start length shared line text".split()
+STORED_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
+
+
+def max_tokens(connection: sqlite3.Connection) -> int:
+    """Return the maximum number of tokens in a passage, which depends on the index's model."""
+    _, _, tokens = (get_meta(connection, "passage_settings") or "").partition("/")
+    return int(number(tokens or str(MAX_TOKENS)))
+
+
+def update_passages(connection: sqlite3.Connection, model_tokens: int | None = None) -> None:
+    """Cut all notes again if their passages were made by other rules or for another model.
+
+    :param model_tokens: the model's maximum number of tokens; None keeps the stored number
+    """
+    tokens = max_tokens(connection) if model_tokens is None else min(MAX_TOKENS, model_tokens)
+    stored, settings = get_meta(connection, "passage_settings") or "", f"{PASSAGE_VERSION}/{tokens}"
+    if stored == settings:
+        return
+    set_meta(connection, passage_settings=settings)
+    note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
+    has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
+    if has_other_lines:
+        connection.execute(f"delete from {LINES}")
+        set_meta(connection, links_to_resolve="yes")
+    _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
+
+
+def _cut_again(
+    connection: sqlite3.Connection,
+    note_ids: Sequence[int],
+    shared: Set[int],
+    *,
+    with_lines: bool = False,
+) -> None:
+    tokens = max_tokens(connection)
+    sql = "select id, title, body from notes where id in (select value from json_each(?))"
+    for start in range(0, len(note_ids), _NOTES_AT_A_TIME):
+        some = json.dumps(note_ids[start : start + _NOTES_AT_A_TIME])
+        rows, lines = {}, []
+        for note_id, title, body in connection.execute(sql, [some]).fetchall():
+            whole = passages(title, body, max_tokens=tokens)
+            rows[note_id] = passage_rows(whole, shared, body)
+            if with_lines:
+                lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
+        write_lines(connection, lines)
+        replace_passages(connection, rows)
+
+
+def passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list[PassageRow]:
+    rows: list[PassageRow] = []
+    # Shared lines are removed only from texts to embed.
+    cut = [*without_shared(whole[:MAX_EMBEDDED], shared), *whole[MAX_EMBEDDED:]]
+    line, before = 1, 0
+    is_long = len(body) > LONG_NOTE
+    for each, end in zip(cut, [*(following.start for following in cut[1:]), len(body)]):
+        line, before = line + body.count("\n", before, each.start), each.start
+        heading, length = " › ".join(each.headings), each.end - each.start
+        text = body[each.start : end] if is_long else None
+        place = each.position, heading, each.start, length
+        embedded = PENDING if each.position < MAX_EMBEDDED else NEVER_EMBEDDED
+        rows.append((*place, each.shared, line, text, each.content_hash, embedded))
+    return rows
+
+
+def replace_passages(
+    connection: sqlite3.Connection, notes: Mapping[int, Sequence[PassageRow]]
+) -> None:
+    """Replace the passages of notes, by id. Those with the same text keep their vectors."""
+    listed = ", ".join(_PLACE_COLUMNS)
+    sql = f"""
+    select note_id, content_hash, id, {listed}
+    from passages
+    where note_id in (select value from json_each(?))
+    order by note_id, position
+    """
+    old: dict[tuple[int, str], list[tuple[Any, ...]]] = {}
+    for note_id, content_hash, *stored in connection.execute(sql, [json.dumps([*notes])]):
+        old.setdefault((note_id, content_hash), []).append(tuple(stored))
+    moved, new = [], []
+    for note_id, rows in notes.items():
+        for row in rows:
+            *place, content_hash, _ = row
+            if not (known := old.get((note_id, content_hash))):
+                new.append((note_id, *row))
+                continue
+            passage_id, *stored_place = known.pop(0)
+            if place != stored_place:
+                moved.append((*place, passage_id))
+    sql = f"update passages set ({listed}) = ({', '.join('?' * len(_PLACE_COLUMNS))}) where id = ?"
+    connection.executemany(sql, moved)
+    remove_passages(connection, [passage_id for rest in old.values() for passage_id, *_ in rest])
+    insert_rows(connection, "passages", STORED_COLUMNS, new)
+
+
+def remove_passages(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
+    rows = [(passage_id,) for passage_id in passage_ids]
+    connection.executemany("delete from passages where id = ?", rows)
+    vectors.remove(connection, passage_ids)

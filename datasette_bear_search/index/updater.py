@@ -1,0 +1,272 @@
+"""Keep an index file up to date in a separate process, so that searches stay fast.
+
+In a thread of the server, indexing would delay each search: Python runs one thread at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any, cast
+
+from .. import processes
+from ..embeddings import registry
+from ..embeddings.base import Embedder, ModelUnavailable
+from ..notes import ForeseenError, counted
+from ..sources.base import SourceConfig
+from ..sqlite import sqlite3
+from . import watch
+from .run import indexer
+from .run.changes import Snapshot
+
+STOPPED = (
+    "Updating has stopped unexpectedly, and the index stays as it is. Start the server again; if "
+    "it happens again, run datasette bear-index, which says why."
+)
+# On Linux, models run in a thread of the lowest priority, which gets only idle time. The writing
+# thread does not: searches wait for its lock, up to 1.6 s if two busy programs starve it.
+HAS_IDLE_THREADS = hasattr(os, "SCHED_IDLE")
+NICENESS = 5 if HAS_IDLE_THREADS else 19
+# Even idle threads raised the p95 of a search by 55 %. So the texts for the model and the notes to
+# write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
+# seconds, but the wait is LONGEST_WAIT at most.
+TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
+GIVE_WAY = "give way"  # what the process is told when somebody searches
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to index: sources, and the model that makes the vectors (None: no vectors)."""
+
+    configs: Sequence[SourceConfig]
+    model: str | None
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What the process is doing, and what went wrong, for people."""
+
+    doing: str = ""  # "" while waiting for changes
+    problems: Mapping[str, str] = field(default_factory=dict)  # by source, "" for the index
+    embeds: bool = False  # whether it is making vectors
+
+
+class Updater:
+    """Update an index file on request and, if it watches, whenever its sources change."""
+
+    def __init__(
+        self,
+        path: Path,
+        select: Callable[[Sequence[str]], Task],
+        *,
+        watches: bool = True,
+        on_vectors: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        :param select: locations to add → what to index
+        :param on_vectors: called when the first vectors have been made
+        """
+        self.activity = Activity()
+        self.watches = watches
+        self._on_vectors = on_vectors
+        self.has_notes = 0  # becomes 1 when the index is seen to have notes
+        self._select = select
+        # Neither a fork, because one of a process with threads can hang, nor multiprocessing, which
+        # looks for modules in the current directory first.
+        self._process = subprocess.Popen(
+            processes.command(__name__, "keep_updated"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # A terminal sends Ctrl-C to all processes of its group, but this one ends the other.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        self._requests: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._requests.put((path, watches, NICENESS))
+        for work in (self._send, self._listen):
+            threading.Thread(target=work, daemon=True).start()
+
+    def update(self, locations: Sequence[str] = ()) -> None:
+        """Bring the index up to date with its sources and those at ``locations``."""
+        try:
+            task = self._select(locations)
+        except (ForeseenError, sqlite3.Error) as error:
+            self.activity = replace(self.activity, problems={"": str(error)})
+            return
+        if task.configs:
+            self.activity = replace(self.activity, doing="Reading the notes")
+            self._requests.put(task)
+
+    def give_way(self) -> None:
+        """Make the process wait, because somebody is searching."""
+        self._requests.put(GIVE_WAY)
+
+    def stop(self) -> None:
+        """End the process. The next run repeats what it hasn't committed."""
+        self._requests.put(None)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=1)
+        self._process.kill()
+
+    def _send(self) -> None:
+        """Send what is requested, in a thread, because the process may be stopped (Ctrl-Z)."""
+        assert self._process.stdin
+        with suppress(OSError):  # the process has ended, which _listen() reports
+            while True:
+                _write(self._process.stdin, self._requests.get())
+
+    def _listen(self) -> None:
+        assert self._process.stdout
+        while activity := _read(self._process.stdout):
+            if activity.embeds and not self.activity.embeds:
+                self._on_vectors()
+            self.activity = activity
+        self.activity = Activity(problems={"": STOPPED})
+
+
+def _write(stream: IO[bytes], message: object) -> None:
+    pickle.dump(message, stream)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> Any:
+    """Return the next message; None if the other process has ended."""
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
+        return pickle.load(stream)
+    return None
+
+
+# --- in the process
+
+
+def keep_updated() -> None:
+    """Do one task after the other. A new task stops the current one."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # where libraries may print
+    path, watches, niceness = _read(requests)
+    if hasattr(os, "nice"):
+        os.nice(niceness)
+    tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+    working: list[_Worker] = []
+    last_search = SimpleNamespace(value=0.0)  # by time.monotonic()
+
+    def receive() -> None:
+        while True:
+            request = _read(requests)
+            if request == GIVE_WAY:
+                last_search.value = time.monotonic()
+                continue
+            tasks.put(request)
+            for worker in working:
+                worker.stop()
+            if request is None:
+                os.kill(os.getpid(), signal.SIGTERM)  # interrupts the current task
+                return
+
+    threading.Thread(target=receive, daemon=True).start()
+    while task := tasks.get():
+        worker = _Worker(path, task, answers, last_search)
+        working[:] = [worker]
+        if tasks.empty():
+            worker.run(update_first=True, watches=watches)
+
+
+class _Worker(watch.Watcher):
+    def __init__(self, path: Path, task: Task, answers: IO[bytes], last_search: Any) -> None:
+        self._answers = answers
+        self._said: Activity | None = None
+        hooks = indexer.Hooks(
+            on_read=self._on_read,
+            notes_per_commit=NOTES_AT_ONCE,
+            on_commit=partial(_await_quiet, last_search),
+            on_text=self._on_text,
+            on_embedded=self._on_embedded,
+        )
+        embedder = None
+        if task.model:
+            embedder = registry.get_embedder(task.model)
+            embedder.may_download = True
+            embedder = cast(Embedder, _IdleModel(embedder, last_search))
+        super().__init__(
+            path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
+        )
+
+    def _update_due(self) -> None:
+        super()._update_due()
+        if self._embedder is not None and not self._is_ending:
+            self._prepare_model(self._embedder)
+        self._tell("")
+
+    def _prepare_model(self, embedder: Embedder) -> None:
+        """Export the model, if it is loaded, so that from now on it starts within a second."""
+        if embedder.status == "loaded":
+            with suppress(ModelUnavailable):
+                if embedder.needs_onnx_export():
+                    self._tell("Preparing the model to start faster")
+                    embedder.export_onnx()
+
+    def _on_read(self, config: SourceConfig, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            self._tell(f"Indexing {counted(snapshot.count, 'note')} of {config.name}")
+
+    def _on_text(self, report: indexer.Report) -> None:
+        if self._embedder is not None and report.pending:
+            self._tell(f"Search by meaning: loading the model for {report.pending:,} passages")
+
+    def _on_embedded(self, done: int, total: int) -> None:
+        self._tell(f"Search by meaning: {done:,} of {counted(total, 'passage')}", embeds=True)
+
+    def _tell(self, doing: str, *, embeds: bool = False) -> None:
+        problems = {source: said for source, said in self._trouble.items() if said}
+        activity = Activity(doing, problems, embeds)
+        if activity != self._said:
+            self._said = activity
+            with suppress(OSError):
+                _write(self._answers, activity)
+
+
+def _await_quiet(last_search: Any) -> None:
+    longest = time.monotonic() + LONGEST_WAIT
+    while time.monotonic() < min(longest, last_search.value + REST):
+        time.sleep(0.05)
+
+
+class _IdleModel:
+    """An embedder that pauses while people search and uses only idle processor time."""
+
+    def __init__(self, embedder: Embedder, last_search: Any) -> None:
+        self._embedder = embedder
+        self._last_search = last_search
+        self._pool = ThreadPoolExecutor(1, initializer=self._be_idle)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._embedder, name)
+        if not callable(value):
+            return value
+        return lambda *args, **options: self._pool.submit(value, *args, **options).result()
+
+    def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
+        made: list[bytes | None] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            _await_quiet(self._last_search)
+            some = texts[start : start + TEXTS_AT_ONCE]
+            made += self._pool.submit(self._embedder.embed_documents, some).result()
+        return made
+
+    @staticmethod
+    def _be_idle() -> None:
+        if HAS_IDLE_THREADS:
+            with suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

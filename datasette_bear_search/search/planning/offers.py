@@ -1,0 +1,84 @@
+"""What could be searched for instead, when nothing is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...notes import is_within
+from ...query import fts5
+from ...query.filter_values import read_operator
+from ...query.filters import Filters
+from ...query.query import (
+    Query,
+    repaired,
+    with_value,
+)
+from ...sqlite import read_value, sqlite3
+
+# A text with more unknown words than this, and more than known words, isn't mistyped but in another
+# language.
+MAX_DOUBTFUL = 2
+
+
+# --- Alternatives
+
+
+def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[list[str], list[str]]:
+    """Return other texts that may be meant, and notices about values that no note has."""
+    offers, notices = [], []
+    if (text := repaired(query)) != query.text:
+        offers.append(text)
+    elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
+        notices.append("There is no operator for the order: choose it beside the text, with sort=.")
+    for identifier in query.identifiers:
+        has_it = Filters(required=fts5.quoted(identifier))
+        if identifier in text and not _has_any(connection, query, has_it):
+            notices.append(f"No note has “{identifier}” as it stands.")
+        if date := re.fullmatch(r"(\d{4})[-/.](\d\d)[-/.](\d\d)", identifier):
+            day = "-".join(date.groups())  # perhaps a date of modification
+            with suppress(ValueError):
+                if _has_any(connection, query, read_operator("modified", day)):
+                    offers.append(query.text.replace(identifier, f"modified:{day}"))
+    for name, sql in VALUES_SQL.items():
+        wanted = query.filters.values.get(name, ())
+        known = [known for (known,) in connection.execute(sql)] if wanted else []
+        for value in wanted:
+            if any(is_within(other, value) for other in known):
+                continue
+            near = _near_value(value, known)
+            if near and (text := with_value(query.text, name, value, near)) != query.text:
+                offers.append(text)
+                near = None
+            asked = f" Did you mean “{near}”?" if near else ""
+            notices.append(f"No note has the {name} “{value}”.{asked}")
+    return offers, notices
+
+
+VALUES_SQL = {"tag": "select distinct folded from tags", "source": "select name from sources"}
+
+
+def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
+    conditions, values = filters.conditions()
+    sql = f"select exists (select 1 from notes where {' and '.join(conditions)})"
+    return bool(read_value(connection, sql, values))
+
+
+def _near_value(value: str, known: Sequence[str]) -> str | None:
+    """Return the nearest known value, also by its last part: projects for work/projects."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    # Notices put it into quotation marks, which it must not be able to end.
+    known = [other for other in known if "“" not in other and "”" not in other]
+    folded = value.lower().strip("/")
+    parts = [other.rsplit("/", 1)[-1] for other in known]
+    begun = [other.startswith(folded) or part == folded for other, part in zip(known, parts)]
+    if folded and True in begun:
+        return known[begun.index(True)]
+    found = (
+        process.extractOne(folded, each, scorer=OSA.distance, score_cutoff=1 + (len(folded) > 5))
+        for each in (known, parts)
+    )
+    return next((known[near[2]] for near in found if near), None)

@@ -1,0 +1,440 @@
+"""``Query`` → ``Plan``: how to search these notes for a query.
+
+Which words matter, which are mistyped, how to balance words and meaning, which notes are close.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from ... import languages
+from ...index.file import database, metadata, vectors
+from ...index.file.notes import has_copies
+from ...notes import is_within
+from ...query import fts5
+from ...query.filters import FILTERS
+from ...query.fts5 import unique
+from ...query.query import (
+    Query,
+    completed,
+    literal,
+    relaxed,
+    rewritten,
+    text_with,
+    without_times,
+)
+from ...sqlite import read_value, sqlite3
+from . import spelling
+from .offers import MAX_DOUBTFUL, VALUES_SQL, find_alternatives
+
+# The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
+# stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
+MAIN_SHARE = 0.05
+
+# A word in more than this share of the notes is treated as a stop word. Such words say little in
+# any language and make searches slow. Among few notes the share isn't meaningful.
+COMMON_SHARE = 0.5
+COMMON_FROM_NOTES = 200
+
+# FTS5 reads every note that has any of the words, about five hundred per millisecond. Words are
+# added, rarest first, until this many notes have them; the others say least. On test collections, a
+# limit of .6 of the notes costs at most .008 nDCG@10, a limit of .3 up to .027.
+MAX_HITS = 60_000
+
+# The weight of meaning in the blend, by the shape of the query; the rest is for words. On five test
+# collections, .7 is best on average for sentences and for one or two words, with little difference
+# from .65 to .8 (benchmarks/quality/fusion.py). Lexical scores range from 0 to 1, dense ones from
+# about .6 to 1, so at .5 words decide almost alone.
+BALANCES = {
+    "literal": 0.5,  # quotation marks, boolean syntax, identifiers: the person knows the wording
+    "keywords": 0.7,  # one or two words
+    "sentence": 0.7,
+}
+# The weight of meaning, at most, where the model is weak: in a language that it wasn't made for, or
+# if it is a static one, which knows no context. nDCG@10 on XQuAD with 0, .1, .2, .25, .3 and .4,
+# all-MiniLM-L6-v2: German .926 .930 .931 .932 .929 .927; Spanish .936 .939 .938 .939 .941 .943;
+# Romanian .984 .983 .985 .986 .985 .985; Chinese .927 .925 .926 .926 .932 .931; with .7, Chinese
+# .869. A static model (WordLlama) with .25 and .7: Chroma .796 .757, NFCorpus .313 .315, Cranfield
+# .429 .433, TIL .921 .931; XQuAD English .973 .974, Spanish .976 .967.
+WEAK_BALANCE = 0.25
+# No similarity is so high.
+NOTHING_IS_CLOSE = 2.0
+# A query of more words is a sentence, even with an identifier or a phrase (+.001 on Chroma).
+MAX_KEYWORDS = 2
+
+# The best of poor matches isn't a good match, so BM25 is divided by at least this share of the
+# maximum for all words. Otherwise, a note with one word of a question could rank first.
+BM25_NORMALIZER = 0.7
+
+# For a question, a note that isn't close in meaning is found only if its BM25 is at least this
+# share of the normalizer. Of the relevant notes in the first ten results, this loses one of 353 on
+# Chroma and none on four collections. Of ten results for a question from another field, 2 to 6 are
+# then found, and 8 to 10 without it (benchmarks/quality/threshold.py).
+ENOUGH_BM25 = 0.15
+
+# The maximum of FTS5's BM25 (k1 = 1.2) for a word, as a multiple of its inverse document frequency.
+BM25_K1_PLUS_1 = 2.2
+
+
+@dataclass(frozen=True)
+class Plan:
+    query: Query
+    shape: str  # one of BALANCES
+    balance: float  # 0: words only, 1: meaning only
+    # BM25 is divided by the best one, but by at least this; 0 if unknown.
+    bm25_normalizer: float = 0.0
+    has_matches: bool = True  # whether the word index has a note with any of the words
+    beginnings: tuple[str, ...] = ()  # words of the notes that begin with the last word
+    languages: tuple[str, ...] = ()  # languages whose word forms are searched for
+    stop_words: frozenset[str] = frozenset()
+    threshold: float | None = None  # similarity from which a passage is close in meaning
+    is_foreign: bool = False  # whether the model wasn't made for the query's language
+    foreign: frozenset[str] = frozenset()  # languages whose notes no query finds by meaning alone
+    reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
+    has_copies: bool = False  # whether some notes are copies of others
+    is_large: bool = False  # whether there are more passages than vec0 searches quickly
+    corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
+    doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # typed word, words that may be meant
+    others: tuple[str, ...] = ()  # other texts that may be meant
+    notices: tuple[str, ...] = ()
+
+    @property
+    def match(self) -> str | None:
+        """The FTS5 expression for the words, in their forms in these languages."""
+        match = self.query.match
+        return match and languages.in_languages(match, self.languages)
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """Other texts that may be meant: with the likeliest corrections, then the next ones."""
+        texts = [*self.others]
+        for place in range(max((len(words) for _, words in self.doubtful), default=0)):
+            meant = {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
+            texts.append(text_with(self.query.text, dict(self.corrections) | meant))
+        return unique(texts)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Lines for people where the results have no links to offers and no chips of filters."""
+        offers = " or ".join(f"“{text}”" for text in self.offers)
+        times = (
+            f"Only notes created or modified at that time: {clause.value}. "
+            "In quotation marks it is searched for as words."
+            for clause in self.query.understood
+            if clause.kind == "time"
+        )
+        return (*([f"Did you mean {offers}?"] if offers else []), *times)
+
+    @property
+    def foreign_words(self) -> tuple[str, ...]:
+        """Words of the notes that a response shows although the person didn't type them."""
+        return (
+            *(word for _, word in self.corrections),
+            *(word for _, words in self.doubtful for word in words),
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only notes with the words are wanted, not those merely close in meaning."""
+        query = self.query
+        names = query.identifiers and not query.words and not query.prefixes
+        return self.has_matches and bool(query.is_boolean or query.phrases or names)
+
+    @property
+    def least_bm25(self) -> float:
+        """The BM25 from which a note is found by its words."""
+        is_question = self.shape == "sentence" and not self.is_exact
+        return ENOUGH_BM25 * self.bm25_normalizer if is_question else 0.0
+
+    @property
+    def closeness(self) -> float:
+        """The similarity from which a passage is found by its meaning; above 1: none is."""
+        return NOTHING_IS_CLOSE if self.is_exact else self.threshold or 0.0
+
+
+def plan(
+    connection: sqlite3.Connection,
+    query: Query,
+    *,
+    balance: float | None = None,
+    correct: bool = True,
+) -> Plan:
+    """Plan a search of these notes for a query.
+
+    :param balance: the weight of meaning; None: by the shape of the query
+    :param correct: whether to correct words that no note has
+    """
+    if any(
+        clause.kind == "time" and _is_in_title(connection, clause.value)
+        for clause in query.understood
+    ):
+        query = without_times(query)
+    query = _with_tag_prefix(connection, query)
+    if _is_title(connection, query):
+        # Search for a title literally, even if it contains something like syntax.
+        query = literal(query)
+    shape = _shape(query)
+    searched, stop_words, language = _languages(connection, query)
+    counts = cache(partial(spelling.note_counts, connection, searched))
+    notes = metadata.count_notes(connection)
+    replacements: dict[str, str | None] = {}
+    doubtful: dict[str, tuple[str, ...]] = {}
+    notices: list[str] = []
+    if not query.is_boolean and query.mode != "like":
+        # If the word index is broken, the statement itself fails, and retrieve() handles that.
+        with suppress(sqlite3.DatabaseError):
+            found, doubtful = _replacements(connection, query, correct, counts, notes, stop_words)
+            query, replacements = rewritten(query, found), found
+            query = completed(
+                query,
+                (
+                    word
+                    for prefix in query.prefixes
+                    for word in spelling.completions(connection, prefix)
+                ),
+            )
+    has_matches = query.mode != "like" and _matches(connection, query, searched)
+    if (query.is_boolean or query.phrases) and query.mode != "like" and not has_matches:
+        demanded = "fits what AND, OR and NOT ask for"
+        if not query.is_boolean:
+            demanded = "contains this exact phrase"
+        notices.append(f"No note {demanded}, so the words were searched for separately.")
+        query = relaxed(query)
+        has_matches = _matches(connection, query, searched)
+    normalizer = 0.0
+    if has_matches and not query.is_boolean:
+        with suppress(sqlite3.DatabaseError):
+            normalizer = BM25_NORMALIZER * _max_bm25(query, counts, notes)
+    others: list[str] = []
+    if query.mode != "like":
+        with suppress(sqlite3.DatabaseError):
+            others, found_notices = find_alternatives(connection, query)
+            notices += found_notices
+    foreign = metadata.foreign_languages(connection)
+    is_foreign = language in foreign
+    is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC))
+    # Symbols without a word are searched for as such: models put → near many texts.
+    has_closeness = not is_foreign and languages.WORD.search(query.meaning)
+    return Plan(
+        query,
+        reading="like" if query.mode == "like" else "" if correct else "uncorrected",
+        beginnings=_beginnings(connection, query, stop_words) if has_matches else (),
+        languages=searched,
+        stop_words=stop_words,
+        shape=shape,
+        balance=_balance(shape, is_weak) if balance is None else balance,
+        bm25_normalizer=normalizer,
+        has_matches=has_matches,
+        threshold=threshold(connection, language) if has_closeness else NOTHING_IS_CLOSE,
+        is_foreign=is_foreign,
+        # Nothing is close to a query in one of them anyway.
+        foreign=frozenset() if is_foreign else foreign,
+        has_copies=has_copies(connection),
+        is_large=vectors.is_large(connection),
+        corrections=tuple(
+            (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
+        ),
+        doubtful=tuple(doubtful.items()),
+        others=tuple(others),
+        notices=tuple(notices),
+    )
+
+
+# A word → how many notes have each of its stems.
+_Counts = Callable[[str], dict[str, int]]
+
+
+def _with_tag_prefix(connection: sqlite3.Connection, query: Query) -> Query:
+    """Make an unknown tag at the end of the text, which may be incomplete, a prefix of tags."""
+    *others, last = query.understood or (None,)
+    if not last or last.kind != "tag" or query.ends_in_space:
+        return query
+    tag = FILTERS["tag"].normalized(last.value)
+    known = [folded for (folded,) in connection.execute(VALUES_SQL["tag"])]
+    has_end = any(is_within(each, tag) for each in known) or not query.text.endswith(last.value)
+    if has_end or not tag or not any(is_within(each, f"{tag}*") for each in known):
+        return query
+    typed = query.typed_filters.values
+    tags = tuple(f"{tag}*" if each == last.value else each for each in typed["tag"])
+    return replace(
+        query,
+        typed_filters=replace(query.typed_filters, values={**typed, "tag": tags}),
+        understood=(*others, last._replace(label=f"{last.label}*")),
+    )
+
+
+def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
+    sql = "select exists (select 1 from notes where title = ? collate nocase)"
+    return bool(query.text and read_value(connection, sql, [query.text]))
+
+
+def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
+    # Compare it without the preposition, because a note may be called "Last summer". But keep it if
+    # a single word follows, because many titles have a year or a month.
+    preposition = r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?"
+    named = re.sub(preposition, "", words)
+    match = f"title : {fts5.quoted(named if ' ' in named else words)}"
+    present = languages.present(connection)
+    return _exists(connection, languages.in_languages(match, present), if_broken=False)
+
+
+def _shape(query: Query) -> str:
+    is_short = len(query.words) + len(query.prefixes) <= MAX_KEYWORDS
+    if query.is_boolean or (is_short and (query.phrases or query.identifiers)):
+        return "literal"
+    return "keywords" if is_short else "sentence"
+
+
+def _balance(shape: str, is_weak: bool) -> float:
+    return min(BALANCES[shape], WEAK_BALANCE) if is_weak else BALANCES[shape]
+
+
+def threshold(connection: sqlite3.Connection, language: str | None) -> float | None:
+    """Return the threshold for queries in a language; for others, the highest; or None."""
+    stored = metadata.json_value(metadata.get_meta(connection, metadata.THRESHOLDS) or "{}", dict)
+    known = {name: metadata.number(str(value)) for name, value in stored.items()}
+    return known.get(language or "", max(known.values(), default=None))
+
+
+def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:
+    if query.match is None:
+        return False
+    match = languages.in_languages(query.match, searched)
+    return _exists(connection, match, if_broken=True)
+
+
+def _exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+    try:
+        return bool(read_value(connection, sql, [match]))
+    except sqlite3.DatabaseError:
+        return if_broken  # the statement itself fails, and retrieve() handles that
+
+
+# --- Words
+
+
+def _languages(
+    connection: sqlite3.Connection, query: Query
+) -> tuple[tuple[str, ...], frozenset[str], str]:
+    """Return the languages to search in, the stop words, and the query's likeliest language.
+
+    The languages are the query's, if that is clear, or else the library's main ones. If no note has
+    a word as it is typed, other languages are added in which notes have a form of it.
+    """
+    present = languages.present(connection)
+    shares = metadata.language_shares(connection)
+    main = next((language for language in shares if language in languages.STOP_WORDS), "en")
+    likely = languages.likely(query.words, present)
+    stop_words = languages.STOP_WORDS[likely or main]
+    chosen = [likely] if likely else [it for it in present if shares.get(it, 1) >= MAIN_SHARE]
+    others = [language for language in present if language not in chosen and language != "en"]
+    with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
+        for word in query.words if others else ():
+            if not any(spelling.note_counts(connection, (), word).values()):
+                chosen += [
+                    language
+                    for language in others
+                    if language not in chosen
+                    and any(spelling.note_counts(connection, [language], word).values())
+                ]
+    if languages.is_unspaced(query.meaning):
+        own = languages.likely_unspaced(query.meaning, shares)
+    else:
+        own = likely or next((it for it in shares if it not in languages.UNSPACED_LANGUAGES), None)
+    return tuple(chosen), stop_words, own or main
+
+
+def _replacements(
+    connection: sqlite3.Connection,
+    query: Query,
+    correct: bool,
+    counts: _Counts,
+    all_notes: int,
+    stop_words: Set[str],
+) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:
+    """Return replacements of words, and for doubtful words, what may be meant.
+
+    A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
+    """
+    replacements: dict[str, str | None] = {}
+    is_sentence = any(word.lower() in stop_words for word in query.words)
+    has_rare = bool(query.phrases or query.prefixes or query.identifiers)
+    common: list[str] = []
+    known: list[str] = []
+    unknown: list[str] = []
+    for word in query.words:
+        if word.lower() in stop_words:
+            common.append(word)  # counting its notes would take long
+            continue
+        notes = max(counts(word).values(), default=0)
+        # In a compound such as waste-to-energy, a single part may be common.
+        is_one = len(counts(word)) == 1
+        if notes and is_one:
+            is_common = all_notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * all_notes
+            (common if is_common else known).append(word)
+        elif notes:
+            has_rare = True
+        elif is_one:
+            unknown.append(word)
+    doubtful: dict[str, tuple[str, ...]] = {}
+    for word in unknown:
+        # Numbers, and words of a sentence (a text with stop words), count as complete, except for
+        # the last word. As prefixes they cost German questions .004 nDCG@10, NFCorpus .001.
+        is_whole = is_sentence or word.isdecimal()
+        may_go_on = word == query.beginning or not is_whole
+        if may_go_on and spelling.completions(connection, word):
+            replacements[word], has_rare = f"{word}*", True
+        elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
+            pass
+        elif found := spelling.correction(connection, word):
+            if found.is_sure:
+                replacements[word], has_rare = found.words[0], True
+            else:
+                doubtful[word] = found.words
+    if not known and not has_rare and not unknown:
+        # Texts such as "to be or not to be" have only common words, so search for these.
+        known, common = common, []
+    hits = 0
+    for notes, word in sorted((max(counts(word).values(), default=0), word) for word in known):
+        hits += notes
+        if hits > MAX_HITS and has_rare:
+            common.append(word)
+        has_rare = True
+    return replacements | dict.fromkeys(common), doubtful
+
+
+def _beginnings(
+    connection: sqlite3.Connection, query: Query, stop_words: Set[str]
+) -> tuple[str, ...]:
+    """Return the notes' words that begin with the query's only word, except for its own forms.
+
+    If the query has other words, the notes can be found by those.
+    """
+    word = query.beginning
+    if query.substrings != (word,) or word.lower() in stop_words or languages.is_unspaced(word):
+        return ()
+    words = spelling.completions(connection, word)
+    own = spelling.stems(word)
+    return tuple(word for word in words if spelling.stems(word) != own)
+
+
+# --- Scores
+
+
+def _max_bm25(query: Query, counts: _Counts, notes: int) -> float:
+    """Return the limit of the BM25 of a note that has every word more and more often."""
+    highest = 0.0
+    for word in query.words:
+        parts = sorted(counts(word).values())
+        # A compound is searched for as a phrase, so its rarest part is the best estimate. During
+        # indexing, more notes may have it than existed when the notes were counted.
+        for having in parts if languages.is_unspaced(word) else parts[:1] or [0]:
+            idf = math.log((max(notes - having, 0) + 0.5) / (having + 0.5))
+            highest += BM25_K1_PLUS_1 * max(idf, 1e-6)
+    return highest

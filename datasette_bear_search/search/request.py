@@ -1,0 +1,118 @@
+"""Parameters of a URL → ``SearchRequest``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..embeddings.rerankers import reranker_factories
+from ..index import config
+from ..query.filter_values import InvalidParameter, read_filters
+from ..query.query import MODES, Query, parse
+from .ranking.statement import (
+    DEFAULT_RANKING,
+    FUSIONS,
+    SORTS,
+    Ranking,
+)
+
+PAGE_SIZE = 20
+
+
+# Results in one response of the JSON API, and rows of bear_search().
+MAX_SIZE = 100
+
+# The parameters in the search page's URL: name → values.
+Parameters = Mapping[str, Sequence[str]]
+
+# Parameters with fixed values, the default first; and the ranges of numeric parameters.
+CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
+NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    query: Query
+    ranking: Ranking = DEFAULT_RANKING
+    size: int = PAGE_SIZE
+    offset: int = 0
+    correct: bool = True  # whether words that no note has may be corrected
+
+
+# --- parameters of a URL → SearchRequest
+
+
+def read_request(
+    parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
+) -> SearchRequest:
+    """Read a request from the parameters of the search page, or raise InvalidParameter."""
+    return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
+
+
+def read_query(parameters: Parameters) -> Query:
+    """Read the query and its filters, or raise InvalidParameter."""
+    mode = _read_choice(parameters, "mode")
+    return parse(_first(parameters, "q"), mode, read_filters(parameters))
+
+
+def read_note_id(text: str) -> int:
+    """Return a note's id, or 0 (no note's id) if the text is no number or too large for SQLite."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+
+
+def read_ranking(parameters: Parameters) -> Ranking:
+    """Read how to order the results, or raise InvalidParameter."""
+    if chosen := config.read_chosen_ranking():
+        parameters = {**chosen, **parameters}
+    reranker = _first(parameters, "rerank") or None
+    if reranker and reranker not in (choices := reranker_factories()):
+        known = ", ".join(sorted(choices))
+        raise InvalidParameter(f"rerank must be one of {known}, not {reranker!r}")
+    return Ranking(
+        rerank=reranker,
+        balance=_read_fraction(parameters, "balance"),
+        fusion=_read_choice(parameters, "fusion"),
+        sort=_read_choice(parameters, "sort"),
+        recency=_read_fraction(parameters, "recency"),
+        min_similarity=_read_fraction(parameters, "min_similarity"),
+        found_only=_first(parameters, "found") == "1",
+    )
+
+
+def read_number(name: str, text: str | None, default: int, lowest: int, highest: int) -> int:
+    """Read a parameter that is a whole number in a range, or raise InvalidParameter."""
+    text = str(highest) if name == "_size" and text == "max" else text or str(default)
+    if not (text.isascii() and text.isdigit() and lowest <= int(text[:12]) <= highest):
+        is_given = name == "_next"
+        expected = (
+            "a value that the API gave" if is_given else f"a number from {lowest} to {highest}"
+        )
+        raise InvalidParameter(f"{name} must be {expected}, not {text!r}")
+    return int(text)
+
+
+def _read_choice(parameters: Parameters, name: str) -> str:
+    chosen = _first(parameters, name) or CHOICES[name][0]
+    if chosen not in CHOICES[name]:
+        raise InvalidParameter(f"{name} must be one of {', '.join(CHOICES[name])}, not {chosen!r}")
+    return chosen
+
+
+def _first(parameters: Parameters, name: str) -> str:
+    return next(iter(parameters.get(name, ())), "")
+
+
+def _read_fraction(parameters: Parameters, name: str) -> float | None:
+    lowest, highest = NUMBERS[name]
+    text = _first(parameters, name)
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not lowest <= number <= highest:
+        raise InvalidParameter(
+            f"{name} must be a number from {lowest:g} to {highest:g}, not {text!r}"
+        )
+    return number

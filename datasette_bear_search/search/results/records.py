@@ -1,0 +1,118 @@
+"""What a search returns: hits, and the results that they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...query.query import Query
+from ..planning.planner import Plan
+from ..ranking.statement import (
+    DEFAULT_RANKING,
+    Ranking,
+    Statement,
+)
+from .marks import marked_html, unmarked
+
+# The answer may be beside the closest passage. So read those within NEAR characters of it (for the
+# first hits, NEAR_FIRST), at most MAX_NEAR on each side. Of 632 XQuAD questions in German, Spanish
+# and English, .995, .987 and .998 have the answer there; in adjacent passages, .965, .941 and .981.
+FIRST_HITS, NEAR_FIRST, NEAR, MAX_NEAR = 5, 1200, 300, 3
+
+
+@dataclass(frozen=True)
+class MatchedPassage:
+    """A passage of a note that answers the query. Offsets count characters of the note's body."""
+
+    text: str
+    heading: str | None
+    start: int
+    end: int
+    id: int | None = None  # in the table passages
+    line: int | None = None  # its first line in the note, from 1
+    # The sentence closest in meaning, if one was looked for.
+    sentence_start: int | None = None
+    sentence_end: int | None = None
+
+
+@dataclass(frozen=True)
+class ListedNote:
+    id: int
+    source: str
+    key: str
+    title: str
+    url: str | None  # opens the note, at the passage's heading if it has one
+    app: str  # the app that the url opens; "" if unnamed
+    tags: tuple[str, ...]
+    created: str | None
+    modified: str | None
+    pinned: bool
+    archived: bool
+    encrypted: bool
+
+
+@dataclass(frozen=True)
+class Hit(ListedNote):
+    snippet: str  # plain text around the answer, marked (see snippets)
+    passage: MatchedPassage | None
+    keyword_rank: int | None
+    semantic_rank: int | None
+    similarity: float | None  # of the query and the passage: 1 the same, about 0 unrelated
+    score: float | None  # determines the order: blend or rrf, times the weight of recency
+    blend: float | None  # lexical and dense score, before feedback and regularization
+    rrf: float | None
+    is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
+    # Whether it has the words or is close in meaning. If not, it is merely one of the nearest.
+    is_found: bool = True
+    rerank_score: float | None = None  # on the reranker's own scale
+    language: str | None = None
+    also_in: tuple[str, ...] = ()  # other sources that have the same note
+    # Text around the words if only an image or file of the note has them, and its name if known.
+    file_text: str = ""
+    file_name: str = ""
+    # The passage with those near it, and its offset in the note.
+    around: str = ""
+    around_start: int = 0
+    goes_on: bool = False  # whether the note has more text after it
+    templates: tuple[int, ...] = ()  # offsets in it of lines that many notes share
+    # As displayed, with MARK and END_MARK around the query's words.
+    marked_title: str = ""
+    marked_tags: tuple[str, ...] = ()
+    why: str = ""  # for people: "words, 3rd · meaning, 1st (0.71) · title"
+
+    @property
+    def text(self) -> str:
+        return unmarked(self.snippet)
+
+    @property
+    def file(self) -> str:
+        """The file or image that has the words; empty if the note's own text has them."""
+        return (self.file_name or "an image or file") if self.file_text else ""
+
+    def snippet_html(self) -> str:
+        """Return the snippet, escaped, with ``<mark>`` around matches."""
+        return marked_html(self.snippet)
+
+
+@dataclass(frozen=True)
+class Results:
+    hits: tuple[Hit, ...]
+    total: int  # notes that can be paged through
+    found: int  # those with the words or close in meaning; the others are merely the nearest
+    plan: Plan
+    retrievers: tuple[str, ...]  # which of "keyword", "semantic", "like" were used
+    statement: Statement | None  # None if there was nothing to run
+    notices: tuple[str, ...]
+    next_offset: int | None
+    ranking: Ranking = DEFAULT_RANKING
+    found_ids: str | None = None  # of all found notes, a JSON array; None if there is no text
+    # Whether more notes may be close in meaning: all of the nearest passages are.
+    at_least: bool = False
+
+    @property
+    def nothing_found(self) -> bool:
+        """Whether all hits are merely the nearest notes."""
+        return bool(self.hits) and not self.found
+
+    @property
+    def query(self) -> Query:
+        return self.plan.query

@@ -1,0 +1,191 @@
+"""Reranking: improve the order of the first results within a time limit.
+
+The higher the first stage ranks a note, the more its score counts relative to the reranker's, so
+that a wrong reranker score can't push an obvious answer off the page.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+from ...embeddings.base import ModelUnavailable
+from ...embeddings.registry import get_embedder
+from ...embeddings.rerankers import Reranker, get_reranker
+from ...index.file import database
+from ..ranking.statement import Ranking
+from .records import Hit, Results
+
+# Results to rerank: one page.
+RERANK_TOP = 20
+
+# Time limit in seconds. Results without a score by then follow in their first-stage order.
+RERANK_SECONDS = 1.0
+
+# Passages to score between two checks of the time; fewer at first, while the pace is unknown.
+RERANK_BATCH = 8
+FIRST_RERANK_BATCH = 2
+
+# The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after.
+# From QMD (github.com/tobi/qmd).
+FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (RERANK_TOP, 0.40))
+
+# Searches whose scores are cached, 1 MB in all: further pages must continue the order of the first,
+# and scoring again takes up to RERANK_SECONDS.
+CACHED_RERANKS = 64
+
+NOT_RERANKED = "These notes weren't reranked."
+RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading, which takes a few seconds."
+
+
+class Reranked(NamedTuple):
+    hits: tuple[Hit, ...]
+    notice: str | None
+
+
+def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
+    """Return the reranker to use, if one is requested and the order is by relevance.
+
+    :param model: the index's embedding model
+    :param cross_encoder: the model to use for ``cross-encoder``, if not the default one
+    """
+    if ranking.rerank is None or ranking.sort != "relevance":
+        return None
+    name = ranking.rerank
+    if name == "cross-encoder" and cross_encoder:
+        name = f"{name}:{cross_encoder}"
+    return get_reranker(name, get_embedder(model) if model else None)
+
+
+def first_stage(size: int, offset: int) -> tuple[int, int]:
+    """Return the size and offset of the hits to retrieve for a reranked page.
+
+    The first RERANK_TOP hits are reranked together, so that pages neither repeat nor miss a note.
+    """
+    return (max(RERANK_TOP, offset + size), 0) if offset < RERANK_TOP else (size, offset)
+
+
+def reranked_results(
+    results: Results,
+    reranker: Reranker,
+    size: int,
+    offset: int,
+    *,
+    wait: float | None = RERANK_SECONDS,
+) -> Results:
+    """Return a page of reranked results, from the results that :func:`first_stage` determines.
+
+    :param wait: seconds to wait for the model if it isn't loaded (None: as long as it takes)
+    """
+    if offset >= RERANK_TOP or not results.retrievers:
+        return results
+    query = results.query.meaning
+    reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
+    end = offset + size
+    return replace(
+        results,
+        hits=reranked.hits[offset:end],
+        notices=(*results.notices, *filter(None, [reranked.notice])),
+        next_offset=end if end < results.total else None,
+    )
+
+
+def rerank(
+    hits: Sequence[Hit],
+    query: str,
+    reranker: Reranker,
+    *,
+    wait: float | None = RERANK_SECONDS,
+    seconds: float = RERANK_SECONDS,
+    resume: bool = True,
+) -> Reranked:
+    """Rerank the first RERANK_TOP hits of the first stage, except for exact ones.
+
+    :param resume: whether to score further hits if the same search ran out of time before
+    """
+    candidates = [hit for hit in hits[:RERANK_TOP] if not hit.is_exact]
+    passages = [
+        f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title for hit in candidates
+    ]
+    if not passages:
+        return Reranked(tuple(hits), None)
+    search = (reranker.name, query, *passages)
+    scores, notice = _rerank_scores.get(search), None
+    if scores is None or (resume and len(scores) < len(passages)):
+        scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
+        database.keep(_rerank_scores, search, scores, CACHED_RERANKS)
+    if notice is None and not scores:
+        notice = NOT_RERANKED
+    elif notice is None and len(scores) < len(passages):
+        few = f"Only {len(scores)} of the first {len(passages)} results"
+        notice = f"{few} could be reranked in time."
+    return Reranked(tuple(blended(hits, scores)), notice)
+
+
+_rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
+
+
+def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+    """Return the hits with the reranker's scores, ordered by a blend of both stages' scores.
+
+    :param scores: scores of the first hits after the exact ones, which come first
+    """
+    exact = sum(hit.is_exact for hit in hits[:RERANK_TOP])
+    end = exact + len(scores)
+    scored = [replace(hit, rerank_score=score) for hit, score in zip(hits[exact:end], scores)]
+    first_stage_scores = _min_max([hit.score or 0.0 for hit in scored])
+    blends = []
+    for rank, first, second in zip(count(exact + 1), first_stage_scores, _min_max(scores)):
+        share = next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
+        blends.append(share * first + (1 - share) * second)
+    order = sorted(range(len(scored)), key=lambda place: -blends[place])  # stable
+    return [*hits[:exact], *(scored[place] for place in order), *hits[end:]]
+
+
+def _min_max(scores: Sequence[float]) -> list[float]:
+    lowest, highest = min(scores, default=0.0), max(scores, default=0.0)
+    if highest == lowest:
+        return [1.0] * len(scores)
+    return [(score - lowest) / (highest - lowest) for score in scores]
+
+
+def _scores(
+    reranker: Reranker,
+    query: str,
+    passages: Sequence[str],
+    known: Sequence[float],
+    wait: float | None,
+    seconds: float,
+) -> tuple[tuple[float, ...], str | None]:
+    """Return the scores of as many passages as time allows, and a message after a failure."""
+    if not reranker.wait_until_loaded(wait):
+        return tuple(
+            known
+        ), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else RERANKER_LOADING
+    scores, size, started = list(known), FIRST_RERANK_BATCH, time.monotonic()
+    end = started + seconds
+    try:
+        while len(scores) < len(passages) and size:
+            scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
+            now = time.monotonic()
+            pace = (now - started) / (len(scores) - len(known))
+            # Don't begin a batch that wouldn't be finished in time.
+            size = max(0, min(RERANK_BATCH, int((end - now) / max(pace, 1e-6))))
+    except ModelUnavailable as error:
+        return tuple(known), f"{NOT_RERANKED} {error}"
+    return tuple(scores), None
+
+
+def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
+    what_happened = f"The reranker {reranker.name} failed"
+    try:
+        scores = [float(score) for score in reranker.score(query, passages)]
+    except Exception as error:
+        raise ModelUnavailable(reranker.error_message(error, what_happened)) from error
+    if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
+        raise ModelUnavailable(f"{what_happened}: not every note got a score. {reranker.advice}")
+    return scores

@@ -1,0 +1,225 @@
+"""Find the query's words in the notes of a page: the passages that have them, and their marks.
+
+An FTS5 table in memory finds them, so that they match as in the index: by their stems, which depend
+on the note's language.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ... import languages
+from ...index.file.metadata import json_value
+from ...index.file.schema import LONG_NOTES, TOKENIZER
+from ...notes import files_of
+from ...query import fts5
+from ...query.query import Query
+from ...sqlite import like_literal, sqlite3
+from ..planning.planner import Plan
+from .marks import END_MARK, MARK
+
+# Passages of a long note to read for each word, and how many of its first passages to search for
+# parts of words.
+MAX_PLACES, MAX_PASSAGES = 8, 1000
+# Characters to show around the words in an image's or file's text.
+FILE_TEXT = 450
+
+
+class Place(NamedTuple):
+    """A passage, or a part of the text of an image or file, that may have the words."""
+
+    note_id: int
+    passage_id: int | None
+    file_name: str  # "" if unknown
+    text: str
+    language: str | None
+
+    @property
+    def file_text(self) -> str:
+        return self.text if self.passage_id is None else ""
+
+
+def expressions(planned: Plan) -> list[str]:
+    """Return FTS5 expressions for the words, phrases and prefixes of a query."""
+    query = planned.query
+    parts = [part for word in query.words for part in _parts(word)]
+    words = (*query.phrases, *query.identifiers, *parts, *query.completions, *planned.beginnings)
+    found = [*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)]
+    return [languages.in_languages(each, planned.languages) for each in found]
+
+
+def _parts(word: str) -> Sequence[str]:
+    # In scripts without spaces, a "word" may be a whole sentence. §12 is found by 12, too.
+    if languages.is_unspaced(word):
+        return fts5.tokens(word)
+    tokens = fts5.words(word)
+    return [word, *tokens] if len(tokens) < len(fts5.tokens(word)) else [word]
+
+
+def beginnings(query: Query) -> list[str]:
+    """Return the beginnings of the query's words, in lower case: an approximation of stems."""
+    phrases = (token for phrase in query.phrases for token in fts5.tokens(phrase))
+    words = (*query.identifiers, *query.words, *query.prefixes, *phrases)
+    lower = (part.lower() for word in words for part in _parts(word))
+    return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
+
+
+def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
+    """Return the texts, each given with its language, with marks around the query's words."""
+    query = planned.query
+    if _is_inside_words(planned):
+        return [_with_substrings(query, text) for text, _ in texts]
+    match = fts5.any_of(expressions(planned))
+    if match is None:
+        return [text for text, _ in texts]
+    rows = [(place, languages.indexed(*text)) for place, text in enumerate(texts)]
+    with _word_index() as index:
+        index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
+        sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
+        found = dict(index.execute(sql, [MARK, END_MARK, match]).fetchall())
+    for place, words in rows:
+        text, language = texts[place]
+        if place in found and words != text:
+            found[place] = _with_marks_of(found[place], text, language)
+    return [found.get(place) or text for place, (text, _) in enumerate(texts)]
+
+
+def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
+    """Return a text with the marks that FTS5 put around its indexed words."""
+    spans: list[tuple[int, int]] = []
+    is_open = False
+    for word, seen in zip(languages.words(text, language), highlighted.split(" ")):
+        goes_on = is_open or (spans and word.start <= spans[-1][1])
+        if is_open or MARK in seen:
+            start = spans.pop()[0] if goes_on and spans else word.start
+            spans.append((start, word.end))
+        if MARK in seen or END_MARK in seen:
+            is_open = seen.rfind(MARK) > seen.rfind(END_MARK)
+    parts, end = [], 0
+    for start, stop in spans:
+        parts += [text[end:start], MARK, text[start:stop], END_MARK]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def _with_substrings(query: Query, text: str) -> str:
+    # Marks words inside of longer ones, and words in scripts without spaces.
+    parts = sorted(map(re.escape, query.substrings), key=len, reverse=True)
+    if not parts:
+        return text
+    return re.sub("|".join(parts), rf"{MARK}\g<0>{END_MARK}", text, flags=re.IGNORECASE)
+
+
+def best_places(
+    connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
+) -> Mapping[int, Place]:
+    """Return the place in each note that matches the query's words best, by note id."""
+    query = planned.query
+    wanted = [] if _is_inside_words(planned) else expressions(planned)
+    match = fts5.any_of(wanted)
+    terms = [*map(str.lower, query.phrases), *beginnings(query)]
+    if match is None:
+        terms = [text.lower() for text in query.substrings]
+    if not terms or not note_ids:
+        return {}
+    candidates = list(_candidates(connection, note_ids, terms, wanted))
+    if match is None:
+        counts = [sum(term in each.text.lower() for term in terms) for each in candidates]
+        scores = {number: -count for number, count in enumerate(counts) if count}
+    else:
+        rows = enumerate(languages.indexed_note(each.text, each.language) for each in candidates)
+        with _word_index() as index:
+            index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
+            sql = "select rowid, rank from texts where texts match ?"
+            scores = dict(index.execute(sql, [match]).fetchall())
+    # The note's own text comes before its files.
+    best = sorted(
+        (each.passage_id is None, scores[n], n) for n, each in enumerate(candidates) if n in scores
+    )
+    found: dict[int, Place] = {}
+    for *_, number in best:
+        found.setdefault(candidates[number].note_id, candidates[number])
+    return found
+
+
+def _is_inside_words(planned: Plan) -> bool:
+    # Whether the notes were found by parts of words.
+    return planned.reading == "like" or not planned.has_matches
+
+
+def _candidates(
+    connection: sqlite3.Connection,
+    note_ids: Sequence[int],
+    terms: Sequence[str],
+    wanted: Sequence[str],
+) -> Iterator[Place]:
+    """Yield places that may have the terms: each note's passages in order, then its files."""
+    notes = """
+    select notes.id, coalesce(attachments, ''), attachment_names, language,
+      case when first.text is null then coalesce(body, '') end
+    from notes
+    left join passages as first on first.note_id = notes.id and first.position = 0
+    where notes.id in (select value from json_each(?))
+    """  # nulls only in a damaged file
+    ids = json.dumps(note_ids)
+    for note_id, attachments, names, language, body in connection.execute(notes, [ids]):
+        if body is None:
+            for passage_id, text in _of_long_note(connection, note_id, terms, wanted):
+                yield Place(note_id, passage_id, "", text, language)
+        else:
+            sql = "select id, start, length from passages where note_id = ? order by position"
+            passages = connection.execute(sql, [note_id]).fetchall()
+            for passage_id, start, length in passages if attachments or passages[1:] else ():
+                yield Place(note_id, passage_id, "", body[start : start + length], language)
+        for name, text in files_of(attachments, json_value(names, list)) if attachments else ():
+            lower = text.lower()
+            if places := [place for term in terms if (place := lower.find(term)) >= 0]:
+                start = max(0, min(places) - FILE_TEXT // 3)
+                yield Place(note_id, None, name, text[start : start + FILE_TEXT], language)
+
+
+def _of_long_note(
+    connection: sqlite3.Connection, note_id: int, terms: Sequence[str], wanted: Sequence[str]
+) -> list[tuple[int, str]]:
+    """Return some passages for each word, so that common words don't crowd out the others."""
+    found: set[int] = set()
+    for match in wanted:
+        sql = f"select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PLACES}"
+        rows = connection.execute(sql, [f'note_id : "{note_id}" AND text : ({match})'])
+        found.update(passage_id for (passage_id,) in rows)
+    for term in () if wanted else terms:
+        sql = f"""
+        select id from passages
+        where note_id = ? and position < {MAX_PASSAGES} and text like ? escape '^'
+        limit {MAX_PLACES}
+        """
+        rows = connection.execute(sql, [note_id, f"%{like_literal(term)}%"])
+        found.update(passage_id for (passage_id,) in rows)
+    sql = """
+    select id, substr(text, 1, length) from passages
+    where id in (select value from json_each(?))
+    """
+    return connection.execute(sql, [json.dumps([*found])]).fetchall()
+
+
+@contextmanager
+def _word_index() -> Iterator[sqlite3.Connection]:
+    # One per thread, because creating the table takes as long as a page's texts. It is left empty.
+    index: sqlite3.Connection | None = getattr(_of_thread, "index", None)
+    if index is None:
+        index = sqlite3.connect(":memory:", isolation_level=None)
+        index.execute(f'create virtual table texts using fts5(text, tokenize="{TOKENIZER}")')
+        _of_thread.index = index
+    index.execute("begin")
+    try:
+        yield index
+    finally:
+        index.execute("rollback")
+
+
+_of_thread = threading.local()

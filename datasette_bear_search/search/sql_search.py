@@ -1,0 +1,108 @@
+"""``bear_search()`` and ``bear_similar()``: the pages' results as JSON, for ``json_each()``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..index import freshness
+from ..index.file import database
+from ..query.query import parse
+from ..sqlite import sqlite3
+from .engine import changed_notice, search
+from .notes.detail import find_note_id
+from .notes.similar import SIMILAR_NOTES, find_similar
+from .redaction import masking
+from .request import MAX_SIZE, PAGE_SIZE, SearchRequest, read_ranking
+from .results.records import Hit
+
+Rows = list[dict[str, Any]]
+
+
+def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> None:
+    for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
+        function = _as_json(connection, name, find, redact)
+        for arguments in (1, 2):
+            # Deterministic, or SQLite might call it once per row.
+            connection.create_function(name, arguments, function, deterministic=True)
+
+
+def found_notes(
+    connection: sqlite3.Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
+) -> Rows:
+    """Return the results of the search page, in its order, with its notices in the first row.
+
+    Don't wait for the model: Datasette interrupts a query that takes too long.
+    """
+    request = SearchRequest(parse(str(text)), read_ranking({}), _read_size(size))
+    response = search(connection, request, redact=redact, wait=0)
+    corrections = (
+        f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
+    )
+    changed = changed_notice(freshness.changes_since_indexing(database.file_of(connection)))
+    others = filter(None, [*response.results.plan.remarks, *response.notices, changed])
+    return _with_notices([_hit_row(hit) for hit in response], [*corrections, *others])
+
+
+def similar_notes(
+    connection: sqlite3.Connection, note_id: Any, size: Any = SIMILAR_NOTES, *, redact: bool = False
+) -> Rows:
+    known_id = find_note_id(connection, str(note_id))
+    found = find_similar(connection, known_id, size=_read_size(size))
+    if found is None:
+        return []
+    if redact:
+        found = masking.masked_similar(connection, found)
+    names = ("id", "title", "url", "similarity", "score")
+    rows = [{name: getattr(note, name) for name in names} | {"reasons": note.why} for note in found]
+    return _with_notices(rows, found.notices)
+
+
+def _as_json(
+    connection: sqlite3.Connection, name: str, find: Callable[..., Rows], redact: bool
+) -> Callable[..., str | None]:
+    """Return the function that SQLite calls. It returns the rows as JSON, and NULL for NULL."""
+
+    def function(argument: Any, *options: Any) -> str | None:
+        if argument is None:
+            return None
+        try:
+            rows = find(connection, argument, *options, redact=redact)
+            return json.dumps(rows, ensure_ascii=False)
+        except sqlite3.DatabaseError as error:
+            if "interrupted" in str(error):
+                # The time limit applies to the whole query, so interrupt that, too. SQLite checks
+                # for interruptions before it reads a second row, so return two.
+                connection.interrupt()
+                return "[null, null]"
+            # Leave out the error's message, which may contain words of the query or of a note.
+            problem = f"{name}() failed: {type(error).__name__}"
+        # SQLite would only report that a function raised an error.
+        print(problem, file=sys.stderr)
+        # Datasette logs errors with the values of all variables, and the query is private.
+        argument, options = None, ()
+        raise sqlite3.DatabaseError(problem)
+
+    return function
+
+
+def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
+    first = " ".join(notices) or None
+    return [{**row, "notice": None if number else first} for number, row in enumerate(rows)]
+
+
+def _hit_row(hit: Hit) -> dict[str, Any]:
+    names = ("id", "title", "url", "text", "keyword_rank", "semantic_rank", "similarity", "score")
+    return {name: getattr(hit, name) for name in names} | {
+        "heading": hit.passage.heading if hit.passage and not hit.file else None,
+        "file": hit.file or None,
+    }
+
+
+def _read_size(size: Any) -> int:
+    try:
+        return min(max(int(size), 1), MAX_SIZE)
+    except (TypeError, ValueError, OverflowError):
+        return MAX_SIZE

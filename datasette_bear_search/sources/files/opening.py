@@ -1,0 +1,143 @@
+"""Open a place of files, whatever it is."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+from typing import IO
+
+from ..base import SourceError, Unreadable
+from ..formats.markdown_metadata import suffix
+from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive
+from .folder import _OPEN_FLAGS, Folder
+from .states import explained, unreadable
+from .zip_archive import Zip
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open the archive or folder at ``path``. Raise SourceError."""
+    if os.path.isdir(path):
+        folder = Folder(path)
+        if folder.closed:  # else its notes would count as deleted
+            raise SourceError(
+                f"You may not read {path}/{folder.closed[0]}. Change its permissions, or move it"
+                " out of there."
+            )
+        yield _whole(folder, path)
+        return
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise SourceError(f"{path} is neither a file nor a folder.")
+        with open(path, "rb") as stream, open_zip(stream, str(path)) as archive:
+            yield archive
+    except OSError as error:
+        raise explained(path, error) from error
+
+
+@contextmanager
+def open_export(path: Path) -> Iterator[Archive]:
+    """Open an archive or a folder, or any other file as a folder of one. Raise SourceError."""
+    if os.path.isfile(path) and not is_zip(path):
+        path = Path(os.path.realpath(path))
+        folder = Folder(path.parent, excludes=lambda key: key != path.name)
+        yield _whole(folder, path.parent)
+    else:
+        with open_archive(path) as archive:
+            yield archive
+
+
+def _whole(folder: Folder, path: Path) -> Folder:
+    """Return an export, or raise SourceError if a part of it is only in a cloud."""
+    for key in sorted(folder.evicted):
+        if suffix(key) in DOCUMENTS:
+            raise SourceError(f"{path}/{key} is {ONLY_IN_CLOUD}.")
+    return folder
+
+
+@contextmanager
+def open_inner(archive: Archive, key: str, largest: int = LARGEST_FILE) -> Iterator[Archive]:
+    """Open an archive in a folder or, in memory, in another archive. Raise like ``read``."""
+    if isinstance(archive, Folder):
+        with open_archive(Path(archive.files[key].path)) as inner:
+            yield inner
+    else:
+        with open_zip(io.BytesIO(archive.read(key, largest=largest)), key) as inner:
+            yield inner
+
+
+@contextmanager
+def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
+    """Open the archive in an open file. Raise SourceError."""
+    try:
+        zip_file = zipfile.ZipFile(stream)
+    except Exception as error:  # the type depends on how the archive is damaged
+        raise SourceError(
+            f"{name} is not a zip archive, or only a part of one. Export or download it again."
+        ) from error
+    with zip_file:
+        if len(zip_file.filelist) > MOST_FILES:
+            raise SourceError(f"{name} lists more than {MOST_FILES:,} files. It was not read.")
+        yield Zip(zip_file, name)
+
+
+def open_below(root: Path, place: str) -> IO[bytes]:
+    """Open a file below a folder or in an archive, but no link and nothing outside.
+
+    :param place: its path, ``assets/roof.png`` or ``2024.bear2bk/Roof.textbundle/assets/roof.png``
+    :raises Unreadable: if the file doesn't exist or can't be read
+    :raises SourceError: if its archive can't be read
+    """
+    parts = place.split("/")
+    if not {"", ".", ".."}.isdisjoint(parts) or re.search(r"[\\\0]|^[a-zA-Z]:", place):
+        raise Unreadable("no path below its folder")
+    path = Path(os.path.realpath(root))
+    while parts and path.is_dir():
+        path /= parts.pop(0)
+    try:
+        # Notes aren't read through links, so a link in the path was made later; don't trust it.
+        if os.path.realpath(path) != str(path):
+            raise Unreadable("behind a link")
+        stream = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
+    except (OSError, ValueError) as error:
+        raise unreadable(error) if isinstance(error, OSError) else Unreadable("no path") from None
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise Unreadable("not a file")
+    if not parts:
+        return stream
+    with stream:
+        return io.BytesIO(_read_packed(stream, path.name, "/".join(parts)))
+
+
+def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
+    with open_zip(stream, name) as archive:
+        if place in archive.files:
+            return archive.read(place)
+        for key in accumulate(place.split("/"), "{}/{}".format):  # find an archive in this one
+            if key in archive.files:
+                inner = io.BytesIO(archive.read(key))
+                return _read_packed(inner, key, place.removeprefix(f"{key}/"))
+    raise Unreadable("not in its archive")
+
+
+def is_zip(path: Path) -> bool:
+    return os.path.isfile(path) and zipfile.is_zipfile(path)
+
+
+def paths_at(location: str) -> list[str]:
+    """Return a file's name, the paths in a zip file, or a folder's entries."""
+    path = Path(location).expanduser()
+    if path.is_dir():  # without its subfolders, which may be large
+        return os.listdir(path)
+    if not is_zip(path):
+        return [path.name] if path.is_file() else []
+    with open_archive(path) as archive:
+        return list(archive.files)

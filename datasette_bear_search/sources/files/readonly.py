@@ -1,0 +1,257 @@
+"""Read other programs' SQLite databases without these programs noticing.
+
+Anybody who reads Bear's database keeps Bear from saving, and a careless reader repairs the
+database, checkpoints it or creates files beside it. This module never changes anything there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from struct import iter_unpack, unpack
+from threading import Lock
+from typing import IO
+
+from ...sqlite import sqlite3
+from ..base import SourceError
+from .states import explained, file_state, not_allowed
+
+# How long to wait while the program saves. Bear takes milliseconds, a large sync a second or two.
+BUSY_SECONDS = 5.0
+
+# How many times to try if the file changes while it is being copied, and the pause in between.
+COPY_ATTEMPTS = 5
+COPY_PAUSE_SECONDS = 0.2
+# How copies are called, and seconds after which one that is still there is nobody's: SQLite has it
+# open right after it was written.
+COPIES = "datasette-bear-search-"
+ABANDONED_SECONDS = 600.0
+
+# When a process closes any descriptor of a file, POSIX drops all of its locks on that file, even
+# those that SQLite holds in another thread. So this process reads only one database at a time.
+_one_at_a_time = Lock()
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The program that a database belongs to, for messages."""
+
+    database: str  # what to call the file, such as "Bear database"
+    program: str
+    file_name: str = ""  # of the database, for locations that are a folder
+    if_missing: str = "Give the PATH of a SQLite database."
+
+
+ANY_PROGRAM = Owner("SQLite database", "the program that it belongs to")
+
+
+@contextmanager
+def read_transaction(path: Path, owner: Owner = ANY_PROGRAM) -> Iterator[sqlite3.Connection]:
+    """Open a connection in a read transaction on the database at ``path``.
+
+    Fetch everything and leave, because the program can't save while the connection is open.
+    Invalid UTF-8 is returned with replacement characters.
+
+    :param path: the database, or a folder that contains the owner's ``file_name``
+    :raises SourceError: if the database can't be read; the message says what to do
+    """
+    with _one_at_a_time, ExitStack() as cleanup:
+        file = _database_in(path, owner)
+        try:
+            db = _opened(file, owner, cleanup)
+            db.text_factory = partial(str, encoding="utf-8", errors="replace")
+            db.execute("pragma query_only = 1")
+            db.execute("begin")
+            yield db
+        except OSError as error:
+            missing = f"There is no {owner.database} at {file}. {owner.if_missing}"
+            raise explained(file, error, missing=missing) from error
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise _explained(file, owner, str(error)) from error
+        except UnicodeDecodeError as error:  # in SQLite's message, which quotes the damaged part
+            raise _damaged(file, owner) from error
+
+
+def state(path: Path, owner: Owner = ANY_PROGRAM) -> str:
+    """Return a token that changes when the database may have changed, without opening it."""
+    file = _database_in(path, owner)
+    return f"{file_state(file)} {file_state(_beside(file, '-wal'))}"
+
+
+def is_about_the_file(words: str) -> bool:
+    """Return whether an SQLite message is about the file, and not about the statement."""
+    complaints = ("locked", "readonly database", "malformed", "not a database")
+    return any(complaint in words for complaint in complaints)
+
+
+def _database_in(path: Path, owner: Owner) -> Path:
+    # SQLite looks for the journal beside the file that a symbolic link points to, and so must we.
+    # os.path, unlike Path, returns False and raises no error for files that macOS protects.
+    path = Path(os.path.realpath(path.expanduser()))
+    return path / owner.file_name if owner.file_name and os.path.isdir(path) else path
+
+
+def _beside(file: Path, suffix: str) -> Path:
+    return file.with_name(file.name + suffix)
+
+
+def _opened(file: Path, owner: Owner, cleanup: ExitStack) -> sqlite3.Connection:
+    """Open the file, or a private copy, so that nothing beside it changes.
+
+    Never with ``immutable=1``, which ignores the program's locks and journals and reads half-saved
+    rows.
+    """
+
+    def connect(path: Path, parameters: str = "mode=ro") -> sqlite3.Connection:
+        uri = f"{path.as_uri()}?{parameters}"
+        db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        return cleanup.enter_context(closing(db))
+
+    if not _uses_wal(file, owner):
+        return connect(file)
+    # In WAL mode, SQLite creates missing -wal and -shm files even to read. If both exist, it can be
+    # told not to write to them.
+    if os.path.exists(_beside(file, "-wal")) and os.path.exists(_beside(file, "-shm")):
+        return connect(file, "mode=ro&readonly_shm=1")
+    # Filled only when it has no name anymore: whatever kills this process, no copy remains.
+    descriptor, name = tempfile.mkstemp(".sqlite", COPIES)
+    copy = Path(name)
+    cleanup.callback(copy.unlink, missing_ok=True)
+    stream = cleanup.enter_context(os.fdopen(descriptor, "w+b"))
+    db = connect(copy)
+    with suppress(PermissionError):  # Windows keeps the name as long as the file is open
+        copy.unlink()
+    _copy_into(stream, file, owner)
+    return db
+
+
+def remove_abandoned_copies() -> None:
+    """Remove copies that killed processes left: of earlier versions, or on Windows."""
+    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(COPIES):
+                with suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    is_ours = not hasattr(os, "getuid") or os.lstat(path).st_uid == os.getuid()
+    copy = path / "copy.sqlite" if path.is_dir() else path
+    age = time.time() - os.lstat(copy).st_mtime
+    if is_ours and not path.is_symlink() and copy.suffix == ".sqlite" and age > ABANDONED_SECONDS:
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+
+
+def _uses_wal(file: Path, owner: Owner) -> bool:
+    if not stat.S_ISREG(os.stat(file).st_mode):
+        raise SourceError(f"{file} is not a file. Give the PATH of a {owner.database}.")
+    with open(file, "rb") as stream:
+        header = stream.read(100)
+    if not header:
+        raise SourceError(
+            f"{file} is empty: there are no notes in it. If it is a copy, copy it again while"
+            f" {owner.program} is closed; if not, open {owner.program} once."
+        )
+    if not header.startswith(b"SQLite format 3\0"):
+        raise SourceError(f"{file} is not a database. Give the PATH of a {owner.database}.")
+    return header[19:20] == b"\2"
+
+
+def _copy_into(copy: IO[bytes], file: Path, owner: Owner) -> None:
+    for attempt in range(COPY_ATTEMPTS):
+        if attempt:
+            time.sleep(COPY_PAUSE_SECONDS)
+        before = state(file)
+        try:
+            copy.seek(0)
+            copy.truncate()
+            with open(file, "rb") as stream:
+                shutil.copyfileobj(stream, copy)
+            # There is no -wal file if the program exited properly.
+            with suppress(FileNotFoundError), open(_beside(file, "-wal"), "rb") as log:
+                _apply_log(log, copy)
+            copy.seek(18)
+            copy.write(b"\1\1")  # not in WAL mode, which needs files with names
+            copy.flush()
+        except OSError as error:  # such as a full disk
+            raise SourceError(
+                f"{file} can't be copied to {tempfile.gettempdir()}, where it would be read:"
+                f" {error.strerror}."
+            ) from error
+        if state(file) == before:
+            return
+    raise _busy(file, owner)
+
+
+def _apply_log(log: IO[bytes], copy: IO[bytes]) -> None:
+    """Write what was committed to a write-ahead log into a copy of its database.
+
+    The format is described at https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
+    """
+    header = log.read(32)
+    if len(header) < 32:
+        return
+    magic, _, page_size, _, *salt, _, _ = unpack(">8I", header)
+    order = ">" if magic & 1 else "<"
+    sums = _checksum(header[:24], (0, 0), order)
+    pages: dict[int, bytes] = {}
+    while len(frame := log.read(24 + page_size)) == 24 + page_size:
+        number, pages_in_all, *proof = unpack(">6I", frame[:24])
+        sums = _checksum(frame[:8] + frame[24:], sums, order)
+        if proof != [*salt, *sums]:  # left from before the log was last emptied
+            return
+        pages[number] = frame[24:]
+        if pages_in_all:  # the end of a transaction
+            for number, page in pages.items():
+                copy.seek((number - 1) * page_size)
+                copy.write(page)
+            copy.truncate(pages_in_all * page_size)
+            pages.clear()
+
+
+def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
+    first, second = sums
+    for one, other in iter_unpack(f"{order}2I", data):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
+
+
+def _explained(file: Path, owner: Owner, words: str) -> SourceError:
+    # By the message, because Python has had SQLite's error codes only since 3.11.
+    if "locked" in words:
+        return _busy(file, owner)
+    if "authorization denied" in words:
+        return not_allowed(file)
+    # A read needs to write only to roll back what a crash left unfinished.
+    if "readonly database" in words:
+        return SourceError(
+            f"{file} was left in the middle of saving, and only {owner.program} can repair that."
+            f" Open {owner.program} once, then try again. If this is a copy, make it again while"
+            f" {owner.program} is closed."
+        )
+    if "malformed" in words or "not a database" in words:
+        return _damaged(file, owner)
+    return SourceError(f"{file} can't be read: {words}. Open {owner.program} once, then try again.")
+
+
+def _damaged(file: Path, owner: Owner) -> SourceError:
+    return SourceError(
+        f"{file} is damaged and cannot be read. Open {owner.program} to see whether it still shows"
+        f" your notes. If this is a copy, copy it again while {owner.program} is closed."
+    )
+
+
+def _busy(file: Path, owner: Owner) -> SourceError:
+    return SourceError(
+        f"{file} is busy: {owner.program}, or another program, is saving to it. Try again in a"
+        " minute; if it stays busy, quit other programs that use it."
+    )

@@ -1,0 +1,254 @@
+"""Other programs' bytes, dates and JSON → text, timestamps and values that a note can hold."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from ..base import Unreadable
+
+# --- Bytes → text
+
+# UTF-32 comes first, because its little-endian mark begins with that of UTF-16.
+_BYTE_ORDER_MARKS = {
+    "utf-8-sig": (codecs.BOM_UTF8,),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+
+# Windows' encoding in Western Europe and America, a superset of Latin-1's letters.
+_WESTERN = "cp1252"
+
+# Encodings of other scripts. Among all encodings, charset-normalizer takes "Café crème" for Urdu;
+# among these, it recognized twelve languages from a single sentence each.
+_OTHER_SCRIPTS = "cp1251 koi8_r cp1253 cp1255 cp1256 cp932 euc_jp gb18030 big5 cp949".split()
+
+# Bytes needed to recognize a file's encoding, or that it isn't text.
+_SAMPLE = 16_384
+
+# Share of control characters above which a file isn't text. In random bytes, it is a tenth.
+_MAX_CONTROL_SHARE = 0.02
+_CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
+
+# The encoding that HTML or XML declares.
+_DECLARED = re.compile(
+    rb"<(?:meta|\?xml)\b[^<>]{0,300}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})",
+    re.IGNORECASE,
+)
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]{2,}")
+
+
+def decode(data: bytes, encoding: str = "") -> str:
+    """Return the text of a file, with Unix newlines and without NULs.
+
+    :param encoding: of files that aren't Unicode; "" to guess
+    :raises Unreadable: if the file isn't text
+    """
+    text = _decoded(data, encoding)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\0", "") if "\0" in text else text
+
+
+def is_encoding(name: Any) -> bool:
+    """Return whether this is "" or a text encoding that Python knows."""
+    try:
+        "".encode(name or "utf-8")
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    for unicode, marks in _BYTE_ORDER_MARKS.items():
+        if data.startswith(marks):
+            return data.decode(unicode, "replace")
+    has_nul = b"\0" in data
+    if has_nul and (unicode := _utf_16(data)):
+        return data.decode(unicode, "replace")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = None
+    # A crash or a sync leaves a few NULs in a text, or many at its end. Pictures are full of them.
+    if (text is None or has_nul) and _control_share(data) > _MAX_CONTROL_SHARE:
+        if not data.strip(b"\0"):  # after a crash, or a placeholder of a file in a cloud
+            raise Unreadable(
+                "nothing but zeros, as if its text weren't on this disk", is_gone=False
+            )
+        raise Unreadable("not text, whatever its name says")
+    if text is not None:
+        return text
+    try:
+        text = data.decode(encoding or _declared(data) or _guess(data), "replace")
+    except UnicodeError:  # some of Python's stranger encodings don't support "replace"
+        text = data.decode(_WESTERN, "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
+
+
+def _utf_16(data: bytes) -> str:
+    """Return the kind of UTF-16 without a mark, or "". Western letters have a NUL beside them."""
+    sample = data[:_SAMPLE]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    if odd > 0.4 * half and even < 0.05 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.4 * half and odd < 0.05 * half else ""
+
+
+def _control_share(data: bytes) -> float:
+    sample = data.rstrip(b"\0")[:_SAMPLE]
+    return 1 - len(sample.translate(None, delete=_CONTROLS)) / len(sample) if sample else 1.0
+
+
+def _declared(data: bytes) -> str:
+    match = _DECLARED.search(data, 0, 2048)
+    encoding = match[1].decode() if match else ""
+    # Ignore a declaration of Unicode, because decoding as UTF-8 has just failed.
+    return encoding if is_encoding(encoding) and encoding[:3].lower() != "utf" else ""
+
+
+def _guess(data: bytes) -> str:
+    # In Latin scripts, bytes above 127 are single accented letters; in other scripts they cluster.
+    high = len(data) - len(data.translate(None, delete=bytes(range(128, 256))))
+    clustered = sum(map(len, _HIGH_BYTES.findall(data)))
+    if clustered == 0 or (high < 0.3 * len(data) and clustered < 0.5 * high):
+        return _WESTERN
+    # The import takes 30 ms, and few files need it.
+    from charset_normalizer import from_bytes
+
+    sample = data[:_SAMPLE]
+    if len(data) > _SAMPLE:  # don't cut within a character
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    best = from_bytes(sample, cp_isolation=_OTHER_SCRIPTS).best()
+    return best.encoding if best else _WESTERN
+
+
+# --- Dates as people and programs write them → ISO 8601 in UTC
+
+# Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
+_ISO = re.compile(
+    r"""(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})
+    (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?""",
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+# 20240501, 202405010930, 20240501T093000Z
+_COMPACT = re.compile(
+    r"(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?", re.IGNORECASE | re.ASCII
+)
+_SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
+# Dates without a year are rejected, because a parser would assume the current one.
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
+
+_LONGEST_DATE = 60  # characters
+
+# Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
+APPLE_EPOCH = 978_307_200
+
+
+def parse_timestamp(value: object) -> str | None:
+    """Return the moment that a text means, or None if it isn't a date or is ambiguous.
+
+    A time without a zone is local time. A day without a time is noon in UTC, which is the same day
+    nearly everywhere.
+    """
+    text = str(value).strip() if value is not None else ""
+    if not text or len(text) > _LONGEST_DATE:
+        return None
+    try:
+        if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
+            return _from_parts(*match.groups())
+        if _SECONDS.fullmatch(text):
+            return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
+        return _parsed_by_dateutil(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def first_timestamp(values: Mapping[str, object], names: Iterable[str]) -> str | None:
+    """Return the first valid date among the named values, or None."""
+    return next(filter(None, (parse_timestamp(values.get(name)) for name in names)), None)
+
+
+def timestamp_from_seconds(seconds: float) -> str | None:
+    """Return the moment that is ``seconds`` after 1970; None if it is out of range."""
+    try:
+        return _iso(datetime.fromtimestamp(seconds, timezone.utc))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _from_parts(
+    year: str, month: str, day: str, hour: str | None, minute: str, second: str, zone: str | None
+) -> str:
+    if hour is None:
+        return _iso(datetime(int(year), int(month), int(day), 12, tzinfo=timezone.utc))
+    moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0))
+    if zone:
+        digits = zone.replace(":", "")
+        offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
+        moment = moment.replace(tzinfo=datetime.strptime(offset, "%z").tzinfo)
+    return _iso(moment)
+
+
+def _parsed_by_dateutil(text: str) -> str | None:
+    """Parse "May 1, 2024 9:30 AM", but not "1/5/2024", which may mean either of two days."""
+    if not _YEAR.search(text):
+        return None
+    # The import takes 20 ms, and few files need it.
+    from dateutil import parser
+
+    # dateutil takes missing parts from the default, so two defaults reveal a missing day or time.
+    readings = {
+        parser.parse(text, default=default, dayfirst=day_first)
+        for day_first in (False, True)
+        for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
+    }
+    if len({moment.date() for moment in readings}) != 1:
+        return None
+    moment = readings.pop()
+    if readings:  # the text has no time
+        moment = moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc)
+    return _iso(moment)
+
+
+def _iso(moment: datetime) -> str:
+    # Not strftime("%Y"), which on some systems doesn't pad years before 1000 with zeros.
+    return moment.astimezone(timezone.utc).isoformat(timespec="seconds")[:19] + "Z"
+
+
+# --- JSON in which any value may be missing or have the wrong type
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def load_json(content: bytes) -> Any:
+    """Return the value in a file. Raise Unreadable."""
+    try:
+        return json.loads(content.decode("utf-8-sig", errors="replace"))
+    except (ValueError, RecursionError) as error:  # also ValueError for numbers with many digits
+        raise Unreadable(f"no valid JSON ({error})") from error
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    """Return the value in storable form if it is text, or ""."""
+    return storable(value) if isinstance(value, str) else ""
+
+
+def storable(text: str) -> str:
+    """Return the text without NULs and lone surrogates, which SQLite and UTF-8 can't store."""
+    if "\0" in text:
+        text = text.replace("\0", "")
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -1,0 +1,420 @@
+"""Notes from any SQLite database, with a query, and from any JSON, with a mapping of fields."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..notes import Note, can_be_opened
+from ..sqlite import sqlite3, time_limit
+from .base import SourceError, Unreadable, checked_option, checked_texts
+from .files import readonly
+from .files.archive import LARGEST_NOTE
+from .files.file_source import FileSource
+from .files.states import digest
+from .formats.documents import parse_html
+from .formats.markdown_metadata import as_markdown, note_from_markdown
+from .formats.text import (
+    APPLE_EPOCH,
+    as_dict,
+    as_dicts,
+    decode,
+    load_json,
+    parse_timestamp,
+    storable,
+    timestamp_from_seconds,
+)
+
+NEEDED = ("key", "title", "body")
+FLAGS = ("pinned", "archived", "trashed")
+OPTIONAL = ("created", "modified", "url", "tags", *FLAGS, "attachments")
+
+FORMATS = ("markdown", "html", "text")
+
+# The epochs of numeric dates, in seconds after 1970.
+EPOCHS = {"unix": 0, "apple": APPLE_EPOCH}
+TIMEZONES = ("utc", "local")
+
+# Seconds. Reading all of a large database takes some; a join without a condition takes forever.
+TIME_LIMIT = 60.0
+
+# In seconds, this is the year 5138, so larger numbers are milliseconds or an even smaller unit.
+_NO_SECONDS = 1e11
+
+# A number of seconds. A text with fewer digits is a date such as 20240501.
+_NUMBER = re.compile(r"-?\d{9,}(\.\d+)?", re.ASCII)
+_WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
+
+# {content.text} in the option fields
+_PLACE = re.compile(r"\{([^{}]*)\}")
+
+_FALSE = {"", "0", "0.0", "f", "false", "n", "no", "off"}
+
+
+class Records(FileSource):
+    """The base class of sources whose notes are rows or objects with named values."""
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str,
+        *,
+        format: str = "markdown",
+        epoch: str = "unix",
+        timezone: str = "utc",
+        app: str = "",
+    ) -> None:
+        super().__init__(location, name)
+        self.app = str(app)
+        options = {"format": format, "epoch": epoch, "timezone": timezone}
+        for option, allowed in (("format", FORMATS), ("epoch", [*EPOCHS]), ("timezone", TIMEZONES)):
+            value = options[option]
+            checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
+        self.format, self.timezone, self.epoch = format, timezone, EPOCHS[epoch]
+        self._settings: tuple[object, ...] = (format, self.epoch, timezone)
+
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return False  # only the configuration says which rows or objects are notes
+
+    def state(self) -> str:
+        return f"{super().state()} {digest(self._settings, size=8)}"
+
+    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
+        self.skipped = []
+        problems = Counter[str]()
+        by_key: dict[str, dict[str, Any]] = {}
+        for record in self._records():
+            key = _key(record["key"])
+            if not key:
+                problems[f"{self.records}s without a key"] += 1
+                continue
+            if key in by_key:
+                problems[f"{self.records}s with the key of a later {self.records}"] += 1
+            by_key[key] = record
+        for key, record in by_key.items():
+            note = self._note(key, record, problems)
+            if include_trashed or not note.trashed:
+                yield note
+        self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
+
+    records = "row"  # what a record is called in messages
+
+    @abstractmethod
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Yield dictionaries whose keys are in NEEDED and OPTIONAL. Raise SourceError."""
+
+    def _note(self, key: str, values: dict[str, Any], problems: Counter[str]) -> Note:
+        def moment(column: str) -> str | None:
+            value = values.get(column)
+            parsed = self._moment(value)
+            if parsed is None and value not in (None, ""):
+                problems[f"values of {column} that are no date"] += 1
+            return parsed
+
+        title = _text(values["title"])
+        body = _text(values["body"])
+        if self.format == "html":
+            page = parse_html(body)
+            body = page.text
+            if page.problem:
+                problems[f"values of body that are {page.problem}"] += 1
+        elif self.format == "text":
+            body = as_markdown(body)
+        if values["body"] and not body:
+            problems["values of body that are no text"] += 1
+        url = _text(values.get("url")).strip()
+        if url and not can_be_opened(url):
+            problems["values of url that are no address, or of a program that isn't known"] += 1
+            url = ""
+        flags: dict[str, Any] = {
+            flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS
+        }
+        if self.format == "text":
+            flags |= {"todos_open": 0, "todos_done": 0}
+        return note_from_markdown(
+            key,
+            body,
+            title=title,
+            tags=_tags(values.get("tags")),
+            attachments=_text(values.get("attachments")),
+            created=moment("created"),
+            modified=moment("modified"),
+            url=url or None,
+            **flags,
+        )
+
+    def _moment(self, value: Any) -> str | None:
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+            value = float(value)
+        if isinstance(value, (int, float)):
+            while abs(value) >= _NO_SECONDS and math.isfinite(value):
+                value /= 1000
+            return timestamp_from_seconds(value + self.epoch)
+        text = _text(value).strip()
+        if self.timezone == "utc" and _WITHOUT_ZONE.fullmatch(text):
+            text += "Z"
+        return parse_timestamp(text)
+
+
+class SQLQuery(Records):
+    """Any SQLite database, by a query in a configuration file (option sql)."""
+
+    default_name = "sql"
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str = "",
+        *,
+        sql: str = "",
+        time_limit: float = TIME_LIMIT,
+        **options: Any,
+    ) -> None:
+        super().__init__(location, name, **options)
+        if not isinstance(sql, str) or not sql.strip():
+            raise SourceError(
+                f"The source {name} needs the option sql: a SELECT of the columns"
+                f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
+                " are such."
+            )
+        is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        is_valid = is_number and time_limit > 0
+        checked_option("time_limit", time_limit, is_valid, "a number of seconds")
+        self.sql, self.time_limit = sql, time_limit
+        self._settings += (sql,)
+
+    def state(self) -> str:
+        return f"{readonly.state(self.path)} {digest(self._settings, size=8)}"
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        columns, rows = _run(self.path, self.sql, self.time_limit)
+        names = [name.lower() for name in columns]
+        if missing := [name for name in NEEDED if name not in names]:
+            raise SourceError(
+                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
+                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
+                " key”."
+            )
+        if unknown := set(names).difference(NEEDED, OPTIONAL):
+            self.skipped.append(
+                f"the columns {', '.join(sorted(unknown))}: what is read besides"
+                f" {', '.join(NEEDED)} is {', '.join(OPTIONAL)}"
+            )
+        return (dict(zip(names, row, strict=True)) for row in rows)
+
+
+# Parts of SQLite's and Python's messages about statements that aren't allowed here.
+_REFUSALS = re.compile(
+    "one statement|not authorized|authorization denied|prohibited|within a transaction"
+)
+
+_READING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+
+
+_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python has had only since 3.11
+
+# Bytes of memory for SQLite in this process: a view could ask printf() for a gigabyte.
+MOST_MEMORY = 512 * 1024 * 1024
+
+
+def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
+    """Run a single SELECT and return the names of its columns and its rows. Raise SourceError."""
+    with readonly.read_transaction(path) as db:
+        if hasattr(db, "setlimit"):
+            db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
+        else:  # pysqlite3. The limit lasts until the process ends, because it can't be raised.
+            db.execute(f"pragma hard_heap_limit = {MOST_MEMORY}")
+        db.set_authorizer(_authorize)
+        try:
+            with time_limit(db, seconds * 1000):
+                cursor = db.execute(sql)
+                return [column[0] for column in cursor.description or ()], cursor.fetchall()
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
+            words = str(error)
+            if "interrupted" in words:
+                raise SourceError(
+                    f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
+                    " raise time_limit."
+                ) from error
+            if isinstance(error, MemoryError) or "too big" in words:
+                raise SourceError(
+                    f"The query of {path} makes texts that are too long. Leave them out, or cut"
+                    " them with substr()."
+                ) from error
+            if _REFUSALS.search(words):
+                raise SourceError(
+                    f"The query of {path} is more than one SELECT that only reads ({words})."
+                    " Nothing else is run."
+                ) from error
+            if readonly.is_about_the_file(words):
+                raise
+            raise SourceError(f"SQLite can't run the query of {path}: {words}.") from error
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
+    if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
+        return sqlite3.SQLITE_OK
+    # FTS5 runs this pragma to find out whether its index has changed.
+    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+# --- JSON
+
+
+class JSONFile(Records):
+    """JSON, JSON Lines or CSV: a file, or a folder or zip file with some (option fields)."""
+
+    default_name = "json"
+    records = "object"
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str = "",
+        *,
+        fields: Mapping[str, str | Sequence[str]] = {},
+        items: str | Sequence[str] = "",
+        **options: Any,
+    ) -> None:
+        """
+        :param fields: a name in NEEDED or OPTIONAL → one or more paths of the value in an object,
+            such as ``content.text``, or ``$file``, the path of the file. A text with paths in
+            ``{…}`` is a template: ``dayone://view?entryId={uuid}``
+        :param items: the path of the objects in a file; "" if the file is a list of them or one
+        """
+        super().__init__(location, name, **options)
+        wanted = "names of notes' fields with those in the file, such as {key: id, body: text}"
+        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys()
+        checked_option("fields", fields, is_valid, f"{wanted}; key and body are needed")
+        names = ", ".join((*NEEDED, *OPTIONAL))
+        is_valid = set(fields) <= {*NEEDED, *OPTIONAL}
+        checked_option("fields", [*fields], is_valid, f"names out of {names}")
+        self.fields = {field: checked_texts(field, fields[field], wanted) for field in fields}
+        self.items = checked_texts("items", items, "where a file has the notes, such as entries")
+        self._settings += (self.fields, self.items)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        what, advice = ", ".join(_LOADERS), "such a file, or of a folder or zip file with some"
+        export = self._open_export(lambda file: file.suffix in _LOADERS, what, advice)
+        with export as (archive, files):
+            for file in files:
+                key = file.key
+                try:
+                    loaded = _LOADERS[file.suffix](archive.read(key))
+                except Unreadable as reason:
+                    self.skipped.append(f"{key}: {reason}")
+                    continue
+                for place in self.items:
+                    items = _at(loaded, place)
+                    objects = as_dicts(items if isinstance(items, list) else [items])
+                    if not objects and items != []:
+                        where = f" at {place}" if place else ""
+                        self.skipped.append(f"{key}: no objects{where}")
+                    for item in objects:
+                        yield dict.fromkeys(NEEDED) | {
+                            field: _value(item | {"$file": key}, field, places)
+                            for field, places in self.fields.items()
+                        }
+
+
+def _json_lines(content: bytes) -> list[Any]:
+    return [load_json(line) for line in content.splitlines() if line.strip()]
+
+
+def _csv(content: bytes) -> list[Any]:
+    csv.field_size_limit(LARGEST_NOTE)
+    try:
+        return [*csv.DictReader(io.StringIO(decode(content), newline=""))]
+    except csv.Error as error:
+        raise Unreadable(f"no valid CSV ({error})") from error
+
+
+_LOADERS = {".json": load_json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
+
+
+def _at(value: Any, place: str) -> Any:
+    """Return the value at a path such as ``content.text``; in a list, the values of all items."""
+    for name in filter(None, place.split(".")):
+        if isinstance(value, list):
+            found = [item.get(name) for item in as_dicts(value)]
+            value = [item for one in found for item in (one if isinstance(one, list) else [one])]
+        else:
+            value = as_dict(value).get(name)
+    return value
+
+
+def _value(item: dict[str, Any], field: str, places: Sequence[str]) -> Any:
+    def text(match: re.Match[str]) -> str:
+        part = _text(_at(item, match[1]))
+        return quote(part, safe="") if field == "url" else part
+
+    values = [_PLACE.sub(text, p) if "{" in p else _at(item, p) for p in places]
+    values = [value for value in values if value not in (None, "", [])]
+    if field == "tags":
+        return [tag for value in values for tag in _tags(value)]
+    return values[0] if len(values) == 1 else values or None
+
+
+# --- Values of any type
+
+
+def _key(value: Any) -> str:
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            if b"\0" not in value:
+                return value.decode()
+        return value.hex()  # for example, a UUID
+    return _text(value).strip()
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, list):
+        return "\n\n".join(filter(None, map(_text, value)))
+    if isinstance(value, bytes):
+        try:
+            return decode(value)
+        except Unreadable:
+            return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).replace("\0", "").replace("\r\n", "\n")
+
+
+def _tags(value: Any) -> list[str]:
+    """Return tags from a list or JSON (of names, or objects with a ``name``), or between commas."""
+    text = "" if isinstance(value, list) else _text(value).strip()
+    names: Iterable[Any] = value if isinstance(value, list) else text.split(",")
+    if text.startswith(("[", "{")):
+        try:
+            names = json.loads(text)
+        except (ValueError, RecursionError):
+            names = text.strip("[]{}").split(",")
+    tags: dict[str, None] = {}
+    for name in names:
+        name = name.get("name") if isinstance(name, dict) else name
+        is_name = isinstance(name, (str, int)) and not isinstance(name, bool)
+        if is_name and (tag := str(name).strip(" \t\r\n#\"'/")):
+            tags[storable(tag)] = None
+    return list(tags)

@@ -1,0 +1,167 @@
+"""Cells: links to our pages and to the notes' apps, and the beginnings of long notes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from datasette.app import Datasette
+from datasette.database import Database
+from datasette.facets import ColumnFacet, Facet
+from markupsafe import Markup
+
+from ..pages.cards import open_link
+from ..pages.urls import note_url, tag_url
+from ..requests import databases, errors, permissions, static_files
+from ..requests.databases import Actor
+
+if TYPE_CHECKING:
+    pass
+
+
+# Characters of a long text in a cell. Datasette itself shows 2,048, and all on a row's page.
+MAX_CELL = 250
+# The menu must open while people type, even while the index is being written.
+MENU_SECONDS = 0.5
+
+
+# --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
+#
+# For HTML only: JSON and CSV have the stored values.
+
+
+async def css_urls(
+    datasette: Datasette, actor: dict | None, database: str | None, view: str | None = None
+) -> list[str]:
+    """Return our style sheet for an index's pages, and for the home page if it has no others."""
+    names = [name for name in datasette.databases if not name.startswith("_")]
+    if view == "index" and len(names) == 1:
+        database = names[0]
+    if database is None or not await searchable_index(datasette, actor, database):
+        return []
+    return [static_files.static_url(datasette, "datasette_pages.css")]
+
+
+def render(
+    datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
+) -> Markup | None:
+    """Return the HTML of a cell, or None to leave it to Datasette. Called for every cell.
+
+    :param table: None for a query's results, whose rows are about notes if they have ``note_id``
+    """
+    make = _CELLS.get((table, column))
+    sidecar = make and value and databases.known_sidecar(datasette, database)
+    if not make or not sidecar:
+        return None
+    # A sqlite3.Row or Datasette's replacement for it, which raise different errors.
+    columns = row.keys()
+    # In the results of a search statement, the column id has the notes' ids.
+    id_column = "id" if table or "lexical_rank" in columns else "note_id"
+    note = row[id_column] if id_column in columns else None
+    return make(sidecar, value, note)
+
+
+def _note_link(sidecar: Database, text: Any, note: Any) -> Markup | None:
+    if not isinstance(note, int):
+        return None
+    url = note_url(sidecar.ds, note, sidecar)
+    return Markup('<a href="{}" dir="auto">{}</a>').format(url, text)
+
+
+def _note_row(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    if not isinstance(value, int):
+        return None
+    url = sidecar.ds.urls.row(sidecar.name, "notes", str(value))
+    return Markup('<a href="{}">{}</a>').format(url, value)
+
+
+def _body(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    beginning = _beginning(sidecar, value, note)
+    if beginning is None or len(value) <= MAX_CELL:
+        return beginning
+    rest = _note_link(sidecar, f"all {len(value):,} characters", note)
+    return Markup("{} {}").format(beginning, rest) if rest else beginning
+
+
+def _beginning(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    if not isinstance(value, str):
+        return None
+    # On one line, because Datasette's cells show line breaks.
+    text = " ".join(value[:MAX_CELL].split())
+    more = "…" if len(value) > MAX_CELL else ""
+    return Markup('<span dir="auto">{}{}</span>').format(text, more)
+
+
+def _tags(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    try:
+        tags = json.loads(value)
+    except (TypeError, ValueError):
+        return None
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        return None
+    return Markup(" ").join(_tag(sidecar, tag, note) or "" for tag in tags) or Markup("&nbsp;")
+
+
+def _tag(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    if not isinstance(value, str):
+        return None
+    url = tag_url(sidecar.ds, value, sidecar)
+    return Markup('<a href="{}" dir="auto">#{}</a>').format(url, value)
+
+
+def _url(sidecar: Database, value: Any, note: Any) -> Markup | None:
+    # Datasette itself turns web addresses into links.
+    if not isinstance(value, str) or value.startswith(("http://", "https://")):
+        return None
+    link = open_link(value)
+    return Markup('<a href="{}">{}</a>').format(link.url, link.label) if link else None
+
+
+_CELLS: dict[tuple[str | None, str], Callable[[Database, Any, Any], Markup | None]] = {
+    ("notes", "title"): _note_link,
+    ("notes", "body"): _body,
+    ("notes", "attachments"): _beginning,
+    ("notes", "tags"): _tags,
+    ("notes", "url"): _url,
+    ("tags", "name"): _tag,
+    (None, "title"): _note_link,
+    (None, "note_id"): _note_row,
+    (None, "tags"): _tags,
+    (None, "url"): _url,
+}
+
+
+class FlagFacet(ColumnFacet):
+    """A facet by a column of 0 and 1, with labels in words."""
+
+    type = "flag"
+    suggest = Facet.suggest  # suggests nothing
+
+    async def facet_results(self) -> tuple[list[dict[str, Any]], list[str]]:
+        results, timed_out = await super().facet_results()
+        for facet in results:
+            facet["type"] = "column"  # the only type that the page doesn't name
+            for value in facet["results"]:
+                value["label"] = facet["name"] if value["value"] else f"not {facet['name']}"
+        return results, timed_out
+
+
+async def searchable_index(
+    datasette: Datasette, actor: Actor, name: str | None = None
+) -> list[Database]:
+    """Return the sidecars that the actor may search, or only the one of this name."""
+
+    async def allowed() -> list[Database]:
+        found = await databases.sidecar_databases(datasette)
+        return [
+            each
+            for each in found
+            if name in (None, each.name) and await permissions.may_search(datasette, actor, each)
+        ]
+
+    try:
+        return await asyncio.wait_for(allowed(), MENU_SECONDS)
+    except (errors.PageError, asyncio.TimeoutError):
+        return []  # don't break or delay Datasette's menus

@@ -1,0 +1,52 @@
+"""Additions to Datasette's own pages: routes, cells, menus, stored queries, table metadata.
+
+Datasette 1.0 has hooks and methods that 0.65 lacks, and vice versa.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from datasette.app import Datasette
+
+from ..api.openapi import ROUTE, STATIC_PATH
+from ..requests import databases, startup, static_files
+
+if TYPE_CHECKING:
+    pass
+
+
+from .metadata import store_metadata
+
+
+def routes() -> list[tuple[str, Any]]:
+    from ..api import endpoints, judgments
+    from ..note_html import attachments
+    from ..pages import first_run, note, search, similar
+
+    # Each index has these routes; those of the first one also work without its name.
+    ours = [
+        (r"(\.(?P<format>json))?", search.search),
+        (r"/judge", judgments.judge),
+        (r"/suggest\.json", endpoints.suggest),
+        (r"/status\.json", endpoints.status),
+        (r"/openapi\.json", endpoints.description),
+        (r"/update", first_run.update),
+        (r"/save", search.save),
+        (r"/file/(?P<id>[^/]+)", attachments.file),
+        (r"/(?P<page>note|similar)(\.(?P<format>json|md))?", note.named),
+        (r"/similar/(?P<id>[^/]+?)(\.(?P<format>json))?", similar.similar_notes),
+        (r"/note/(?P<id>[^/]+?)(\.(?P<format>json|md))?", note.note),
+    ]
+    file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)"
+    return [
+        (rf"^{STATIC_PATH}/{file}$", static_files.static_file),
+        *((rf"^{ROUTE}{path}$", answer) for path, answer in ours),
+    ]
+
+
+async def start(datasette: Datasette) -> None:
+    await startup.start(datasette)
+    found = await databases.sidecar_databases(datasette)
+    for database in found if hasattr(datasette, "set_resource_metadata") else ():
+        await store_metadata(datasette, database)

@@ -1,0 +1,264 @@
+"""Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and more.
+
+Bear's and Obsidian's own rules take linear time, but the parser's don't, so its input is limited.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from linkify_it import LinkifyIt
+from linkify_it.main import Match
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
+from markdown_it.rules_inline.linkify import linkify
+from markdown_it.rules_inline.state_inline import Delimiter
+from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+from ...markdown import WIKI_LINK
+from ...notes import fold_tag
+
+if TYPE_CHECKING:
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
+
+
+from .renderer import _Renderer
+
+# A note with more markup, such as a pasted log, is shown as plain text. The limits are counts, not
+# times, so that a note always looks the same. At each limit, a note takes .8 to 1.8 s of one core,
+# measured with tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
+MAX_BLOCKS = 75_000  # block tokens, 20 µs each; a to-do is 5, so 15,000 to-dos
+MAX_CELLS = 20_000  # table cells, 70 µs each; short rows are padded to the width of the first
+MAX_BRACKETS = 25_000  # "[" outside code, 20 to 70 µs each: the parser reads ahead from each
+# The library that finds addresses reads the whole word again for each possible start of one: 33,000
+# times "://" took over a minute. Longer words, and words with more possible starts, stay text.
+MAX_ADDRESS = 4000  # characters
+MAX_ADDRESSES = 20  # in a word
+
+
+class TooMuchMarkup(ValueError):
+    """Raised for text whose markup would take seconds to read."""
+
+
+# --- Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and the additions
+# of Bear and Obsidian. Our own rules take linear time, but the parser's don't.
+
+# Bear 1: [image:2F0C…/roof.png]
+_ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
+_CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
+_OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
+_LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
+_TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
+
+# ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be distinguished from paths.
+_PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
+
+# Replaces "|" inside [[Title|label]] while a table is split into cells.
+_PIPE = "\x1f"
+
+
+def note_parser() -> MarkdownIt:
+    # This takes a millisecond. Single line breaks are kept, as in Bear and Obsidian. HTML is parsed
+    # to be shown as text.
+    options = {"breaks": True, "html": True, "linkify": True}
+    markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
+    markdown.enable(["table", "strikethrough", "linkify"])
+    # In Bear, and in our passages, a line of dashes below a text is a rule, not a heading.
+    markdown.disable(["html_block", "lheading"])
+    # Unsafe links are rejected when they are rendered: the parser would show an image's source.
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    markdown.linkify = _Addresses()
+    markdown.linkify.set({"fuzzy_link": False})  # notes.md is a file, not a site
+    for scheme in ("bear:", "obsidian:"):
+        markdown.linkify.add(scheme, "http:")
+    markdown.use(footnote_plugin).use(front_matter_plugin)
+    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
+    markdown.inline.ruler.at("linkify", _address)
+    markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
+    markdown.inline.ruler.before("link", "attachment", _attachment)
+    markdown.inline.ruler.before("link", "tag", _tag)
+    markdown.inline.ruler.after("strikethrough", "pair", _pair)
+    markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
+    markdown.core.ruler.before("inline", "limit", _limit_marks)
+    markdown.core.ruler.after("inline", "task", _tasks)
+    return markdown
+
+
+class _Addresses(LinkifyIt):  # type: ignore[misc]
+    """Finds the addresses in a text, one word at a time."""
+
+    def test(self, text: str) -> bool:
+        return self.match(text) is not None
+
+    def match(self, text: str) -> list[Match] | None:
+        found = []
+        for word in _NO_BLANKS.finditer(text):
+            for link in (_may_be_read(word[0]) and super().match(word[0])) or ():
+                link.index += word.start()
+                link.last_index += word.start()
+                found.append(link)
+        return found or None
+
+    def match_at_start(self, text: str) -> Match | None:
+        word = text[: MAX_ADDRESS + 1].partition("\n")[0].partition(" ")[0]
+        return super().match_at_start(word) if _may_be_read(word) else None
+
+
+_NO_BLANKS = re.compile(r"\S+")
+
+
+def _may_be_read(word: str) -> bool:
+    return len(word) <= MAX_ADDRESS and 0 < word.count("//") + word.count("@") <= MAX_ADDRESSES
+
+
+def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if len(state.tokens) > MAX_BLOCKS:
+        raise TooMuchMarkup
+    return False
+
+
+def _limit_marks(state: StateCore) -> None:
+    brackets = sum(token.content.count("[") for token in state.tokens if token.type == "inline")
+    if brackets > MAX_BRACKETS:
+        raise TooMuchMarkup
+
+
+def _limit_cells(state: StateBlock, start: int, end: int) -> None:
+    first_line = state.src[state.bMarks[start] : state.eMarks[start]]
+    columns = first_line.strip().strip("|").count("|") + 1
+    last = start + 2
+    while last < end and not state.isEmpty(last):
+        last += 1
+    state.env["cells"] = state.env.get("cells", 0) + columns * (last - start)
+    if state.env["cells"] > MAX_CELLS:
+        raise TooMuchMarkup
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table in which the ``|`` inside ``[[Title|label]]`` doesn't end a cell."""
+    source = state.src
+    if "without_pipes" not in state.env:
+        state.env["without_pipes"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
+    tokens_before = len(state.tokens)
+    state.src = state.env["without_pipes"]
+    try:
+        is_table = table(state, start, end, True)
+        if silent or not is_table:
+            return is_table
+        _limit_cells(state, start, end)
+        return table(state, start, end, False)
+    finally:
+        state.src = source
+        for token in state.tokens[tokens_before:]:
+            token.content = token.content.replace(_PIPE, "|")
+
+
+def _address(state: StateInline, silent: bool) -> bool:
+    """Find an address by the parser's rule, but keep short the text that it reads each time."""
+    if not _LINKED_SCHEME.search(state.pending[-10:]):
+        return False
+    if len(state.pending) > 1000 and not silent:
+        state.pending, last = state.pending[:-10], state.pending[-10:]
+        state.pushPending()
+        state.pending = last
+    return linkify(state, silent)
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """Parse ``[[Title]]``, ``[[Title/Heading|label]]``, and Obsidian's ``![[Title]]``."""
+    match = WIKI_LINK.match(state.src, state.pos, state.posMax)
+    if not match:
+        return False
+    target, label = match["target"].strip(), (match["label"] or "").strip()
+    return _push(
+        state,
+        silent,
+        match,
+        "wiki_link",
+        label or target.lstrip("/#"),
+        target=target,
+        is_shown=match[0][0] == "!",
+    )
+
+
+def _attachment(state: StateInline, silent: bool) -> bool:
+    match = _ATTACHMENT.match(state.src, state.pos, state.posMax)
+    return match is not None and _push(state, silent, match, "attachment", match[1])
+
+
+def _tag(state: StateInline, silent: bool) -> bool:
+    """Parse ``#tag`` and ``#two words#``, if the note has that tag."""
+    source, start = state.src, state.pos
+    if source[start] != "#" or (start and not source[start - 1].isspace()):
+        return False
+    for pattern in (_CLOSED_TAG, _OPEN_TAG):
+        match = pattern.match(source, start, state.posMax)
+        if match and (folded := fold_tag(match[1])) in state.env.get("tags", ()):
+            return _push(state, silent, match, "tag", match[0], tag=folded)
+    return False
+
+
+def _push(
+    state: StateInline, silent: bool, match: re.Match[str], kind: str, content: str, **meta: Any
+) -> bool:
+    if not silent:
+        token = state.push(kind, "", 0)
+        token.content, token.meta = content, meta
+    state.pos = match.end()
+    return True
+
+
+def _pair(state: StateInline, silent: bool) -> bool:
+    """Find an opening or closing mark of a pair around some text."""
+    start, marker = state.pos, state.src[state.pos]
+    if silent or marker not in _PAIRS or (start and state.src[start - 1] == marker):
+        return False
+    width, _ = _PAIRS[marker]
+    scanned = state.scanDelims(start, False)
+    if scanned.length != width:
+        return False
+    state.push("text", "", 0).content = marker * width
+    # Negative, so that a ~ isn't matched with a ~~.
+    delimiter = Delimiter(
+        -ord(marker), 0, len(state.tokens) - 1, -1, scanned.can_open, scanned.can_close
+    )
+    state.delimiters.append(delimiter)
+    state.pos += width
+    return True
+
+
+def _paired(state: StateInline) -> None:
+    """Turn matched pairs of marks into HTML tags."""
+    nested = (meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)
+    for delimiters in (state.delimiters, *nested):
+        for opening in delimiters:
+            if opening.marker >= 0 or opening.end < 0:
+                continue
+            _, tag = _PAIRS[chr(-opening.marker)]
+            first, last = state.tokens[opening.token], state.tokens[delimiters[opening.end].token]
+            first.type, first.nesting = f"{tag}_open", 1
+            last.type, last.nesting = f"{tag}_close", -1
+            first.tag = last.tag = tag
+            first.content = last.content = ""
+
+
+def _tasks(state: StateCore) -> None:
+    """Replace ``[ ]`` and ``[x]`` at the start of a list item by a token ``task``."""
+    for item, paragraph, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:]):
+        if item.type != "list_item_open" or paragraph.type != "paragraph_open":
+            continue
+        children = inline.children
+        if not children or children[0].type != "text":
+            continue
+        if match := _TASK.match(children[0].content):
+            children[0].content = children[0].content[match.end() :]
+            task = Token("task", "", 0)
+            task.meta = {"is_done": match[1] != " "}
+            children.insert(0, task)
+            item.attrJoin("class", "bear-task")

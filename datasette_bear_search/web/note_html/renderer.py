@@ -1,0 +1,212 @@
+"""The parser's tokens → HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from markdown_it.renderer import RendererHTML
+
+from ...languages import TOKEN, is_unspaced
+from ...notes import scheme_of
+from ..pages.urls import PASSAGE_ANCHOR
+from .attachments import FileLink
+
+if TYPE_CHECKING:
+    pass
+
+
+from .sanitizing import allowed_schemes
+
+
+@dataclass(frozen=True)
+class Heading:
+    level: int  # 1 to 6, as written
+    text: str
+    line: int  # in the body, counted from 1
+    anchor: str  # its id on the page
+
+
+@dataclass(frozen=True)
+class References:
+    """The URLs for tags, notes and files in a note's text."""
+
+    tags: Mapping[str, str] = field(default_factory=dict)  # folded name → URL
+    note: Callable[[str], str | None] = lambda target: None  # a link's target → URL
+    file: Callable[[str], FileLink | None] = lambda target: None  # a link's target → file
+    own_url: str | None = None  # the note's own URL, whose scheme links may have, too
+
+
+def marked(text: str, words: frozenset[str]) -> str:
+    """Return text as HTML, with these words inside ``<mark>``."""
+    if not words:
+        return escape(text)
+    # In scripts without spaces, words are inside longer runs that look like one word.
+    parts = sorted(filter(is_unspaced, words), key=len, reverse=True)
+    around = re.compile(f"({'|'.join([*map(re.escape, parts), TOKEN.pattern])})", re.IGNORECASE)
+    return "".join(
+        f"<mark>{escape(piece)}</mark>" if piece.casefold() in words else escape(piece)
+        for piece in around.split(text)
+    )
+
+
+def heading_anchor(heading: str) -> str:
+    """Return the id of the first heading with this text."""
+    return f"h-{'-'.join(_WORD.findall(heading.casefold())) or 'section'}"
+
+
+_WORD = re.compile(r"[^\W_]+")
+_SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
+
+
+# --- tokens → HTML
+
+
+@dataclass
+class _Page:
+    references: References
+    words: frozenset[str]
+    open_links: list[str] = field(default_factory=list)  # the HTML tag of each: "a" or "span"
+
+    def address(self, target: str) -> str | None:
+        """Return the URL for a link's target; None if it leads nowhere or is unsafe."""
+        scheme = scheme_of(target)
+        if scheme is None:
+            if target.startswith("//"):
+                return None
+            file = self.references.file(unquote(target))
+            return file.url if file else self.references.note(unquote(target))
+        return target if scheme in allowed_schemes(self.references.own_url) else None
+
+
+class _Renderer(RendererHTML):
+    """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
+
+    def text(self, tokens, index, options, env) -> str:
+        return marked(tokens[index].content, env["page"].words)
+
+    def code_inline(self, tokens, index, options, env) -> str:
+        return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"
+
+    def fence(self, tokens, index, options, env) -> str:
+        # With a tabindex, the block can be scrolled from the keyboard.
+        attributes = self.renderAttrs(tokens[index])
+        code = marked(tokens[index].content, env["page"].words)
+        return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
+
+    code_block = fence  # type: ignore[assignment]
+
+    def front_matter(self, tokens, index, options, env) -> str:
+        text = escape(tokens[index].content)
+        return f'<pre tabindex="0" class="bear-front-matter">{text}</pre>\n'
+
+    def html_inline(self, tokens, index, options, env) -> str:
+        content = tokens[index].content
+        if content.startswith("<!--"):  # Bear stores the sizes of images in comments
+            return ""
+        return "<br>" if _BREAK.fullmatch(content) else escape(content)
+
+    html_block = html_inline  # type: ignore[assignment]
+
+    def link_open(self, tokens, index, options, env) -> str:
+        page = env["page"]
+        target = str(tokens[index].attrGet("href") or "")
+        address = page.address(target)
+        if address and "a" not in page.open_links:
+            page.open_links.append("a")
+            return f'<a href="{escape(address)}">'
+        page.open_links.append("span")
+        return "<span>" if address or scheme_of(target) else '<span class="bear-file">'
+
+    def link_close(self, tokens, index, options, env) -> str:
+        return f"</{env['page'].open_links.pop()}>"
+
+    def image(self, tokens, index, options, env) -> str:
+        page, token = env["page"], tokens[index]
+        source = token.attrGet("src") or ""
+        alt = self.renderInlineAsText(token.children, options, env)
+        if scheme_of(source) in ("http", "https"):
+            name = f"image from {urlsplit(source).hostname or 'another site'}"
+            return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
+        name = unquote(source).rsplit("/", 1)[-1] or "image"
+        if scheme_of(source):
+            name = "image inside of the note"
+        return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
+
+    def attachment(self, tokens, index, options, env) -> str:
+        name = tokens[index].content
+        return _file(name, name.rsplit("/", 1)[-1], env["page"])
+
+    def wiki_link(self, tokens, index, options, env) -> str:
+        page, token = env["page"], tokens[index]
+        target = token.meta["target"]
+        if target.startswith(("/", "#")):  # a heading of this note
+            address: str | None = "#" + heading_anchor(target[1:])
+        else:
+            if page.references.file(target):
+                label = target if _SIZE.fullmatch(token.content) else token.content
+                return _file(target, label, page, is_shown=token.meta["is_shown"])
+            address = page.references.note(target)
+        if address:
+            return _link(address, token.content, page)
+        label, title = marked(token.content, page.words), "No note in the index has this title"
+        return f'<span class="bear-missing" title="{title}">{label}</span>'
+
+    def tag(self, tokens, index, options, env) -> str:
+        page, token = env["page"], tokens[index]
+        return _link(page.references.tags[token.meta["tag"]], token.content, page, "bear-tag")
+
+    def task(self, tokens, index, options, env) -> str:
+        is_done = tokens[index].meta["is_done"]
+        state = 'checked aria-label="done"' if is_done else 'aria-label="to do"'
+        return f'<input type="checkbox" disabled {state}> '
+
+    def td_open(self, tokens, index, options, env) -> str:
+        token = tokens[index]
+        side = str(token.attrGet("style") or "").removeprefix("text-align:")
+        return f'<{token.tag} dir="auto"' + (f' class="bear-{side}">' if side else ">")
+
+    th_open = td_open
+
+    def renderToken(self, tokens, index, options, env) -> str:
+        token = tokens[index]
+        if token.type in _ALWAYS:
+            return _ALWAYS[token.type]
+        if token.type in _DIRECTED:
+            token.attrSet("dir", "auto")
+        return super().renderToken(tokens, index, options, env)
+
+
+# Tokens whose HTML is always the same.
+_ALWAYS = {
+    "anchor": f'<span id="{PASSAGE_ANCHOR}"></span>',
+    "mark_open": '<mark class="bear-highlight">',
+    "table_open": '<div class="bear-table" tabindex="0" role="group" aria-label="Table"><table>\n',
+    "table_close": "</table></div>\n",
+}
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Blocks that each have their own text direction.
+_DIRECTED = frozenset(
+    ["paragraph_open", "heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open"]
+)
+
+
+def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
+    html = marked(label, page.words)
+    if "a" in page.open_links:  # links can't be nested
+        return html
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f'<a{attribute} href="{escape(address)}">{html}</a>'
+
+
+def _file(target: str, label: str, page: _Page, *, is_shown: bool = True) -> str:
+    file = page.references.file(target)
+    if file is None:  # only the note's own app can show it
+        return f'<span class="bear-file">{escape(label)}</span>'
+    if file.is_picture and is_shown:
+        return f'<img src="{escape(file.url)}" alt="{escape(label)}" loading="lazy">'
+    return _link(file.url, label, page, "bear-file")

@@ -1,0 +1,76 @@
+"""Elements and attributes allowed in a note's HTML: everything else is removed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import nh3
+
+from ...notes import OPENED_SCHEMES, scheme_of
+from .attachments import FILE_PATH
+
+if TYPE_CHECKING:
+    pass
+
+
+SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
+
+_TAGS = frozenset(
+    "a blockquote br code div em h2 h3 h4 h5 h6 hr img input li mark ol p pre s section span "
+    "strong sup table tbody td th thead tr u ul".split()
+)
+_ATTRIBUTES = {
+    "*": {"dir", "id"},
+    "a": {"href"},
+    "div": {"tabindex", "role", "aria-label"},
+    "img": {"alt", "loading", "src"},
+    "input": {"type", "disabled", "checked", "aria-label"},
+    "ol": {"start"},
+    "pre": {"tabindex"},
+    "span": {"title"},
+}
+_CLASSES = {
+    "a": {"bear-file", "bear-image", "bear-tag", "footnote-backref"},
+    "div": {"bear-table"},
+    "hr": {"footnotes-sep"},
+    "li": {"bear-task", "footnote-item"},
+    "mark": {"bear-highlight"},
+    "ol": {"footnotes-list"},
+    "pre": {"bear-front-matter", "bear-plain"},
+    "section": {"footnotes"},
+    "span": {"bear-file", "bear-missing"},
+    "sup": {"footnote-ref"},
+    "td": {"bear-left", "bear-center", "bear-right"},
+    "th": {"bear-left", "bear-center", "bear-right"},
+}
+for _block in "p pre span tr h2 h3 h4 h5 h6".split():
+    _CLASSES.setdefault(_block, set()).add("bear-match")
+
+
+def sanitized(html: str, own_url: str | None) -> str:
+    """Return the HTML without anything that isn't allowed above. ``own_url`` is the note's."""
+    return nh3.clean(
+        html,
+        tags=set(_TAGS),
+        clean_content_tags={"script", "style"},
+        attributes=_ATTRIBUTES,
+        attribute_filter=_our_images_only,
+        allowed_classes=_CLASSES,
+        url_schemes=set(allowed_schemes(own_url)),
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+_OUR_IMAGE = re.compile(rf"(?:/[^/?#][^?#]*)?{FILE_PATH}/\d+\?v=[0-9a-f]+")
+
+
+def _our_images_only(tag: str, attribute: str, value: str) -> str | None:
+    return None if attribute == "src" and not _OUR_IMAGE.fullmatch(value) else value
+
+
+def allowed_schemes(own_url: str | None) -> frozenset[str]:
+    """Return the schemes that links in a note may have: known ones, and that of the note's URL."""
+    scheme = scheme_of(own_url or "")
+    # The URL of a note in a folder is a file, but its links may not lead to other files.
+    return SCHEMES | ({scheme} & (OPENED_SCHEMES - {"file"})) if scheme else SCHEMES

@@ -1,0 +1,166 @@
+"""Facets and the timeline: values by which a search can be narrowed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ...query.filters import FILTERS
+from ...query.query import Query
+from ...search.results.facets import Facets, TagCount
+from .urls import OF_ONE_LIST, Urls, period_name
+
+
+@dataclass(frozen=True)
+class FacetValue:
+    """A facet's value as in Datasette. Its link adds the filter, or removes it if selected."""
+
+    value: str
+    label: str
+    count: int
+    selected: bool
+    toggle_url: str
+    nested: tuple[FacetValue, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return any(each.selected or each.is_open for each in self.nested)
+
+
+@dataclass(frozen=True)
+class FacetGroup:
+    name: str
+    choices: tuple[FacetValue, ...]
+
+
+def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, ...]:
+    sources = facets.sources if len(facets.sources) > 1 or urls.values("source") else {}
+    kinds = (
+        _choice(urls, name, value, FILTERS[name].describe(value), notes)
+        for (name, value), notes in facets.kinds.items()
+    )
+    origins = (_choice(urls, "source", name, name, notes) for name, notes in sources.items())
+    groups = (
+        FacetGroup("tag", _tags(urls, facets.tags)),
+        FacetGroup("modified", _periods(urls, query, facets)),
+        FacetGroup("kind", tuple(kinds)),
+        FacetGroup("source", tuple(origins)),
+    )
+    return tuple(group for group in groups if group.choices)
+
+
+def narrowing(groups: Iterable[FacetGroup], total: int) -> tuple[FacetGroup, ...]:
+    """Return the groups without the values that all results have, unless one is selected."""
+
+    def of(choices: Iterable[FacetValue]) -> Iterator[FacetValue]:
+        for choice in choices:
+            nested = tuple(of(choice.nested))
+            if choice.count < total or choice.selected or nested:
+                yield choice if nested == choice.nested else replace(choice, nested=nested)
+
+    return tuple(replace(group, choices=tuple(of(group.choices))) for group in groups)
+
+
+def _choice(
+    urls: Urls, name: str, value: str, label: str, notes: int, nested: tuple[FacetValue, ...] = ()
+) -> FacetValue:
+    folded = FILTERS[name].normalized
+    same = [(name, given) for given in urls.values(name) if folded(given.strip()) == folded(value)]
+    url = urls.search(remove=same) if same else urls.adding(name, value)
+    return FacetValue(value, label, notes, bool(same), url, nested)
+
+
+def _tags(urls: Urls, tags: Iterable[TagCount], above: str = "") -> tuple[FacetValue, ...]:
+    choices = []
+    for tag in tags:
+        label, nested = tag.path[len(above) :].lstrip("/"), _tags(urls, tag.nested, tag.path)
+        choices.append(_choice(urls, "tag", tag.path, label, tag.notes, nested))
+    return tuple(choices)
+
+
+def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]:
+    """Return years, newest first, with their months in calendar order."""
+    after, before = (urls.value(f"modified_{end}") for end in ("after", "before"))
+    chosen = after if after == before else ""
+    widened = urls.search(drop=(*OF_ONE_LIST, "modified_after", "modified_before"))
+
+    def choice(period: str, notes: int, nested: tuple[FacetValue, ...] = ()) -> FacetValue:
+        selected = chosen == period or (bool(nested) and chosen.startswith(f"{period}-"))
+        url = widened if selected else urls.modified_in(period, query)
+        label = period if nested else period_name(period).partition(" ")[0]
+        return FacetValue(period, label, notes, selected, url, nested)
+
+    years = []
+    for year, notes in sorted(facets.years.items(), reverse=True):
+        months = ((name, count) for name, count in facets.months.items() if name[:-3] == year)
+        years.append(choice(year, notes, tuple(choice(*month) for month in months)))
+    return tuple(years)
+
+
+# --- the timeline
+
+# Bars that can still be distinguished, and tapped with a finger, on a narrow screen.
+MAX_MONTHS = 72
+
+# With fewer results, there is no histogram: people read them one by one.
+MIN_RESULTS = 8
+
+# In the drawing's own units: the page stretches it to the available width.
+HEIGHT = 40
+STEP = 10
+BAR = 8
+# A bar of one note must be visible beside one of a thousand.
+MIN_HEIGHT = 2
+
+
+@dataclass(frozen=True)
+class Bar:
+    name: str  # May 2024
+    notes: int
+    url: str
+    x: int
+    y: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A histogram from the oldest to the newest note. Periods without notes have no bar."""
+
+    unit: str  # "month" or "year"
+    bars: tuple[Bar, ...]
+    width: int
+    most: int  # notes in the highest bar
+    height: int = HEIGHT
+
+
+def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | None:
+    """Return a histogram of counts by month (``2024-05``) or year; None for only a few notes."""
+    if sum(months.values()) < MIN_RESULTS:
+        return None
+    unit, periods = "month", _months(min(months), max(months))
+    counts: Mapping[str, int] = months
+    if len(periods) > MAX_MONTHS:
+        unit, counts = "year", Counter()
+        for month, notes in months.items():
+            counts[month[:4]] += notes
+        periods = [f"{year:04}" for year in range(int(min(counts)), int(max(counts)) + 1)]
+    if len(periods) < 2:
+        return None
+    most = max(counts.values())
+    bars = []
+    for number, name in enumerate(periods):
+        if notes := counts.get(name, 0):
+            height = round(max(MIN_HEIGHT, HEIGHT * notes / most), 1)
+            x, y = number * STEP + (STEP - BAR) // 2, round(HEIGHT - height, 1)
+            bars.append(Bar(period_name(name), notes, url(name), x, y, height))
+    return Timeline(unit, tuple(bars), STEP * len(periods), most)
+
+
+def _months(first: str, last: str) -> list[str]:
+    (year, month), (last_year, last_month) = (map(int, text.split("-")) for text in (first, last))
+    return [
+        f"{number // 12:04}-{number % 12 + 1:02}"
+        for number in range(year * 12 + month - 1, last_year * 12 + last_month)
+    ]

@@ -1,0 +1,90 @@
+"""``bear-serve``: the page that offers notes to index, and the button *Update now*."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlsplit
+
+from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
+
+from ...sources import registry
+from ...sources.base import SourceConfig, SourceError
+from ..api.openapi import SEARCH_PATH, UPDATE_PATH
+from ..requests import databases, errors, freshness, responses, settings, static_files, views
+from ..requests.errors import PageError
+from .cards import APPS
+
+TEMPLATE = "bear_first_run.html"
+
+OFF = "This Datasette never writes to the index. To update it, run: datasette bear-index"
+NOT_FOUND = "You can only choose notes that were found on this computer."
+
+
+@dataclass(frozen=True)
+class Offer:
+    app: str
+    location: str
+    notes: int | None = None
+    problem: str = ""  # why it can't be read
+
+
+async def first_run(datasette: Datasette, request, database: Database) -> Response | None:
+    """Respond with notes to index, or the progress of indexing; None once there are notes."""
+    updater = freshness.updaters.get(datasette)
+    if updater is None or updater.has_notes:
+        return None
+    sql = "select exists (select 1 from notes), exists (select 1 from sources)"
+    updater.has_notes, has_sources = await errors.read_index(
+        database, lambda connection: connection.execute(sql).fetchone()
+    )
+    activity = updater.activity
+    if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
+        return None
+    installed = [] if activity.doing else await asyncio.to_thread(registry.installed)
+    context = {"offers": [await asyncio.to_thread(_offer, each) for each in installed]}
+    return await responses.html_response(TEMPLATE, datasette, request, context)
+
+
+def _offer(config: SourceConfig) -> Offer:
+    app = APPS.get(config.kind, config.kind)
+    try:
+        count = getattr(registry.open_source(config), "count", lambda: None)
+        return Offer(app, config.location, count())
+    except SourceError as error:
+        return Offer(app, config.location, problem=str(error))
+
+
+@views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
+async def update(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
+    updater = freshness.updaters.get(datasette)
+    if request.method != "POST":
+        context = {
+            "fresh": await freshness.freshness(datasette),
+            "bear_static": partial(static_files.static_url, datasette),
+        }
+        return responses.part_response("bear_update.html", datasette, request, context)
+    if updater is None or not settings.may_write(database):
+        raise PageError(OFF, 404)
+    chosen = (await views.form(request)).getlist("location")
+    # A form must not be able to make this server read any other folder.
+    found = {config.location for config in await asyncio.to_thread(registry.installed)}
+    if not found.issuperset(chosen):
+        raise PageError(NOT_FOUND, 400)
+    await asyncio.to_thread(updater.update, chosen)
+    return Response.redirect(page_before(datasette, request), status=303)
+
+
+def page_before(datasette: Datasette, request) -> str:
+    """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
+    before, search = (
+        urlsplit(request.headers.get("referer", "")),
+        databases.url(datasette, SEARCH_PATH),
+    )
+    if not before.path.startswith(search) or before.path == databases.url(datasette, UPDATE_PATH):
+        return search
+    return f"{before.path}?{before.query}" if before.query else before.path

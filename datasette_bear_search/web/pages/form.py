@@ -1,0 +1,129 @@
+"""The form of the search page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...query.filters import FILTERS
+from ...search.planning.planner import BALANCES
+from ...search.results.records import Results
+from .urls import OF_ONE_LIST, Anchor, Urls
+
+DATES = "Try 2024, 2024-05 or last-week."
+# The parameter that, with the value 1, gives each result buttons to judge it, if judging is on.
+JUDGE = "judge"
+
+# The form's selects, by parameter: the label, and the options, with the default first.
+BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
+CHOICES = {
+    "mode": (
+        "Search by",
+        {
+            "auto": "words and meaning",
+            "keyword": "words only",
+            "semantic": "meaning only",
+            "like": "exact text",
+        },
+    ),
+    "balance": ("Balance", {"": "automatic", **BALANCE_NAMES}),
+    "sort": (
+        "Sort by",
+        {"": "relevance", "newest": "newest first", "oldest": "oldest first", "title": "title"},
+    ),
+    "recency": ("Prefer recent notes", {"": "off", "365": "slightly", "30": "strongly"}),
+    "rerank": ("Re-rank", {"": "off", "cross-encoder": "cross-encoder (slower)"}),
+    "archived": ("Archived notes", {"": "include", "0": "exclude", "1": "only"}),
+}
+# Other values with the same meaning as one of the options above.
+SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"): ""}
+
+# The query syntax for the page's help: example → meaning.
+SYNTAX = {
+    "garden hose": "notes with these words, or with a similar meaning",
+    '"city compost"': "this exact phrase",
+    "gard*": "words that begin with this",
+    "-toilet": "without this word",
+    "mice OR rats": "either word; also AND, NOT and parentheses",
+    "#work or tag:work/projects": "with this tag or one below it",
+    "created:2024-05": "created in this month; also modified:, 2024, last-week, 7d, 2023..2024",
+    "before:2024 after:last-week": "modified before or after",
+    "is:pinned": "also archived, trashed, todo, done, untagged, encrypted",
+    "has:todo": "also image, file, code, link",
+    "in:title plan": "words in the title; also title:plan",
+    "linked-to:Title": "with a link to this note",
+    "path:work/plans source:bear": "in this folder, from this source",
+}
+
+# The fields of the form.
+FIELDS = (
+    "q", *CHOICES, JUDGE,
+    # Text filters can have several values; the form adds one at a time.
+    *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
+      for name in row.parameters),
+)  # fmt: skip
+# The search's other parameters are sent as hidden fields, but no unknown ones: in a script, a field
+# named "action" would shadow the form's own action.
+UNSEEN = (
+    "fusion", "_size",
+    *(name for row in FILTERS.values() for name in row.parameters if name not in FIELDS),
+)  # fmt: skip
+# A new text starts a new list of results, and may be corrected again.
+NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
+
+
+@dataclass(frozen=True)
+class Select:
+    name: str
+    label: str
+    chosen: str
+    options: dict[str, str]
+
+
+# --- the form
+
+
+def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
+    return {
+        "q": urls.value("q"),
+        "errors": {},
+        "syntax": SYNTAX.items(),
+        "hidden": [(name, value) for name in UNSEEN for value in urls.values(name)],
+        "selects": _selects(urls, results),
+        "value": urls.value,
+        "values": urls.values,
+        "filters": [row for row in FILTERS.values() if row.in_form],
+    }
+
+
+def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
+    selects = {}
+    for name, (label, options) in CHOICES.items():
+        if name == "balance":
+            options = {**options, "": _balance(results)}
+        value = urls.value(name)
+        chosen = SAME.get((name, value), value)
+        # Another value in the URL becomes one more option.
+        options = {**options, chosen: options.get(chosen, chosen)}
+        selects[name] = Select(name, label, chosen, options)
+    return selects
+
+
+def option_chips(urls: Urls) -> list[Anchor]:
+    """Return chips for options other than the defaults; filters have chips of their own."""
+    return [
+        Anchor(
+            f"{each.label}: {each.options[each.chosen]}",
+            urls.search(drop=(*OF_ONE_LIST, each.name)),
+        )
+        for each in _selects(urls, None).values()
+        if each.name not in FILTERS and each.chosen != next(iter(each.options))
+    ]
+
+
+def _balance(results: Results | None) -> str:
+    if results is None or not results.query.substrings:
+        return "automatic"
+    shaped = BALANCES[results.plan.shape]
+    nearest = min(BALANCE_NAMES, key=lambda value: abs(float(value) - shaped))
+    return f"automatic ({BALANCE_NAMES[nearest]})"

@@ -1,0 +1,393 @@
+"""The search page and its JSON: read the request, run the pipeline, respond."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
+from datasette.utils import MultiParams
+
+from ...index.file import sources
+from ...markdown import plain_text
+from ...notes import local_day
+from ...query.filter_values import InvalidParameter
+from ...query.query import Query
+from ...search.engine import (
+    WAIT,
+    SearchResponse,
+)
+from ...search.notes.start_page import (
+    START_PAGE_NOTES,
+    StartPage,
+    read_start_page,
+    save_search,
+    saved_searches,
+)
+from ...search.ranking.statement import TEXTBOOK, Statement
+from ...search.redaction import masking
+from ...search.request import MAX_SIZE, PAGE_SIZE, SearchRequest, read_number, read_request
+from ...search.results.facets import Facets, count_facets
+from ...search.results.json import json_body
+from ...search.results.records import Hit, MatchedPassage, Results
+from ...search.results.retrieve import NOTHING_CLOSE
+from ...search.results.snippets import more_passages
+from ...sqlite import sqlite3
+from ..api import endpoints, judgments, openapi
+from ..api.openapi import SEARCH_PATH
+from ..note_html.attachments import NoteFiles, note_files
+from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, MAX_WAIT, PAGE_WAIT, respond
+from ..requests import databases, freshness, permissions, responses, settings, views
+from ..requests import errors as web_requests_errors
+from ..requests.errors import PageError
+from . import facets, first_run
+from . import urls as web_pages_urls
+from .cards import Card, card
+from .form import DATES, JUDGE, NOT_SENT_AGAIN, form_context, option_chips
+from .urls import OF_ONE_LIST, Anchor, Urls
+
+T = TypeVar("T")
+
+TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
+
+SAVE_PATH = f"{SEARCH_PATH}/save"
+NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
+CANT_SAVE = (
+    "The search wasn't saved, because the index can't be written right now. Try again later."
+)
+
+# Results that fit into a window while somebody types.
+FIRST_RESULTS = 6
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Information shown beside the results. Whatever can't be read in time is left out."""
+
+    has_several_sources: bool = False
+    more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
+    files: Mapping[int, NoteFiles] = field(default_factory=dict)
+    saved: tuple[str, ...] = ()
+
+
+async def _error_page(
+    datasette: Datasette, request, error: dict[str, str], status: int
+) -> Response:
+    if (
+        error["error"] == web_requests_errors.NO_SIDECAR
+    ):  # show how to make an index, not an error page
+        status = 200 if request.url_vars["database"] is None else 404
+        return await responses.html_response(first_run.TEMPLATE, datasette, request, {}, status)
+    form = form_context(Urls(datasette, request.args), None)
+    context = {**form, "page_title": TITLE, **error}
+    return await responses.html_response(TEMPLATE, datasette, request, context, status, part=PART)
+
+
+@views.view(_error_page, path=".json")
+async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    """Respond with the search page or, with ``.json``, with the results as JSON."""
+    if request.method == "HEAD":  # don't search: nobody would see the results
+        return responses.json_response(datasette, {}) if is_json else Response.html("")
+    first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
+    if not is_json and (page := await first_run.first_run(datasette, request, database)):
+        return page
+    given = {name: request.args.getlist(name) for name in request.args}
+    errors: dict[str, str] = {}
+    search_request = _read_request(given, first, None if is_json else errors)
+    wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
+    if is_json:
+        wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
+    options: dict[str, Any] = {"wait": wait, "by_words_first": not is_json}
+    try:
+        response = await respond(database, search_request, **options)
+    except PageError as error:
+        if str(error) != web_requests_errors.UNREADABLE:
+            raise
+        # Try again: the tables may have been rebuilt between two statements, or a killed run may
+        # have been rolled back only now.
+        await databases.sidecar_database(datasette)
+        response = await respond(database, search_request, **options)
+    if is_json:
+        return await _json(request, database, response)
+    urls = Urls(database.ds, MultiParams(given))
+    # The heading above the nearest notes says the same.
+    said = NOTHING_CLOSE if _is_empty(response.results) else None
+    notices = (notice for notice in response.notices if notice != said)
+    response = replace(response, notices=(*errors.values(), *notices))
+    if first:
+        return await _first_results(urls, request, database, response)
+    return await _results_page(urls, request, database, response, search_request.offset, errors)
+
+
+def _read_request(
+    given: dict[str, list[str]], first: str | None, errors: dict[str, str] | None
+) -> SearchRequest:
+    """Return the search request for parameters.
+
+    :param errors: gets messages about invalid parameters, which leave ``given``; None raises them
+    """
+    size = FIRST_RESULTS if first else PAGE_SIZE
+
+    def value(name: str) -> str | None:
+        return given.get(name, [None])[0]
+
+    try:
+        search_request = read_request(
+            given,
+            size=read_number("_size", value("_size"), size, 1, MAX_SIZE),
+            offset=read_number("_next", value("_next"), 0, 0, 10**9),
+            correct=value("correct") != "0",
+        )
+    except InvalidParameter as error:
+        name = str(error).split()[0]
+        if errors is None or name not in given:
+            raise
+        errors[name] = str(error)
+        values = given.pop(name)
+        if name.endswith(("_after", "_before")):
+            errors[name] = f"“{values[-1]}” isn't a date. {DATES}"
+        return _read_request(given, first, errors)
+    if first == BY_WORDS and search_request.query.mode == "auto":
+        return replace(search_request, query=replace(search_request.query, mode="keyword"))
+    return search_request
+
+
+# --- information beside the results
+
+
+async def _surroundings(database: Database, results: Results) -> Surroundings:
+    redact = settings.redacts(database.ds)
+
+    def read(connection: sqlite3.Connection) -> Surroundings:
+        more = {}
+        if "semantic" in results.retrievers:
+            more = more_passages(connection, results.plan, results.hits)
+            if redact:
+                more = masking.masked_passages(connection, more)
+        return Surroundings(
+            has_several_sources=len(sources.read_sources(connection)) > 1,
+            more_passages=more,
+            files=note_files(database.ds, connection, [hit.id for hit in results.hits]),
+            saved=saved_searches(connection) if may_save(database) else (),
+        )
+
+    return await _in_time(database, read) or Surroundings()
+
+
+async def _home(database: Database, request, query: Query) -> StartPage | None:
+    if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
+        return None
+    home = await _in_time(database, read_start_page)
+    return masking.masked_record(home) if settings.redacts(database.ds) else home
+
+
+async def _facets(database: Database, results: Results) -> Facets | None:
+    if results.statement is None or _is_empty(results):
+        return None
+    return await _in_time(database, lambda connection: count_facets(connection, results))
+
+
+async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) -> T | None:
+    try:
+        return await web_requests_errors.read_index(database, read)
+    except PageError:
+        return None
+
+
+def _is_empty(results: Results) -> bool:
+    return results.nothing_found or not results.total
+
+
+# --- the page
+
+
+async def _results_page(
+    urls: Urls,
+    request,
+    database: Database,
+    response: SearchResponse,
+    offset: int,
+    errors: dict[str, str],
+) -> Response:
+    datasette, results = database.ds, response.results
+    unknown = [name for name in request.args if name not in openapi.parameters(".json")]
+    given = Urls(datasette, request.args)  # with the invalid values, so that they can be fixed
+    around, counted, home = await asyncio.gather(
+        _surroundings(database, results),
+        _facets(database, results),
+        _home(database, request, results.query),
+    )
+    context = {
+        **form_context(given, results),
+        **await _results(urls, request, database, response, around),
+        "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
+        "sql_url": await permissions.sql_url(datasette, request, database, results.statement),
+        "is_reranked": any(hit.rerank_score is not None for hit in results.hits),
+        "errors": errors,
+        "may_judge": settings.judging_is_on(database),
+        "offset": offset,
+    }
+    if "semantic" in results.retrievers:
+        textbook = Statement(TEXTBOOK, {"q": results.query.text})
+        context["textbook_url"] = await permissions.sql_url(datasette, request, database, textbook)
+    if results.next_offset is not None:
+        context["next_url"] = urls.search(drop=(), _next=results.next_offset)
+    if offset:
+        context["previous_url"] = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
+    if counted is not None and counted.total:
+        groups = facets.facet_groups(urls, results.query, counted)
+        context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}
+        context["at_least"] = counted.at_least
+        context["timeline"] = facets.timeline(
+            counted.months, lambda period: urls.modified_in(period, results.query)
+        )
+    if may_save(database):
+        this = urls.search(drop=(*OF_ONE_LIST, JUDGE)).partition("?")[2]
+        context |= {"save_url": databases.url(datasette, SAVE_PATH), "search": this}
+        context["is_saved"] = this in around.saved
+    if home is not None:
+        recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
+        context |= {
+            "home": home,
+            "found": [card(urls, results.plan, hit) for hit in recent],
+            "saved": list(_saved(datasette, home.saved)) if may_save(database) else [],
+            "state": response.state,
+            "follows": getattr(freshness.updaters.get(datasette), "watches", False),
+            "newest_url": urls.search(sort="newest"),
+            "note_url": urls.note,
+            "plain": plain_text,
+            "age": freshness.age,
+            "local_day": local_day,
+        }
+    status = 400 if errors else 200
+    return await responses.html_response(TEMPLATE, datasette, request, context, status, part=PART)
+
+
+async def _first_results(
+    urls: Urls, request, database: Database, response: SearchResponse
+) -> Response:
+    """Respond with results to show while somebody types; the page fetches the rest afterwards."""
+    around = await _surroundings(database, response.results)
+    context = await _results(urls, request, database, response, around)
+    # Notices about the text wait until the person pauses.
+    plan = response.results.plan
+    of_text = {*plan.query.notices, *plan.notices}
+    if not plan.query.substrings:
+        of_text |= {*response.results.notices}
+    context["notices"] = [notice for notice in response.notices if notice not in of_text]
+    context["is_first"] = True
+    return responses.part_response("bear_first_results.html", database.ds, request, context)
+
+
+async def _results(
+    urls: Urls, request, database: Database, response: SearchResponse, around: Surroundings
+) -> dict[str, Any]:
+    results, query = response.results, response.results.query
+    beside = web_pages_urls.filter_chips(urls)
+    more = around.more_passages
+    # If nothing is found, the nearest notes are shown as the results.
+    weaker = [hit for hit in results.hits if results.found and not hit.is_found]
+    found = results.hits[: len(results.hits) - len(weaker)]
+
+    def cards(hits: Iterable[Hit]) -> Iterator[Card]:
+        # A generator, because the start page shows no cards.
+        return (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in hits)
+
+    context: dict[str, Any] = {
+        "page_title": f"{query.text} · {TITLE}" if query.text else TITLE,
+        "notices": response.notices,
+        "results": results,
+        "has_notes": response.state.has_notes,
+        "chips": [*web_pages_urls.text_chips(urls, query), *beside, *option_chips(urls)],
+        "all_url": urls.unfiltered() if len(beside) > 1 else None,
+        "found": cards(found),
+        "weaker": cards(weaker),
+        "shown_count": len(found),
+        "weaker_count": len(weaker),
+        "weaker_from": len(found) + 1,
+        "with_source": around.has_several_sources,
+        "files": around.files,
+    }
+    query_text = request.args.get("q") or ""
+    grades = await judgments.grades(database, query_text) if urls.value(JUDGE) == "1" else None
+    if grades is not None:
+        context["judge"] = {
+            "action": databases.url(database.ds, judgments.JUDGE_PATH),
+            "search": request.query_string,
+            "grades": grades,
+            "buttons": judgments.BUTTONS,
+        }
+    context["offers"] = [
+        Anchor(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
+    ]
+    if results.plan.corrections:
+        context["uncorrected_url"] = urls.search(correct=0)
+    if _is_empty(results):
+        context["suggestions"] = _suggestions(urls, results, beside)
+    return context
+
+
+# --- saved searches, for the start page; only in bear-serve
+
+
+def may_save(database: Database) -> bool:
+    return freshness.updaters.get(database.ds) is not None and settings.may_write(database)
+
+
+def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, Anchor]]:
+    for search in searches:
+        urls = Urls(datasette, views.fields(search))
+        filters = (chip.label for chip in web_pages_urls.filter_chips(urls))
+        label = " · ".join(filter(None, (urls.value("q"), *filters))) or "All notes"
+        if not settings.redacts(datasette) or not masking.has_secret(label):
+            yield search, Anchor(label, urls.search(drop=()))
+
+
+@views.view(partial(responses.html_response, "error.html"), methods=("POST",))
+async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+    if not may_save(database):
+        raise PageError(NOT_SAVED, 404)
+    form = await views.form(request)
+    search, keep = form.get("search", ""), form.get("grade") == "1"
+    write = partial(save_search, search=search, keep=keep)
+    await views.write_index(database, write, refused=CANT_SAVE)
+    return Response.redirect(first_run.page_before(datasette, request), status=303)
+
+
+# --- a search without results
+
+
+def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:
+    query, links = results.query, []
+    if filters:
+        links.append(Anchor("Search without filters", urls.unfiltered()))
+    if query.substrings and query.mode in ("keyword", "like"):
+        links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
+    newest = urls.search(drop=tuple(urls.arguments), sort="newest")
+    return [*links, Anchor("Browse all notes, newest first", newest)]
+
+
+# --- JSON, in the format of Datasette 1.0
+
+
+async def _json(request, database: Database, response: SearchResponse) -> Response:
+    datasette, results = database.ds, response.results
+    urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
+    next_url = None
+    if results.next_offset is not None:
+        next_url = datasette.absolute_url(request, urls.search(drop=(), _next=results.next_offset))
+    more: dict[str, Any] = {}
+    if request.args.get("_facets") == "1":
+        counted = await _facets(database, results)
+        groups = facets.facet_groups(urls, results.query, counted) if counted else ()
+        more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
+    rerank = request.args.get("rerank") or None
+    body = json_body(
+        results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
+    )
+    return endpoints.rows_response(datasette, request, body)

@@ -1,0 +1,76 @@
+"""*More like this*: a page of similar notes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from datasette import Response
+from datasette.app import Datasette
+from datasette.database import Database
+from datasette.utils import MultiParams
+
+from ...search.notes import similar
+from ...search.notes.similar import SimilarNote, SimilarNotes
+from ...search.redaction import masking
+from ...search.request import read_note_id, read_number
+from ...sqlite import sqlite3
+from ..api import endpoints
+from ..api.openapi import SIMILAR_PATH
+from ..requests import databases, errors, permissions, responses, settings, views
+from ..requests.errors import PageError
+from .cards import Card, listed, shown
+from .urls import Urls, note_url
+
+SIMILAR_TEMPLATE = "bear_similar.html"
+
+NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
+TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
+
+# Similar notes are shown beside a note if they are found in this time; otherwise there is a link.
+SIMILAR_TIME_LIMIT_MS = 50
+SIMILAR_SIZE = 5
+# The most notes on the page of similar notes.
+MAX_SIMILAR = 50
+
+
+# --- "More like this"
+
+
+@views.view(partial(responses.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
+async def similar_notes(
+    datasette: Datasette, request, database: Database, is_json: bool
+) -> Response:
+    """Respond with the notes most similar to the one in the path, and the reasons for each."""
+    note_id = read_note_id(request.url_vars["id"])
+    size = read_number("_size", request.args.get("_size"), similar.SIMILAR_NOTES, 1, MAX_SIMILAR)
+    unlinked = request.args.get("unlinked") == "1"
+    is_masked = settings.redacts(datasette)
+
+    def read(connection: sqlite3.Connection) -> SimilarNotes:
+        compared = similar.find_similar(connection, note_id, size=size, unlinked=unlinked)
+        if compared is None:
+            raise PageError(NO_SUCH_NOTE, 404)
+        return masking.masked_similar(connection, compared) if is_masked else compared
+
+    found = await errors.read_index(database, read, too_slow=TOO_SLOW)
+    if is_json:
+        return endpoints.rows_response(datasette, request, found.to_json())
+    json_url = databases.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")
+    if request.query_string:
+        json_url += f"?{request.query_string}"
+    context = {
+        "found": found,
+        "unlinked": unlinked,
+        "note_url": note_url(datasette, found.id),
+        "json_url": json_url,
+        "cards": [_similar_card(Urls(datasette, MultiParams({})), note) for note in found.notes],
+        "sql_url": await permissions.sql_url(datasette, request, database, found.statement),
+    }
+    return await responses.html_response(SIMILAR_TEMPLATE, datasette, request, context)
+
+
+def _similar_card(urls: Urls, note: SimilarNote) -> Card:
+    text, heading = "", None
+    if note.passage:
+        text, heading = shown(note.passage, note.title), note.passage.heading
+    return listed(urls, note, heading=heading, text=text, why=" · ".join(note.reasons))

@@ -1,0 +1,73 @@
+"""Errors of pages, and reading the index so that its errors become these."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from datasette import Response
+from datasette.database import Database
+
+from ...index.file.database import OtherVersion, require_current
+from ...sqlite import sqlite3, time_limit
+from .. import turns
+
+if TYPE_CHECKING:
+    pass
+
+
+T = TypeVar("T")
+Respond = Callable[..., Awaitable[Response]]
+
+NO_SIDECAR = (
+    "No notes are served here. Make an index with: datasette bear-index. "
+    "Then open it with: datasette bear-serve"
+)
+FORBIDDEN = "You do not have permission to search these notes"
+CROSS_SITE = "This request came from another website, so it was refused."
+BUSY = "Too many searches are waiting. Try again in a few seconds."
+LOCKED = (
+    "Another program keeps the index from being read, perhaps a datasette bear-index that was "
+    "stopped in the middle of writing. Let it finish, or end it."
+)
+UNREADABLE = (
+    "The index can't be read right now. If it stays so, run: datasette bear-index. "
+    "If that doesn't fix it: datasette bear-index --rebuild"
+)
+
+
+async def read_index(
+    database: Database, read: Callable[[sqlite3.Connection], T], *, too_slow: str = UNREADABLE
+) -> T:
+    """Read from the index within Datasette's time limit; return the function's result.
+
+    :param too_slow: the message if time runs out
+    :raises PageError: if the index can't be read, or not in time
+    """
+
+    def run(connection: sqlite3.Connection) -> T:
+        require_current(connection)
+        with time_limit(connection, database.ds.setting("sql_time_limit_ms")):
+            return read(connection)
+
+    try:
+        return await turns.execute(database, run)
+    except sqlite3.DatabaseError as error:
+        raise PageError(
+            too_slow if "interrupted" in str(error) else unreadable(error), 503
+        ) from None
+
+
+def unreadable(error: sqlite3.Error) -> str:
+    return str(error) if isinstance(error, OtherVersion) else UNREADABLE
+
+
+# --- requests and responses
+
+
+class PageError(Exception):
+    """An error with the message and the HTTP status of the response."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status

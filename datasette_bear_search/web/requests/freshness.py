@@ -1,0 +1,94 @@
+"""How fresh the index is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from datasette.app import Datasette
+
+from ...index.file import metadata
+from ...index.file import sources as stored_sources
+from ...notes import counted, local_day
+from ...search.redaction import masking
+from ...sqlite import sqlite3
+from ..api.openapi import UPDATE_PATH
+
+if TYPE_CHECKING:
+    from ...index.updater import Updater
+
+
+from .databases import known_sidecar, url
+from .errors import PageError, read_index
+from .settings import may_write, redacts
+
+
+@dataclass(frozen=True)
+class Freshness:
+    indexed: str | None  # when the last run ended
+    ago: str | None
+    notes: int
+    update_url: str | None  # the update button's URL; None where nothing is ever written
+    doing: str  # what the updater is doing; "" if it waits, or if there is none
+    problems: Mapping[str, str]  # by source, "" for the index
+
+
+# Set by ``bear-serve``. Any other Datasette has no updater and never writes.
+updaters: WeakKeyDictionary[Datasette, Updater] = WeakKeyDictionary()
+
+
+async def freshness(datasette: Datasette) -> Freshness | None:
+    """Return how fresh the index is; None if there is none or it can't be read."""
+    database = known_sidecar(datasette)
+    if database is None:
+        return None
+
+    def read(connection: sqlite3.Connection) -> tuple[str | None, int, dict[str, str]]:
+        sources = stored_sources.read_sources(connection)
+        problems = {name: stored.schedule for name, stored in sources.items() if stored.error}
+        notes = sum(stored.notes for stored in sources.values())
+        return metadata.get_meta(connection, "indexed"), notes, problems
+
+    try:
+        indexed, notes, problems = await read_index(database, read)
+    except PageError:
+        return None
+    updater = updaters.get(datasette)
+    update_url, doing = None, ""
+    if updater and may_write(database):
+        update_url, doing = url(datasette, UPDATE_PATH), updater.activity.doing
+        problems = {**updater.activity.problems, **problems}
+    shown = masking.masked if redacts(datasette) else str
+    problems = {shown(name): shown(said) for name, said in problems.items()}
+    return Freshness(indexed, ago(indexed), notes, update_url, doing, problems)
+
+
+def ago(timestamp: str | None, now: datetime | None = None) -> str | None:
+    """Return how long ago a time was, in minutes, hours or days; for older times, the date."""
+    try:
+        then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00"))
+        minutes = ((now or datetime.now()).astimezone() - then).total_seconds() / 60
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{int(minutes)} min ago"
+    if minutes < 24 * 60:
+        return f"{counted(int(minutes / 60), 'hour')} ago"
+    return age(timestamp, now) or local_day(timestamp)
+
+
+def age(timestamp: str | None, now: datetime | None = None) -> str | None:
+    """Return how many local calendar days ago a time was; None if it isn't in the last week."""
+    try:
+        then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError):
+        return None  # such as a note without a time
+    days = ((now or datetime.now()).date() - then.date()).days
+    if days in (0, 1):
+        return ("today", "yesterday")[days]
+    return f"{days} days ago" if 1 < days < 7 else None

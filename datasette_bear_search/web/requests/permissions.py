@@ -1,0 +1,140 @@
+"""Who may see which notes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from datasette import Forbidden
+from datasette.app import Datasette
+from datasette.database import Database
+
+from ...index.file import database as index_file
+from ...search.ranking.statement import Statement
+from ...sqlite import sqlite3
+from .. import turns
+
+if TYPE_CHECKING:
+    from datasette.permissions import PermissionSQL
+
+
+from .databases import SEARCH, Actor, searcher_of_request, sidecar_databases
+from .errors import UNREADABLE, PageError, unreadable
+from .settings import setting_list
+
+
+async def may_search(datasette: Datasette, actor: Actor, database: Database) -> bool:
+    """Return whether an actor may search the notes, and read them on our pages.
+
+    This is a separate action; by default, it is allowed to everybody who may view the notes.
+
+    :raises PageError: if Datasette can't read the index when it looks for the table
+    """
+    if searcher_of_request.get() == (actor, database):
+        return True
+    try:
+        allowed = await _is_allowed(datasette, SEARCH, actor, database.name)
+        if allowed or (allowed is False and (whole := unrestricted(actor)) == actor):
+            return allowed
+        # Before Datasette 1.0, actions have no default. In 1.0, a token may be restricted to
+        # viewing; it also allows searching if its owner may search.
+        return await may_view(datasette, actor, database) and (
+            allowed is None or await _is_allowed(datasette, SEARCH, whole, database.name)
+        )
+    except sqlite3.DatabaseError as error:
+        raise PageError(unreadable(error), 503) from None
+
+
+def unrestricted(actor: Actor) -> Actor:
+    """Return the actor without the restrictions of its token."""
+    return actor and {name: value for name, value in actor.items() if name != "_r"}
+
+
+async def may_view(datasette: Datasette, actor: Actor, database: Database) -> bool:
+    """Return whether an actor may see Datasette's pages of the database and the table ``notes``."""
+    if hasattr(datasette, "allowed"):  # Datasette 1.0
+        pages = {"view-database": (database.name,), "view-table": (database.name, "notes")}
+        return all([await _is_allowed(datasette, each, actor, *at) for each, at in pages.items()])
+    # An open table may be in a closed database, so both must be open.
+    database_page = [("view-database", database.name), "view-instance"]
+    table_page = [("view-table", (database.name, "notes")), *database_page]
+    try:
+        await datasette.ensure_permissions(actor, database_page)
+        await datasette.ensure_permissions(actor, table_page)
+    except Forbidden:
+        return False
+    return True
+
+
+async def _is_allowed(
+    datasette: Datasette, action: str, actor: Actor, *resource: str, default: bool | None = None
+) -> Any:
+    if not hasattr(datasette, "allowed"):  # before Datasette 1.0
+        return await datasette.permission_allowed(actor, action, resource[0], default)
+    from datasette.resources import DatabaseResource, TableResource
+
+    kind = TableResource if len(resource) > 1 else DatabaseResource
+    return await datasette.allowed(action=action, resource=kind(*resource), actor=actor)
+
+
+async def search_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
+    """Return Datasette 1.0's default rules for searching: allowed to all who may view the notes."""
+    from datasette.permissions import PermissionSQL
+
+    actor, found = unrestricted(actor), await sidecar_databases(datasette)
+    closed = [each.name for each in found if not await may_view(datasette, actor, each)]
+    if len(closed) == len(found):
+        return None
+    # A rule for the whole instance, so that any denial overrides it. Of several indexes, those that
+    # the actor may not view stay closed, unless the configuration has a rule for them.
+    config = datasette.config or {}
+    levels = {"": config, **(config.get("databases") or {})}
+    said = {at for at, each in levels.items() if SEARCH in ((each or {}).get("permissions") or {})}
+    rules = [(None, 1), *((name, 0) for name in closed if not said & {"", name})]
+    sql = """
+    select json_extract(value, '$[0]') as parent, null as child,
+      json_extract(value, '$[1]') as allow, 'who may view the notes' as reason
+    from json_each(:bear_search_rules)
+    """
+    return PermissionSQL(sql=sql, params={"bear_search_rules": json.dumps(rules)})
+
+
+async def hidden_tags(datasette: Datasette, actor: Actor, database: Database) -> tuple[str, ...]:
+    """Return the setting ``hidden_tags`` for an actor who may search but not view the notes."""
+    tags = setting_list(datasette, "hidden_tags")
+    return () if not tags or await may_view(datasette, actor, database) else tags
+
+
+async def restrict(datasette: Datasette, actor: Actor, database: Database) -> None:
+    """Let the current request read only what its actor may see.
+
+    :raises PageError: if there is no such index yet and none can be made
+    """
+    turns.restricted.set(None)
+    if tags := await hidden_tags(datasette, actor, database):
+        from ...index.run.indexer import restricted_index
+
+        try:
+            path = await asyncio.to_thread(restricted_index, Path(str(database.path)), tags)
+        except (index_file.SidecarError, sqlite3.Error) as error:
+            print(error, file=sys.stderr)  # says what hides, and where
+            raise PageError(UNREADABLE, 503) from None
+        turns.restricted.set(path)
+
+
+async def sql_url(
+    datasette: Datasette, request, database: Database, statement: Statement | None
+) -> str | None:
+    """Return the URL where Datasette shows a statement; None if the actor may not run SQL."""
+    may_run = partial(_is_allowed, datasette, "execute-sql", request.actor, database.name)
+    if not statement or not await may_run(default=True):
+        return None
+    parameters = {"sql": statement.sql, **statement.parameters}
+    # A fifth of the statement's characters needn't be escaped in a URL.
+    query = urlencode(parameters, safe="(),:='*/;@!?|")
+    return f"{datasette.urls.database(database.name)}?{query}"

@@ -1,0 +1,89 @@
+"""What happens when Datasette starts and opens a connection."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from datasette.app import Datasette
+from datasette.database import Database
+from datasette.utils import StartupError
+
+from ...embeddings import registry
+from ...index.file import database as index_file
+from ...index.file import metadata
+from ...search import connection as search_connection
+from ...search import sql_search
+from ...search.redaction import masking
+from ...sqlite import sqlite3
+
+if TYPE_CHECKING:
+    pass
+
+
+from .databases import sidecar_database, sidecar_databases
+from .settings import PLUGIN, config, redacts, setting_list
+
+
+async def start(datasette: Datasette) -> None:
+    """Attach the sidecar named in the settings, and start to load its model if they say so.
+
+    :raises StartupError: if it isn't a sidecar, or if secrets must be masked but can't be detected
+    """
+    try:
+        if redacts(datasette):
+            masking.require()
+    except masking.RedactionMissing as error:
+        raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
+    _attach_sidecar(datasette)
+    if setting_list(datasette, "hidden_tags"):
+        for each in await sidecar_databases(datasette):
+            each.cached_size = 0  # Datasette tells everybody, and it grows with hidden notes
+    database = await sidecar_database(datasette)
+    setting = config(datasette).get("warm_up")
+    if database is None or (setting is not None and not setting):
+        return
+    with suppress(sqlite3.Error), index_file.as_damage():  # the first search reports the error
+        model = await database.execute_fn(lambda connection: metadata.get_meta(connection, "model"))
+        if model:
+            embedder = registry.get_embedder(model)
+
+            def load() -> None:
+                if setting or embedder.loads_fast():
+                    embedder.warm_up()
+
+            # In a thread, because even looking for the model may take tenths of a second.
+            threading.Thread(target=load, daemon=True).start()
+
+
+@index_file.as_damage()
+def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
+    """Register the SQL functions on a connection; some of them only if it is to the index file."""
+    search_connection.register(connection)
+    if not index_file.is_sidecar_connection(connection):
+        return
+    index_file.wait_for_writers(connection)
+    search_connection.register_embed(connection)
+    if not index_file.load_vector_extension(connection):
+        index_file.hide_passage_index(connection)
+    sql_search.register_search(connection, redact=redacts(datasette))
+
+
+def _attach_sidecar(datasette: Datasette) -> None:
+    setting = config(datasette).get("sidecar")
+    if not setting:
+        return
+    path = Path(setting).expanduser().resolve()
+    if not path.exists() or any(
+        database.path and Path(database.path).resolve() == path
+        for database in datasette.databases.values()
+    ):
+        return
+    if not index_file.is_sidecar(path):
+        raise StartupError(
+            f"The setting sidecar of {PLUGIN} names {path}, "
+            "which is not an index made by datasette bear-index"
+        )
+    datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)

@@ -1,0 +1,151 @@
+"""Work for clients: it stops when they disconnect, and only so many requests may wait at once."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from contextvars import ContextVar, copy_context
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from datasette.app import Datasette
+from datasette.database import Database
+
+from ..index.file.database import as_damage, is_locked
+from ..interruption import POLL_SECONDS, Work, current
+from ..search.connection import open_sidecar
+from ..sqlite import sqlite3
+
+T = TypeVar("T")
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+# Requests that wait for one of Datasette's SQL threads (num_sql_threads, 3 by default).
+MAX_WAITING = 50
+RETRY_AFTER_SECONDS = "5"
+
+# Seconds that requests wait for a program that writes the index. A commit takes less; if a program
+# was stopped in one, the first requests wait in vain, and later ones don't wait.
+LOCKED_SECONDS = 5.0
+
+
+class Turns:
+    """Lets as many requests read at once as there are threads, in the order of their arrival.
+
+    A page reads five times. If it queued behind all other requests each time, it would wait five
+    times as long as a request that reads once.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._free = threads
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+
+    @asynccontextmanager
+    async def turn(self, place: int) -> AsyncIterator[None]:
+        """Wait for a free thread, behind all waiting requests with a lower place."""
+        ours: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (place, id(ours), ours))
+        self._let_read()
+        try:
+            await ours
+            yield
+        finally:
+            if not ours.cancelled():  # if cancelled, it never took a thread
+                self._free += 1
+                self._let_read()
+
+    def _let_read(self) -> None:
+        while self._free and self._waiting:
+            *_, first = heapq.heappop(self._waiting)
+            if not first.done():
+                first.set_result(None)
+                self._free -= 1
+
+
+_turns: WeakKeyDictionary[Datasette, Turns] = WeakKeyDictionary()
+_working: set[Work] = set()
+# The restricted index that the current request reads, if its actor may not see all notes.
+restricted: ContextVar[Path | None] = ContextVar("restricted", default=None)
+
+
+def index_file(database: Database) -> str | Path:
+    """Return the path of the index that the current request reads."""
+    return restricted.get() or str(database.path)
+
+
+async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
+    """Run a function that reads the index for the current request; return its result."""
+    work = current.get(None) or Work()
+
+    def read(connection: sqlite3.Connection) -> T:
+        with ExitStack() as stack:
+            if path := restricted.get():  # Datasette's connection serves others, too
+                connection = stack.enter_context(open_sidecar(path))
+            stack.enter_context(work.reading(connection))
+            return function(connection)
+
+    context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
+    threads = max(1, database.ds.setting("num_sql_threads"))
+    await wait_for_writer(database)
+    async with _turns.setdefault(database.ds, Turns(threads)).turn(work.number):
+        with as_damage():
+            return await database.execute_fn(lambda connection: context.run(read, connection))
+
+
+_locked: set[str] = set()  # files of indexes for which a request has waited in vain
+
+
+async def wait_for_writer(database: Database) -> None:
+    """Wait while another program writes the index, without keeping one of Datasette's threads.
+
+    :raises sqlite3.OperationalError: "locked", if it takes too long, or did when last tried
+    """
+    path = str(database.path)
+    end = time.monotonic() + (0 if path in _locked else LOCKED_SECONDS)
+    while is_locked(Path(path), wait=0):
+        if time.monotonic() >= end:
+            _locked.add(path)
+            raise sqlite3.OperationalError("database is locked")
+        await asyncio.sleep(POLL_SECONDS)
+    _locked.discard(path)
+
+
+def hurry() -> None:
+    """Let the current request, which takes hardly any time, overtake the waiting ones."""
+    current.get().number -= MAX_WAITING
+
+
+def are_too_many(datasette: Datasette) -> bool:
+    """Return whether another request would have to wait too long."""
+    return len(_working) >= MAX_WAITING + datasette.setting("num_sql_threads")
+
+
+async def while_connected(
+    receive: Receive, respond: Callable[[], Awaitable[T]], has_body: asyncio.Event | None = None
+) -> T:
+    """Return the response; if the client disconnects, stop the work for it.
+
+    :param has_body: set once the request's body was read, because that calls ``receive``, too
+    """
+    work = Work()
+
+    async def end_work() -> None:
+        if has_body:
+            await has_body.wait()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        _working.discard(work)
+        await work.end()
+
+    _working.add(work)
+    token = current.set(work)
+    ending = asyncio.ensure_future(end_work())
+    try:
+        return await respond()
+    finally:
+        ending.cancel()
+        current.reset(token)
+        _working.discard(work)
