@@ -28,8 +28,8 @@ OUR_KINDS = {
     "mail": "exports.mail:Mailbox",
     "markdown": "folders.markdown:MarkdownFolder",
     "zip": "exports.zips:NotesZip",
-    "sql": "records:SQLQuery",
-    "json": "records:JSONFile",
+    "sql": "sql_and_json:SQLQuery",
+    "json": "sql_and_json:JSONFile",
 }
 
 

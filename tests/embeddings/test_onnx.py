@@ -142,7 +142,8 @@ def test_a_query_imports_neither_torch_nor_transformers(library_and_onnx, models
     library_and_onnx(models["mean"])
     code = (
         "import sys; from pathlib import Path; "
-        "from datasette_bear_search.embeddings import onnx, registry; "
+        "from datasette_bear_search.embeddings import registry; "
+        "from datasette_bear_search.embeddings.backends import onnx; "
         f"onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r}); "
         f"embedder = registry.trust({str(models['mean'])!r}); "
         "embedder.embed_query('roof'); embedder.pieces(['roof']); "
@@ -298,7 +299,7 @@ def test_a_server_has_no_torch_before_and_after_it_is_asked(
 import asyncio, json, sys
 from pathlib import Path
 from datasette.app import Datasette
-from datasette_bear_search.embeddings import onnx
+from datasette_bear_search.embeddings.backends import onnx
 onnx.cache_folder = lambda: Path({str(onnx.cache_folder())!r})
 
 async def main():

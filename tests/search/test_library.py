@@ -172,9 +172,7 @@ def test_importing_it_imports_nothing_else_of_ours():
     )
     imported = set(result.stdout.split())
     ours = {name for name in imported if name.startswith("datasette_bear_search.")}
-    assert ours == {
-        f"datasette_bear_search.{name}" for name in ("notes", "search", "search.library")
-    }
+    assert ours == {f"datasette_bear_search.{name}" for name in ("notes", "library")}
     assert imported.isdisjoint({"click", "datasette", "numpy", "yaml"})
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.sources.base import SourceError, Unreadable
 from datasette_bear_search.sources.files import archive as sources_files_archive
-from datasette_bear_search.sources.files import file_source, opening
+from datasette_bear_search.sources.files import file_source, opening, zip_archive
 from tests.support.exports import damage, encrypt, folder_of, zip_of
 
 FILES = {"a.txt": "one", "folder/b.txt": "two", "folder/below/Überschrift.txt": "drei"}
@@ -111,7 +111,7 @@ def test_a_smaller_bomb_is_not_unpacked_either(tmp_path: Path) -> None:
 def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources_files_archive, "LARGEST_ARCHIVE", 2500)
+    monkeypatch.setattr(zip_archive, "LARGEST_ARCHIVE", 2500)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": b"0" * 1000 for number in range(5)})
     assert "unpacks to more than" in error(path)
 
@@ -119,7 +119,7 @@ def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
 def test_an_archive_of_too_many_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources_files_archive, "MOST_FILES", 3)
+    monkeypatch.setattr(opening, "MOST_FILES", 3)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": "" for number in range(4)})
     assert "lists more than 3 files" in error(path)
 

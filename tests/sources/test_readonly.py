@@ -160,7 +160,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SLOW_READING = """
 import shutil, sys, time
 from pathlib import Path
-from datasette_bear_search.sources import readonly
+from datasette_bear_search.sources.files import readonly
 
 copy = shutil.copyfileobj
 def copy_slowly(source, target):
