@@ -271,10 +271,7 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
                 **{name: getattr(each, name) for name in _FACTS},
                 "queries": len(each.outcomes),
                 "modes": _means([each]),
-                "against_better_leg": [
-                    {"mode": it.mode, "leg": it.baseline, "difference": it.difference, "p": it.p}
-                    for it in each.comparisons
-                ],
+                "against_better_retriever": [vars(it) for it in each.comparisons],
                 "settings": [vars(it) for it in each.tried],
                 "proposal": each.proposal and vars(each.proposal),
                 "per_query": [asdict(outcome) for outcome in each.outcomes],

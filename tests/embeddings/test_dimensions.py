@@ -155,5 +155,5 @@ async def test_queries_are_truncated_like_the_notes(bear_index, notes, sidecar_p
     bear_index("--dimensions", "16")
     path = "/-/bear-search.json?q=repair+of+the+fence&mode=semantic"
     answer = (await get(configured([sidecar_path], {}), path)).json()
-    assert answer["query"]["legs"] == ["semantic"]
+    assert answer["query"]["retrievers"] == ["semantic"]
     assert answer["rows"][0]["title"] == "Fence"

@@ -216,7 +216,7 @@ def test_a_folder_of_data_is_used_and_stored_with_its_whole_path(
         model = db.execute("select value from meta where key = 'model'").fetchone()
         assert model == (str(folder.resolve()),)
     monkeypatch.chdir(tmp_path)
-    assert search(sidecar_path)["query"]["legs"] == ["semantic"]
+    assert search(sidecar_path)["query"]["retrievers"] == ["semantic"]
 
 
 # A model that only an index names
@@ -348,7 +348,7 @@ def test_a_folder_named_like_the_default_model_does_not_matter(
     serve._load_model(sidecar_path)
     assert not mark.exists()
     if model == BUNDLED and bundled_folder():
-        assert search(sidecar_path)["query"]["legs"] == ["semantic"]
+        assert search(sidecar_path)["query"]["retrievers"] == ["semantic"]
 
 
 def _no_network() -> None:

@@ -310,7 +310,7 @@ async def main():
     for path in ("/", search + "keyword", search + "semantic"):
         answer = await server.client.get(path)
         heavy.append([answer.status_code, *({{"torch", "transformers"}} & set(sys.modules))])
-    print(json.dumps([heavy, answer.json()["query"]["legs"]]))
+    print(json.dumps([heavy, answer.json()["query"]["retrievers"]]))
 
 asyncio.run(main())
 """

@@ -87,7 +87,7 @@ def test_notes_are_indexed_and_found_by_a_server(server, index_notes, sidecar_pa
     index_notes([BearNote("# Roof\n\nIt leaks."), BearNote("# Soup\n\nLentils.")], "--model", model)
     arguments = ["bear-search", "leaks", "--mode", "semantic", "--json"]
     found = CliRunner().invoke(cli, [*arguments, "--sidecar", str(sidecar_path)])
-    assert json.loads(found.stdout)["query"]["legs"] == ["semantic"]
+    assert json.loads(found.stdout)["query"]["retrievers"] == ["semantic"]
     assert json.loads(found.stdout)["rows"][0]["title"] == "Roof"
     assert {each["path"] for each in server.requests} == {"/v1/embeddings"}
 

@@ -134,6 +134,12 @@ def test_the_table_has_a_row_a_mode_and_compares_with_the_better_retriever(colle
     assert "hybrid against the better retriever (" in text
 
 
+def test_json_names_the_better_retriever(collection, bear_eval):
+    [compared] = measured(bear_eval(collection(), "--json"))["against_better_retriever"]
+    assert compared["mode"] == "hybrid"
+    assert compared["baseline"] in ("keyword", "semantic")
+
+
 def test_a_single_mode_is_not_compared(collection, bear_eval):
     text = bear_eval(collection(), "--mode", "hybrid").stdout
     assert "keyword" not in text

@@ -96,9 +96,9 @@ with subprocess.Popen(
         # Without onnxruntime, a busy machine may take longer to import torch than a request waits.
         for _ in range(30):
             answer = json.loads(get(".json?q=" + quote(query)))
-            if "semantic" in answer["query"]["legs"]:
+            if "semantic" in answer["query"]["retrievers"]:
                 break
-        found["JSON"] = answer["rows"][0]["title"], answer["query"]["legs"]
+        found["JSON"] = answer["rows"][0]["title"], answer["query"]["retrievers"]
         found["page"] = "Cabin roof" in get("?q=" + quote(query)), ["keyword", "semantic"]
         get(""), get("/note/1"), get("/similar/1"), get("/suggest.json?q=ca")
     finally:
@@ -117,7 +117,7 @@ async def agent():
 
 found["bear-mcp"] = asyncio.run(agent())
 answer = json.loads([other.result() for other in others][0])
-found["bear-search"] = answer["rows"][0]["title"], answer["query"]["legs"]
+found["bear-search"] = answer["rows"][0]["title"], answer["query"]["retrievers"]
 print(json.dumps([found, attempts() if is_cut_off else {}]))
 """
 
@@ -198,9 +198,9 @@ def test_no_command_sends_anything_anywhere(
     found, attempts = json.loads(done.stdout.splitlines()[-1])
     assert not any(attempts.values()), attempts
     assert found.keys() == {"bear-search", "JSON", "page", "bear-mcp"}
-    for title, legs in found.values():
+    for title, retrievers in found.values():
         assert title in ("Cabin roof", True)
-        assert legs == ["keyword", "semantic"]
+        assert retrievers == ["keyword", "semantic"]
     assert files_of_others(watched) == []
 
 

@@ -51,11 +51,11 @@ def index(tmp_path_factory):
         "drop table notes_fts",
         "update notes set created = '2024-99-99', modified = 'yesterday'",
         "update notes set created = 9e99, modified = x'ff'",
-        "insert or replace into meta values ('floor', 'high'), ('passage_settings', 'x/y')",
+        "insert or replace into meta values ('thresholds', 'high'), ('passage_settings', 'x/y')",
         "update notes set title = x'00ff', url = 7",
         "update notes set pinned = 'x', source = null, key = null",
         "update tags set name = 5, folded = x'00'",
-        "insert or replace into meta values ('indexed', 'never'), ('uncalibrated', 'x')",
+        "insert or replace into meta values ('indexed', 'x'), ('passages_since_calibration', 'x')",
     ],
 )
 @pytest.mark.asyncio

@@ -157,11 +157,11 @@ async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, si
     assert await titles(datasette, "q=roof+leaks&mode=semantic&tag=recipes") == ["Soup"]
 
 
-async def test_semantic_and_hybrid_modes_use_their_legs(datasette):
+async def test_semantic_and_hybrid_modes_use_their_retrievers(datasette):
     data = await answer(datasette, "q=roof&mode=semantic")
     assert all(row["keyword_rank"] is None and row["semantic_rank"] for row in data["rows"])
     data = await answer(datasette, "q=roof&mode=hybrid")
-    assert data["query"]["legs"] == ["keyword", "semantic"]
+    assert data["query"]["retrievers"] == ["keyword", "semantic"]
     scores = [row["score"] for row in data["rows"]]
     assert scores == sorted(scores, reverse=True)
 
@@ -520,7 +520,7 @@ async def test_without_vectors_words_are_searched(write, bear_index, sidecar_pat
     bear_index("--no-semantic")
     data = await answer(Datasette([str(sidecar_path)]), "q=roof")
     assert data["rows"][0]["keyword_rank"] == 1
-    assert data["query"]["legs"] == ["keyword"]
+    assert data["query"]["retrievers"] == ["keyword"]
     assert "words only. To search by meaning, too, run: datasette bear-index" in data["notices"][0]
     assert data["rows"][0]["passage"]["heading"] in (None, "Plan for May")
 
@@ -544,7 +544,7 @@ async def test_vectors_of_another_model_are_not_mixed(datasette):
 
     with model(datasette, Upgraded(TINY)):
         data = await answer(datasette, "q=roof")
-        assert data["query"]["legs"] == ["keyword"]
+        assert data["query"]["retrievers"] == ["keyword"]
         assert "datasette bear-index --model test/tiny" in data["notices"][0]
 
 
@@ -584,7 +584,7 @@ async def test_a_program_says_how_long_it_waits_for_the_model(datasette):
         started = time.monotonic()
         data = await answer(datasette, "q=roof&_wait=0")
         assert time.monotonic() - started < 2
-        assert data["query"]["legs"] == ["keyword"]
+        assert data["query"]["retrievers"] == ["keyword"]
         assert "The model is still loading" in data["notices"][0]
         status = (await get(datasette, "/-/bear-search/status.json")).json()
         assert (status["ready"], status["model"]["state"]) == (False, "loading")
@@ -688,7 +688,7 @@ async def test_when_fts5_fails_the_text_as_it_stands_is_searched(datasette, side
         db.execute("drop table notes_fts")
     data = await answer(datasette, "q=lentils")
     assert data["rows"][0]["title"] == "Lentil soup"
-    assert data["query"]["legs"] == ["like", "semantic"]
+    assert data["query"]["retrievers"] == ["like", "semantic"]
     assert "The word index failed" in data["notices"][0]
 
 

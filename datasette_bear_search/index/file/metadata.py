@@ -25,6 +25,8 @@ LANGUAGES = "languages"
 # Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
 # query; and a JSON array of the library's languages for which the model wasn't made.
 THRESHOLDS, FOREIGN = "thresholds", "foreign_languages"
+# Key in meta: the number of passages embedded since the last calibration.
+SINCE_CALIBRATION = "passages_since_calibration"
 
 
 def json_value(text: object, kind: type[T]) -> T:

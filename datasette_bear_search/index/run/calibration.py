@@ -21,6 +21,7 @@ from ..file import vectors as index_file_vectors
 from ..file.database import STATIC, transaction
 from ..file.metadata import (
     FOREIGN,
+    SINCE_CALIBRATION,
     THRESHOLDS,
     count_notes,
     get_meta,
@@ -81,7 +82,7 @@ def unrelated_similarity(embedder: Embedder) -> float:
 
 def count_new(connection: sqlite3.Connection, passages: int) -> None:
     """Note that so many passages got a vector, in the same transaction."""
-    set_meta(connection, uncalibrated=passages + int(get_number(connection, "uncalibrated") or 0))
+    set_meta(connection, **{SINCE_CALIBRATION: passages + _passages_since(connection)})
 
 
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
@@ -97,14 +98,18 @@ def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
         known = {THRESHOLDS: json.dumps(measured), FOREIGN: json.dumps(foreign)}
         known[STATIC] = "1" if embedder.is_static else ""
         with transaction(connection):
-            set_meta(connection, uncalibrated=0, **known)
+            set_meta(connection, **{SINCE_CALIBRATION: 0}, **known)
 
 
 def is_due(connection: sqlite3.Connection) -> bool:
     """Return whether nothing was measured yet, or too many passages are new since."""
-    new = int(get_number(connection, "uncalibrated") or 0)
+    new = _passages_since(connection)
     [count] = connection.execute("select count(*) from passages").fetchone()
     return new > RECALIBRATE_SHARE * count or get_meta(connection, THRESHOLDS) is None
+
+
+def _passages_since(connection: sqlite3.Connection) -> int:
+    return int(get_number(connection, SINCE_CALIBRATION) or 0)
 
 
 def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, float]:

@@ -53,7 +53,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     query, plan = results.query, results.plan
     return {
         **{name: getattr(query, name) for name in _JSON_QUERY},
-        "legs": results.retrievers,
+        "retrievers": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
         "rerank": rerank,
