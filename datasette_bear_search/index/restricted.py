@@ -27,7 +27,7 @@ from .file import passages, schema, vectors
 from .file import sources as stored_sources
 from .file.database import PROMPTS, SidecarError, connect, has_vector_extension, is_made
 from .file.metadata import SEMANTIC, UNRELATED, get_meta, json_value, set_meta
-from .file.schema import EMBEDDED, FILES, REFUSED, VECTORS
+from .file.schema import EMBEDDED, FILES, PENDING, REFUSED, VECTORS
 from .file.sources import StoredSource
 from .run import changes
 from .run.changes import Snapshot
@@ -146,13 +146,14 @@ def copy_vectors(whole: sqlite3.Connection, connection: sqlite3.Connection) -> i
 
     For a text that the model couldn't embed, that is known, too.
     """
-    sql = "select distinct content_hash from passages where not embedded"
+    sql = f"select distinct content_hash from passages where vector_state = '{PENDING}'"
     pending = [content_hash for (content_hash,) in connection.execute(sql)]
     sql = f"""
     select content_hash, vector
     from passages
     left join {VECTORS} on passage_id = passages.id
-    where content_hash in (select value from json_each(?)) and embedded in ({EMBEDDED}, {REFUSED})
+    where content_hash in (select value from json_each(?))
+      and vector_state in ('{EMBEDDED}', '{REFUSED}')
     group by content_hash
     """
     for start in range(0, len(pending), _TEXTS_AT_A_TIME):

@@ -114,7 +114,7 @@ def test_what_changed_since_is_no_problem(indexed, doctor, library):
     [
         (["pragma user_version = 0"], "schema", "bear-index"),
         (["pragma user_version = 9999"], "schema", "pip install -U"),
-        (["update passages set embedded = 0"], "vectors", "bear-index"),
+        (["update passages set vector_state = 'pending'"], "vectors", "bear-index"),
         (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "bear-index"),
         (["drop trigger notes_au", "update notes set body = 'changed'"], "words", "--rebuild"),
     ],

@@ -48,7 +48,7 @@ def content(path: Path) -> dict[str, list[tuple]]:
             "links": "select notes.key, links.target_key, links.title, target.key from links"
             " join notes on notes.id = note_id left join notes as target on target.id = target_id",
             "passages": "select notes.key, position, heading, start, length, content_hash,"
-            " embedded, vector from passages"
+            " vector_state, vector from passages"
             " join notes on notes.id = note_id left join _vectors on passage_id = passages.id",
             "index": "select content_hash, embedding from _passage_index"
             " join passages on passages.id = _passage_index.rowid",
@@ -119,7 +119,7 @@ def test_every_passage_gets_a_vector(write, bear_index, sidecar_path):
         sidecar_path,
         "select heading from passages join notes on notes.id = note_id where title = 'Garden'",
     ) == [("",), ("Tools",)]
-    assert rows(sidecar_path, "select count(*) from passages where not embedded") == [(0,)]
+    assert rows(sidecar_path, "select distinct vector_state from passages") == [("embedded",)]
     assert rows(sidecar_path, "select count(*) from _vectors") == rows(
         sidecar_path, "select count(*) from _passage_index"
     )

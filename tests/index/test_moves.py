@@ -172,7 +172,7 @@ def test_text_that_is_embedded_is_not_embedded_again(
     write_files(copies, {"b/a.md": "# A\n\nTwice."})
     run(copies)
     assert embedded == ["A\nTwice."]
-    assert select("select count(*) from passages where not embedded") == [(0,)]
+    assert select("select count(*) from passages where vector_state = 'pending'") == [(0,)]
     assert select("select count(distinct vector), count(*) from _vectors") == [(7, 13)]
 
     # The note now exists only in the other source, and isn't embedded again.

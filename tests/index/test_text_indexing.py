@@ -59,7 +59,7 @@ def contents(path):
             order by 1
         """,
         "passages": """
-            select title, position, heading, start, length, content_hash, embedded
+            select title, position, heading, start, length, content_hash, vector_state
             from passages join notes on notes.id = note_id order by 1, 2
         """,
         "found": "select count(*) from notes_fts where notes_fts match 'word3'",

@@ -318,7 +318,7 @@ def index(sidecar_path):
 
 def insert_passages(connection, note_id, ids) -> None:
     connection.executemany(
-        "insert into passages (id, note_id, position, embedded) values (?, ?, ?, 0)",
+        "insert into passages (id, note_id, position, vector_state) values (?, ?, ?, 'pending')",
         [(number, note_id, number) for number in ids],
     )
 

@@ -35,7 +35,7 @@ def contents(path: Path) -> dict[str, list[tuple]]:
         "notes": "select title, body, tags, key, fingerprint, text_hash from notes order by key",
         "tags": "select name from tags order by name",
         "passages": """
-            select heading, start, length, embedded
+            select heading, start, length, vector_state
             from passages
             join notes on notes.id = note_id
             order by key, position

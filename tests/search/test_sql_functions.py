@@ -73,18 +73,18 @@ def test_rrf_can_be_used_in_an_index():
 
 
 def refined(rows, query=(1.0, 0.0), balance=0.7, unrelated=1.0):
-    """Refine rows of id, vector, level, blend and dense score."""
+    """Refine rows of id, vector, exact_level, blend and dense score."""
     db = sqlite3.connect(":memory:")
     db.execute("create table meta (key, value)")
     db.execute("insert into meta values (?, ?)", [UNRELATED, 1 - unrelated])
     db.create_aggregate("refine", 7, partial(search_ranking_scores.Refine, db))
-    db.execute("create table scored (id, vector, level, blend, dense)")
+    db.execute("create table scored (id, vector, exact_level, blend, dense)")
     blob = lambda vector: vector and numpy.array(vector, "<f4").tobytes()  # noqa: E731
     db.executemany(
         "insert into scored values (?, ?, ?, ?, ?)",
         [(row_id, blob(vector), *scores) for row_id, vector, *scores in rows],
     )
-    sql = "select refine(?, vector, id, level, blend, dense, ?) from scored"
+    sql = "select refine(?, vector, id, exact_level, blend, dense, ?) from scored"
     [answer] = db.execute(sql, [blob(query), balance]).fetchone()
     return answer and {int(row_id): blend for row_id, blend in json.loads(answer).items()}
 

@@ -100,7 +100,7 @@ def full(*_):
 
 def _passages(path):
     sql = """
-    select title, position, shared, content_hash
+    select title, position, text_kind, content_hash
     from passages
     join notes on notes.id = note_id
     order by title, position
@@ -112,7 +112,7 @@ def _passages(path):
 
 def _vectors(path):
     sql = """
-    select title, position, shared, vector
+    select title, position, text_kind, vector
     from passages
     join notes on notes.id = note_id
     join _vectors on passage_id = passages.id
@@ -162,7 +162,7 @@ def test_short_lines_are_no_template():
     without = soup[0]._replace(titles="Soup", lines=("Lentils and cumin",), hashes=())
     assert without_shared(soup, shared) == [without]
     closing = passages("Soup", f"-\n{CLOSING}")
-    assert without_shared(closing, shared) == [closing[0]._replace(shared=True)]
+    assert without_shared(closing, shared) == [closing[0]._replace(text_kind="template")]
     short = passages("Soup", "Salt")
     assert without_shared(short, shared) == short
 

@@ -26,7 +26,7 @@ _CONTENT = {
         left join notes as target on target.id = target_id
         """,
     "passages": """
-        select notes.source, notes.key, position, heading, start, length, content_hash, embedded
+        select notes.source, notes.key, position, heading, start, length, content_hash, vector_state
         from passages left join notes on notes.id = note_id
         """,
     "vectors": f"""

@@ -694,7 +694,7 @@ async def test_when_fts5_fails_the_text_as_it_stands_is_searched(datasette, side
 
 async def test_unfinished_vectors_are_said_to_be_so(datasette, sidecar_path):
     with sqlite3.connect(sidecar_path) as db:
-        db.execute("update passages set embedded = 0 where id <= 2")
+        db.execute("update passages set vector_state = 'pending' where id <= 2")
     data = await answer(datasette, "q=roof")
     assert "2 passages can only be found by words so far" in data["notices"][0]
 

@@ -356,7 +356,9 @@ async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
 ):
     datasette = serve(ROOF, BearNote("# Porch", tags=("cabin/repairs",)))
     with sqlite3.connect(sidecar_path) as db:
-        db.execute("update passages set embedded = 0 where note_id = ?", [note_id("Roof")])
+        db.execute(
+            "update passages set vector_state = 'pending' where note_id = ?", [note_id("Roof")]
+        )
     data = await answer(datasette, note_id("Roof"))
     assert data["notices"] == [similar_notes.NO_VECTORS]
     assert (await answer(datasette, note_id("Porch")))["notices"] == []

@@ -31,7 +31,7 @@ from .metadata import (
     json_value,
     set_meta,
 )
-from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, REFUSED, SOURCES, VECTORS
+from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, PENDING, REFUSED, SOURCES, VECTORS
 
 Key = TypeVar("Key")
 
@@ -414,8 +414,10 @@ def read_state(connection: sqlite3.Connection) -> State:
     # Counting is fast, because pending and refused passages have partial indexes.
     sql = f"""
     select
-      exists (select 1 from notes), (select count(*) from passages where not embedded),
-      (select count(*) from passages where embedded = {REFUSED}), exists (select 1 from {VECTORS})
+      exists (select 1 from notes),
+      (select count(*) from passages where vector_state = '{PENDING}'),
+      (select count(*) from passages where vector_state = '{REFUSED}'),
+      exists (select 1 from {VECTORS})
     """
     has_notes, pending, refused, has_vectors = connection.execute(sql).fetchone()
     return State(

@@ -33,9 +33,11 @@ WORDS = "_words"
 # Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
 # words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
-# The values of ``passages.embedded``: whether it has a vector, is after MAX_EMBEDDED, or is a text
-# for which the model made none.
-PENDING, EMBEDDED, NEVER_EMBEDDED, REFUSED = range(4)
+# The values of ``passages.vector_state``: it waits for a vector, has one, is after MAX_EMBEDDED, or
+# the model made none for its text.
+PENDING, EMBEDDED, OVER_LIMIT, REFUSED = "pending", "embedded", "over_limit", "refused"
+# The values of ``passages.text_kind``: the note's own, from many notes, or too short to compare.
+OWN_TEXT, TEMPLATE_TEXT, SHORT_TEXT = "own", "template", "short"
 # The number of notes with each stem, and with each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
@@ -139,8 +141,7 @@ def create(connection: sqlite3.Connection) -> None:
         {
             "id": int, "note_id": int, "position": int, "heading": str, "start": int,
             "length": int, "content_hash": str,
-            "embedded": int,  # 0: it waits for a vector; 1: has it; 2: comes too late; 3: gets none
-            "shared": int,  # 1: many notes have this text; 0: it is too short to compare
+            "vector_state": str, "text_kind": str,
             "line": int,  # its first line in the note, from 1
             # Long notes only: the text up to the next passage, as reading the note takes too long.
             "text": str,
@@ -150,8 +151,8 @@ def create(connection: sqlite3.Connection) -> None:
     passages.create_index(["note_id", "position"])
     long_notes = "where position = 0 and text is not null"
     db.execute(f"create index passages_of_long_notes on passages (note_id) {long_notes}")
-    db.execute("create index passages_pending on passages (id) where not embedded")
-    db.execute(f"create index passages_refused on passages (id) where embedded = {REFUSED}")
+    db.execute(f"create index passages_pending on passages (id) where vector_state = '{PENDING}'")
+    db.execute(f"create index passages_refused on passages (id) where vector_state = '{REFUSED}'")
     _create_index_of_long_notes(db)
     db.table(LINES).create({"note_id": int, "hashes": bytes}, pk="note_id")
     # 0 notes: they aren't counted yet.

@@ -88,7 +88,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]
         f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, {signs('?')})", made
     )
     connection.executemany(
-        "update passages set embedded = ? where id = ?",
+        "update passages set vector_state = ? where id = ?",
         [(EMBEDDED if vector else REFUSED, passage_id) for passage_id, vector in rows],
     )
     _mark_changed(connection)
@@ -112,7 +112,7 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {})
     """Give pending passages the vector of an equal text, from ``kept`` or another passage."""
     if not _exists(connection) or get_meta(connection, STALE):
         return  # there are no vectors, or none can be written now
-    sql = "select id, content_hash from passages where not embedded"
+    sql = f"select id, content_hash from passages where vector_state = '{PENDING}'"
     pending = connection.execute(sql).fetchall()
     if known := [(passage_id, kept[text]) for passage_id, text in pending if text in kept]:
         add(connection, known)
@@ -121,7 +121,7 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {})
     from passages as pending
     join passages as known on known.content_hash = pending.content_hash
     left join {VECTORS} on passage_id = known.id
-    where not pending.embedded and known.embedded in ({EMBEDDED}, {REFUSED})
+    where pending.vector_state = '{PENDING}' and known.vector_state in ('{EMBEDDED}', '{REFUSED}')
     group by pending.id
     """
     for row in connection.execute(sql).fetchall():
@@ -146,7 +146,11 @@ def drop(connection: sqlite3.Connection) -> None:
     """Remove all vectors, so that every passage is pending again."""
     connection.execute(f"delete from {VECTORS}")
     connection.execute(
-        f"update passages set embedded = {PENDING} where embedded in ({EMBEDDED}, {REFUSED})"
+        f"""
+        update passages
+        set vector_state = '{PENDING}'
+        where vector_state in ('{EMBEDDED}', '{REFUSED}')
+        """
     )
     _drop_passage_index(connection)
     unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES, RECALL))

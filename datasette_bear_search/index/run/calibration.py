@@ -196,7 +196,7 @@ with chosen as (
   select notes.id as note_id, passages.id as passage_id, max(passages.length)
   from notes
   join passages on passages.note_id = notes.id
-  where language = ? and embedded
+  where language = ? and vector_state = '{schema.EMBEDDED}'
   group by notes.id
   order by notes.id * 2654435761 % 4294967296
   limit ?

@@ -638,11 +638,11 @@ class _Run:
 
     def _pending_ids(self) -> list[int]:
         # One passage of each text. Pinned and recent notes first: most searches are for them.
-        sql = """
+        sql = f"""
         select passages.content_hash, passages.id
         from passages
         join notes on notes.id = passages.note_id
-        where not passages.embedded
+        where passages.vector_state = '{schema.PENDING}'
         order by notes.pinned desc, notes.modified desc, passages.id
         """
         first: dict[str, int] = {}

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...index.file import database, templates
-from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, PENDING, REFUSED, VECTORS
+from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
 from ...index.file.vectors import similarity
 from ...notes import counted
 from ...sqlite import sqlite3
@@ -139,7 +139,7 @@ def find_similar(
 
 def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     # Explains why the note can't be compared by meaning.
-    sql = "select distinct embedded from passages where note_id = ?"
+    sql = "select distinct vector_state from passages where note_id = ?"
     states = {state for (state,) in connection.execute(sql, [note_id])}
     if REFUSED in states and not states & {PENDING, EMBEDDED}:
         return UNKNOWN
@@ -247,7 +247,7 @@ own_passages as materialized (
   from passages
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where note_id = :note
-    and shared is null
+    and text_kind = '{OWN_TEXT}'
     and position % (
       1 + (
         select min(max(position), {MAX_EMBEDDED}) from passages where note_id = :note
@@ -268,7 +268,7 @@ near as materialized (
   ) as near
   join passages on passages.id = near.key + 0
   where passages.note_id != :note
-    and shared is null
+    and text_kind = '{OWN_TEXT}'
   group by passages.id
 ),
 candidates as materialized (
@@ -287,7 +287,7 @@ compared as (
   select note_id, id
   from candidates
   cross join passages using (note_id)
-  where position < {COMPARED_PASSAGES} and shared is null
+  where position < {COMPARED_PASSAGES} and text_kind = '{OWN_TEXT}'
 ),
 -- each note's most similar pair of passages. With max(), SQLite takes the other columns from the
 -- same row
@@ -301,7 +301,7 @@ similarities as materialized (
   group by note_id
 ),
 -- avoids a scan of all passages: huge notes have many that aren't embedded
-embedded as materialized (
+first_passages as materialized (
   select passages.id
   from notes
   cross join passages on note_id = notes.id and position < {MAX_EMBEDDED}
@@ -315,10 +315,12 @@ usual as materialized (
     join {VECTORS} on {VECTORS}.passage_id = passages.id
     cross join own_passages
     where passages.id in (
-        select id from embedded where id % (1 + (select count(*) from embedded) / {SAMPLE}) = 0
+        select id
+        from first_passages
+        where id % (1 + (select count(*) from first_passages) / {SAMPLE}) = 0
       )
       and note_id != :note
-      and shared is null
+      and text_kind = '{OWN_TEXT}'
     group by passages.id
   )
 )"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...index.file.schema import MAX_EMBEDDED, VECTORS
+from ...index.file.schema import MAX_EMBEDDED, TEMPLATE_TEXT, VECTORS
 from ...index.file.vectors import candidates_sql, similarity
 from ...query.filters import Filters
 from ..planning.planner import Plan
@@ -163,7 +163,8 @@ def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
 
 
 def _similarity() -> str:
-    return f"iif(shared, {TEMPLATE_WEIGHT}, 1) * (\n      {similarity('vector', QUERY_VECTOR)})"
+    weight = f"iif(text_kind = '{TEMPLATE_TEXT}', {TEMPLATE_WEIGHT}, 1)"
+    return f"{weight} * (\n      {similarity('vector', QUERY_VECTOR)})"
 
 
 def _q(planned: Plan) -> str:
@@ -296,7 +297,7 @@ def _exact(q: str) -> str:
     return f"""
 -- titles equal to the text (2), phrases and identifiers (1)
 exact as materialized (
-  select key + 0 as note_id, value as level
+  select key + 0 as note_id, value as exact_level
   from json_each(exact_matches({q})) {_join_filtered("key")}
 )"""
 
@@ -367,8 +368,8 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine({QUERY_VECTOR}, vector, note_id, level, blend, dense_score, {balance})
-    from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
+    select refine({QUERY_VECTOR}, vector, note_id, exact_level, blend, dense_score, {balance})
+    from (select * from scored order by exact_level desc, blend desc, note_id limit {CANDIDATES})
     left join {VECTORS} using (passage_id)
   ))
 ),"""
@@ -388,7 +389,9 @@ refined as materialized (
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull({has_words} or level or {is_close(planned, retrievers, ranking)}, false) as is_found
+    ifnull(
+      {has_words} or exact_level or {is_close(planned, retrievers, ranking)}, false
+    ) as is_found
   from {scored}{further}
 )"""
 
@@ -423,7 +426,7 @@ def _listed(sort: str, size: int, offset: int) -> str:
 page as (
   select
     notes.id as note_id, null as score, null as blend, null as bm25, null as lexical_rank,
-    null as similarity, null as dense_rank, null as level, 1 as is_found, null as passage_id,
+    null as similarity, null as dense_rank, null as exact_level, 1 as is_found, null as passage_id,
     null as closest, count(*) over () as total, count(*) over () as found,
     null as found_ids, null as close_passages
   from notes
@@ -434,7 +437,7 @@ page as (
 
 def _order(sort: str, first: str = "") -> str:
     by = {
-        "relevance": "level desc, score desc, bm25 desc, ",
+        "relevance": "exact_level desc, score desc, bm25 desc, ",
         "newest": "modified desc, ",
         "oldest": "modified, ",
         "title": "title collate nocase, ",

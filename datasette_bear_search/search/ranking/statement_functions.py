@@ -135,7 +135,7 @@ def foreign_notes(connection: sqlite3.Connection, planned: Plan) -> bytes:
 
 
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
-    """Return a JSON object of levels by note id: 2 for notes whose title is the text.
+    """Return a JSON object of exact levels by note id: 2 for notes whose title is the text.
 
     1 for phrases and identifiers; .5 if the title begins with the text and completes its last word.
     """

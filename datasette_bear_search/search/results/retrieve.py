@@ -159,7 +159,9 @@ def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
 
 def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
     # Whether the nearest passage is no nearer than those that are found for nonsense.
-    if not rows or rows[0]["closest"] is None or planned.threshold is None or rows[0]["level"]:
+    if not rows or rows[0]["closest"] is None or rows[0]["exact_level"]:
+        return False
+    if planned.threshold is None:
         return False
     # For one or two words, a note that has them is enough: single words are close to few passages.
     found = planned.shape != "sentence" and any(row["bm25"] for row in rows)
@@ -276,7 +278,7 @@ def _hit(row: dict[str, Any]) -> Hit:
         score=row["score"],
         blend=row["blend"],
         rrf=rrf(row["lexical_rank"], row["dense_rank"]),
-        is_exact=(row["level"] or 0) >= 1,
+        is_exact=(row["exact_level"] or 0) >= 1,
         is_found=bool(row["is_found"]),
         language=row["language"],
         also_in=tuple(json.loads(row["also_in"])),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
-from ...index.file.schema import VECTORS
+from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
 from ...markdown import FENCE, plain_text, without_html
 from ...notes import fold_tag
@@ -267,7 +267,7 @@ with close as (
   where passages.note_id in (select value from json_each(:notes))
     and passages.id not in (select value from json_each(:shown))
     and passages.length > 0
-    and passages.shared is null
+    and passages.text_kind = '{OWN_TEXT}'
 ),
 ranked as (
   select *, row_number() over (partition by note_id order by similarity desc, id) as rank

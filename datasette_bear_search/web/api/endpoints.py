@@ -95,7 +95,8 @@ async def status(datasette: Datasette, request, database: Database, is_json: boo
     def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
         state = index_file.read_state(connection)
         obstacle = semantic_obstacle(state, index_file.has_vector_extension(connection))
-        sql = f"select count(*), count(*) filter (where embedded = {EMBEDDED}) from passages"
+        is_embedded = f"vector_state = '{EMBEDDED}'"
+        sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
         passages, embedded = connection.execute(sql).fetchone()
         sources = [
             {
