@@ -128,10 +128,10 @@
     const openAgain = keepOpen();
     isPartial = fresh.hasAttribute("data-first");
     const isRestKept = isPartial && part("bear-found");
-    if (isRestKept) for (const id of ["bear-count", "bear-said", "bear-found"]) patch(part(id), part(id, fresh));
+    if (isRestKept) for (const id of ["bear-count", "bear-notices", "bear-found"]) patch(part(id), part(id, fresh));
     else patch(results, fresh);
     // What narrows a search is that of the search before, until it follows: it keeps its place, but can't be used.
-    for (const id of ["bear-menus", "bear-ways"]) if (part(id)) part(id).inert = isRestKept;
+    for (const id of ["bear-menus", "bear-formats"]) if (part(id)) part(id).inert = isRestKept;
     openAgain();
     focusAgain();
   }
@@ -351,7 +351,7 @@
     if (response.type !== "opaqueredirect") return target.submit();
     const isTaken = submitter.value === "none";
     for (const button of target.querySelectorAll("button")) {
-      button.value = button === submitter && !isTaken ? "none" : button.dataset.grade;
+      button.value = button === submitter && !isTaken ? "none" : button.dataset.value;
       button.setAttribute("aria-pressed", button === submitter && !isTaken);
     }
     announcement.textContent = isTaken ? "Removed" : `Saved: ${submitter.textContent}`;

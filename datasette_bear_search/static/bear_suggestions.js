@@ -42,7 +42,7 @@
 
   /* They stand on the start page, too. */
   function listRecent() {
-    const section = document.getElementById("bear-lately");
+    const section = document.getElementById("bear-recent-searches");
     if (!section) return;
     const links = recent().map((text) => {
       const link = Object.assign(document.createElement("a"), { href: `?${new URLSearchParams({ q: text })}`, textContent: text, dir: "auto" });

@@ -46,7 +46,7 @@ def test_a_person_searches_and_narrows(page, address):
     page.goto(f"{address}/-/bear-search")
     # This browser hasn't searched for anything yet.
     assert page.locator(".bear-home").is_visible()
-    assert not page.locator("#bear-lately").is_visible()
+    assert not page.locator("#bear-recent-searches").is_visible()
     page.locator("#bear-q").fill("composting toilet")
     page.locator("#bear-q").press("Enter")
     first = page.locator(".bear-card").first

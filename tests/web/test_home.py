@@ -154,9 +154,9 @@ def bear_serve(path, watches=False) -> Datasette:
     return datasette
 
 
-async def save(datasette, search, grade="1", site="same-origin") -> int:
+async def save(datasette, search, saved="1", site="same-origin") -> int:
     token = datasette.sign("token", "csrftoken")
-    form = {"csrftoken": token, "search": search, "grade": grade}
+    form = {"csrftoken": token, "search": search, "saved": saved}
     response = await datasette.client.post(
         "/-/bear-search/save",
         data=form,

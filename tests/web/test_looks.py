@@ -213,7 +213,7 @@ def test_what_answers_is_not_cut_off(open_page, wordy, width):
     page = open_page(f"{wordy}/-/bear-search?q=manometer", width=width)
     for card in page.locator("#bear-cards > .bear-card").all():
         text = card.locator(".bear-snippet").bounding_box()
-        mark = card.locator(".bear-lead mark").bounding_box()
+        mark = card.locator(".bear-snippet-answer mark").bounding_box()
         assert mark["y"] + mark["height"] <= text["y"] + text["height"] + 2
 
 

@@ -392,7 +392,7 @@ WRITES = (
         404,
         "bear-serve can save",
         "POST",
-        f"search=q%3D{SECRET}&grade=1",
+        f"search=q%3D{SECRET}&saved=1",
         FORM,
     ),
     Row("/-/bear-search/update", 404, "never writes", "POST", "", FORM),

@@ -353,7 +353,7 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = await views.form(request)
-    search, keep = form.get("search", ""), form.get("grade") == "1"
+    search, keep = form.get("search", ""), form.get("saved") == "1"
     write = partial(save_search, search=search, keep=keep)
     await views.write_index(database, write, refused=CANT_SAVE)
     return Response.redirect(first_run.page_before(datasette, request), status=303)
