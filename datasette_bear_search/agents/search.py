@@ -18,7 +18,7 @@ from ..search.results.records import Hit, Results
 from ..search.results.snippets import passage_text, shortened, with_words_marked
 from . import (
     CHARACTERS_PER_TOKEN,
-    Library,
+    AgentLibrary,
     ToolError,
     ToolResult,
     note_facts,
@@ -45,7 +45,7 @@ _NOTHING = (
 
 
 def search_notes(
-    library: Library,
+    library: AgentLibrary,
     query: str,
     queries: Sequence[str],
     mode: str,
@@ -89,7 +89,9 @@ def search_notes(
     return _result(_heading(data, len(shown)), data, shown)
 
 
-def similar_notes(library: Library, id: int | str | None, limit: int, unlinked: bool) -> ToolResult:
+def similar_notes(
+    library: AgentLibrary, id: int | str | None, limit: int, unlinked: bool
+) -> ToolResult:
     if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     found = library.similar(id, limit=limit, unlinked=unlinked)

@@ -14,7 +14,7 @@ from ..embeddings import registry
 from ..index.file import database
 from ..notes import printable, printable_lines
 from ..sqlite import sqlite3
-from . import Library, ToolError
+from . import AgentLibrary, ToolError
 from .tools import INSTRUCTIONS, PROMPTS, TOOLS, Tool, call
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SdkMissing(Exception):
         )
 
 
-def build_server(library: Library) -> Server[Any]:
+def build_server(library: AgentLibrary) -> Server[Any]:
     """Return a server with the tools, for any transport, or raise SdkMissing."""
     try:
         import anyio.to_thread
@@ -125,7 +125,7 @@ def build_server(library: Library) -> Server[Any]:
     )
 
 
-def serve_stdio(library: Library) -> None:
+def serve_stdio(library: AgentLibrary) -> None:
     """Serve the tools over stdin and stdout until stdin ends, or raise SdkMissing."""
     server = build_server(library)
     import anyio
@@ -159,7 +159,7 @@ def _listed(tool: Tool) -> Any:
     )
 
 
-def _latest(library: Library) -> list[tuple[int, str]]:
+def _latest(library: AgentLibrary) -> list[tuple[int, str]]:
     sql = f"""
         select id, title
         from notes

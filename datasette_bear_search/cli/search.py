@@ -284,12 +284,12 @@ def _filter_options(row: Filter) -> Iterator[click.Option]:
 def _complete(context: click.Context, option: click.Parameter, typed: str) -> list[str]:
     """Return the values in the notes that complete what was typed, for the shell."""
     from .. import Library
-    from ..query.suggest import Typed, completions
+    from ..query.suggest import WordAtCursor, completions
 
     try:
         with Library(context.params.get("sidecar_path")).open() as connection:
             row = FILTERS[str(option.name)]
-            found = completions(connection, Typed(typed, 0, len(typed), row.operator))
+            found = completions(connection, WordAtCursor(typed, 0, len(typed), row.operator))
             # A shell's menu isn't the place for others, and their lines would be further values.
             return [value for value, _ in found if value == printable(value)][:MAX_LIMIT]
     except ForeseenError:

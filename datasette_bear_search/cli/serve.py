@@ -180,7 +180,7 @@ def bear_mcp(
         return _set_up(app, bundle, skill, options, yes)
     hidden_tags = hidden_tags or config.hidden_by_environment()
     try:
-        server.serve_stdio(agents.Library(sidecar_path, hidden_tags, redact=redact))
+        server.serve_stdio(agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact))
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:

@@ -22,7 +22,7 @@ from .planning.planner import Plan
 from .redaction import masking
 from .request import SearchRequest
 from .results.records import Hit, Results
-from .results.rerank import first_stage, reranked_results, reranker_for
+from .results.rerank import reranked_results, reranked_window, reranker_for
 from .results.retrieve import retrieve
 from .results.snippets import show
 
@@ -175,7 +175,7 @@ class Pipeline:
         request, limit_ms = self._request, self._time_limit_ms
         size, offset = request.size, request.offset
         if self._reranker:
-            size, offset = first_stage(size, offset)
+            size, offset = reranked_window(size, offset)
         started = time.perf_counter()
         try:
             with time_limit(connection, limit_ms), snapshot(connection):

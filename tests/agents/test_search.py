@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from mcp import Client
 
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.embeddings import registry
 from tests.support.agents import HIDDEN, NOTES, note_id
 from tests.support.bear_libraries import edit
@@ -131,7 +131,7 @@ async def test_a_search_that_takes_too_long_ends_with_advice(call, sidecar_path)
         "insert into notes (title, body, tags, attachments, source, key) "
         "select 'n', 'roof', '[]', '', 'bear', i from n",
     )
-    library = Library(sidecar_path, time_limit_ms=0)
+    library = AgentLibrary(sidecar_path, time_limit_ms=0)
     async with Client(server.build_server(library)) as client:
         result = await client.call_tool("search_notes", {"query": "roof", "mode": "like"})
     assert result.is_error

@@ -198,11 +198,11 @@ def test_a_model_that_cannot_be_had_leaves_the_vectors_of_the_other(commands, pl
 
 
 def test_an_assistant_hears_that_the_index_is_older(places):
-    from datasette_bear_search.agents import Library, ToolError
+    from datasette_bear_search.agents import AgentLibrary, ToolError
 
     with (
         pytest.raises(ToolError, match=r"Bring it up to date.*datasette bear-index"),
-        Library(places["older"]).open(),
+        AgentLibrary(places["older"]).open(),
     ):
         pass
 

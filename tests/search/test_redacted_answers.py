@@ -13,7 +13,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
-from datasette_bear_search.agents import Library
+from datasette_bear_search.agents import AgentLibrary
 from datasette_bear_search.agents.tools import call
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search.planning import spelling
@@ -125,7 +125,7 @@ async def test_a_password_below_a_title_that_tells_so_is_masked(index_notes):
         assert "Of the shed" in response.text or "quag" in path
         assert "vexed&8" not in unescape(response.text).lower().replace("&amp;", "&")
         assert "quagmirevexed" not in response.text.lower()
-    said = call(Library(index, redact=True), "get_notes", {"ids": [1]})
+    said = call(AgentLibrary(index, redact=True), "get_notes", {"ids": [1]})
     assert f"> {MASK * len(secret)}\n" in said.text
 
 
@@ -275,7 +275,7 @@ FACES = (
 
 async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_notes):
     index = index_notes(LEADING, "--no-semantic")
-    datasette, library = opened(index, redact=True), Library(index, redact=True)
+    datasette, library = opened(index, redact=True), AgentLibrary(index, redact=True)
 
     async def answers(text: str) -> dict[str, str]:
         said = {}

@@ -11,7 +11,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web.pages.cards import innermost, open_link
+from datasette_bear_search.web.pages.cards import open_link
 from datasette_bear_search.web.requests.freshness import age
 from tests.support.bear_libraries import day
 
@@ -60,13 +60,6 @@ def test_the_link_names_the_app_that_the_source_names():
     link = open_link("https://example.org/note", "Craft")
     assert link is not None
     assert link.label == "Open in Craft"
-
-
-def test_a_tag_that_goes_without_saying_isn_t_shown():
-    assert innermost(["Home", "home/garden", "homework", "home/garden/beds"]) == [
-        "homework",
-        "home/garden/beds",
-    ]
 
 
 LONG = "\n\n".join(

@@ -122,12 +122,12 @@ def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
 
     :param gone: the place of a client that disconnects after another client's read
     """
-    turns, reads = web_turns.Turns(1), []
+    queue, reads = web_turns.SqlQueue(1), []
     tasks: dict[int, asyncio.Task] = {}
 
     async def read_twice(place: int) -> None:
         for _ in range(2):
-            async with turns.turn(place):
+            async with queue.turn(place):
                 reads.append(place)
                 await asyncio.sleep(0)
             if gone is not None and place != gone:

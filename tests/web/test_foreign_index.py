@@ -130,7 +130,7 @@ async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage,
     with pytest.raises(database.SidecarError, match="it is damaged"):
         Library(path).search("roof")
     with pytest.raises(tools.ToolError, match="it is damaged"):
-        tools.call(agents.Library(path), "search_notes", {"queries": ["roof"]})
+        tools.call(agents.AgentLibrary(path), "search_notes", {"queries": ["roof"]})
     with (
         closing(database.connect(path)) as connection,
         pytest.raises(sqlite.sqlite3.DatabaseError, match="malformed"),

@@ -22,7 +22,7 @@ from datasette.cli import cli
 from datasette.plugins import pm
 from mcp import Client
 
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.embeddings import registry
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.docs import ROOT
@@ -207,7 +207,7 @@ async def test_what_an_agent_may_not_see_changes_no_answer(libraries):
     different = {}
     answers: list[list[str]] = []
     for path in libraries:
-        library = Library(path, hidden_tags=["private"])
+        library = AgentLibrary(path, hidden_tags=["private"])
         async with Client(server.build_server(library)) as client:
             results = [await client.call_tool(name, given) for name, given in TOOL_CALLS]
             resources = await client.list_resources()

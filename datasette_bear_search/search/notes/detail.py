@@ -22,7 +22,7 @@ from ..request import read_note_id
 from ..results import word_matches
 from ..results.marks import END_MARK, MARK
 from ..results.records import ListedNote
-from ..results.retrieve import fetch_rows
+from ..results.retrieve import checked_rows
 
 # Wiki links of a note whose titles are looked up.
 MAX_TITLES = 2000
@@ -94,7 +94,7 @@ def find_note_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
-    found = fetch_rows(connection, Statement(_NOTE, {"note": note_id}))
+    found = checked_rows(connection, Statement(_NOTE, {"note": note_id}))
     if not found:
         return None
     columns = found[0]

@@ -18,7 +18,7 @@ from ...sqlite import sqlite3
 from ..planning import planner
 from ..ranking.statement import Statement, statement_sql
 from ..results.records import ListedNote, MatchedPassage
-from ..results.retrieve import NOTE_COLUMNS, PASSAGE_COLUMNS, fetch_rows, note_fields, passage_of
+from ..results.retrieve import NOTE_COLUMNS, PASSAGE_COLUMNS, checked_rows, note_fields, passage_of
 from ..results.snippets import passage_text
 
 SIMILAR_NOTES = 10
@@ -131,7 +131,7 @@ def find_similar(
     return SimilarNotes(
         id=note_id,
         title=found[0],
-        notes=tuple(_note(row) for row in fetch_rows(connection, statement)),
+        notes=tuple(_note(row) for row in checked_rows(connection, statement)),
         notices=tuple(filter(None, [obstacle, _template(connection, note_id)])),
         statement=statement,
     )

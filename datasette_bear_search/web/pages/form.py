@@ -8,7 +8,7 @@ from typing import Any
 from ...query.filters import FILTERS
 from ...search.planning.planner import BALANCES
 from ...search.results.records import Results
-from .urls import OF_ONE_LIST, Anchor, Urls
+from .urls import OF_ONE_LIST, LabeledUrl, Urls
 
 DATES = "Try 2024, 2024-05 or last-week."
 # The parameter that, with the value 1, gives each result buttons to judge it, if judging is on.
@@ -109,10 +109,10 @@ def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
     return selects
 
 
-def option_chips(urls: Urls) -> list[Anchor]:
+def option_chips(urls: Urls) -> list[LabeledUrl]:
     """Return chips for options other than the defaults; filters have chips of their own."""
     return [
-        Anchor(
+        LabeledUrl(
             f"{each.label}: {each.options[each.chosen]}",
             urls.search(drop=(*OF_ONE_LIST, each.name)),
         )

@@ -15,7 +15,7 @@ from datasette.utils import MultiParams
 from markupsafe import Markup
 
 from ...markdown import plain_text
-from ...notes import fold_tag, local_day
+from ...notes import fold_tag, local_day, without_parent_tags
 from ...query.query import parse
 from ...search.notes import detail, similar
 from ...search.notes.detail import NoteDetail
@@ -23,7 +23,6 @@ from ...search.notes.similar import SimilarNote
 from ...search.redaction import masking
 from ...search.request import PAGE_SIZE, read_note_id, read_number, read_request
 from ...search.results.retrieve import url_at_heading
-from ...search.results.snippets import innermost
 from ...sqlite import sqlite3, time_limit
 from ..api.openapi import NOTE_PATH, SIMILAR_PATH
 from ..note_html import render, renderer
@@ -57,7 +56,9 @@ async def _note_html(
 
 
 @views.view(partial(responses.html_response, "error.html"))
-async def named(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def note_by_name(
+    datasette: Datasette, request, database: Database, is_json: bool
+) -> Response:
     """Redirect to the note with this ``source`` and ``key``, or from the file at ``path``."""
     arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
     source_and_key = f"{arguments.pop('source', '')}:{arguments.pop('key', '')}"
@@ -180,7 +181,7 @@ async def _note_page(
         **_file_texts(whole, files, words),
         "local_day": local_day,
         "plain": plain_text,
-        "tags": innermost(whole.tags),
+        "tags": without_parent_tags(whole.tags),
         "tag_url": partial(tag_url, datasette),
         "open": open_link(url, whole.app),
         "note_url": partial(note_url, datasette),

@@ -49,7 +49,7 @@ from . import facets, first_run
 from . import urls as web_pages_urls
 from .cards import Card, card
 from .form import DATES, JUDGE, NOT_SENT_AGAIN, form_context, option_chips
-from .urls import OF_ONE_LIST, Anchor, Urls
+from .urls import OF_ONE_LIST, LabeledUrl, Urls
 
 T = TypeVar("T")
 
@@ -323,7 +323,7 @@ async def _results(
             "buttons": judgments.BUTTONS,
         }
     context["offers"] = [
-        Anchor(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
+        LabeledUrl(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
     ]
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
@@ -339,13 +339,13 @@ def may_save(database: Database) -> bool:
     return freshness.updaters.get(database.ds) is not None and settings.may_write(database)
 
 
-def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, Anchor]]:
+def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, LabeledUrl]]:
     for search in searches:
         urls = Urls(datasette, views.fields(search))
         filters = (chip.label for chip in web_pages_urls.filter_chips(urls))
         label = " · ".join(filter(None, (urls.value("q"), *filters))) or "All notes"
         if not settings.redacts(datasette) or not masking.has_secret(label):
-            yield search, Anchor(label, urls.search(drop=()))
+            yield search, LabeledUrl(label, urls.search(drop=()))
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
@@ -362,14 +362,14 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
 # --- a search without results
 
 
-def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:
+def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) -> list[LabeledUrl]:
     query, links = results.query, []
     if filters:
-        links.append(Anchor("Search without filters", urls.unfiltered()))
+        links.append(LabeledUrl("Search without filters", urls.unfiltered()))
     if query.substrings and query.mode in ("keyword", "like"):
-        links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
+        links.append(LabeledUrl("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     newest = urls.search(drop=tuple(urls.arguments), sort="newest")
-    return [*links, Anchor("Browse all notes, newest first", newest)]
+    return [*links, LabeledUrl("Browse all notes, newest first", newest)]
 
 
 # --- JSON, in the format of Datasette 1.0
