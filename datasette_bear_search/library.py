@@ -158,7 +158,7 @@ class Library:
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
             response = engine.search(connection, request, **options)
-        said = [*response.results.plan.remarks, *response.notices, self.changed_notice()]
+        said = [*response.results.plan.hints, *response.notices, self.changed_notice()]
         return replace(response, notices=tuple(filter(None, said)))
 
     def note(

@@ -137,7 +137,7 @@ class Pipeline:
     def _forget_words(self, connection: sqlite3.Connection) -> None:
         # Pages and JSON show corrections and completions. They mustn't reveal words that occur only
         # in secrets.
-        if masking.words_of_secrets(connection, self.planned.foreign_words):
+        if masking.words_of_secrets(connection, self.planned.revealed_words):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query
         if secret := masking.words_of_secrets(connection, query.completions):

@@ -198,7 +198,7 @@ async def test_a_tag_that_is_being_typed_stands_for_those_that_begin_so(datasett
     assert await titles(datasette, "tag:wor ") == await titles(datasette, "tag:wax") == []
     body = await answer(datasette, "tag:wor")
     assert (body["found"], body["notices"]) == (2, [])
-    assert body["query"]["understood"][0]["label"] == "tag: wor*"
+    assert body["query"]["clauses"][0]["label"] == "tag: wor*"
 
 
 async def test_operators_alone_list_the_newest(datasette):
@@ -230,7 +230,7 @@ async def test_the_answer_tells_how_the_text_was_read(datasette):
         "excluded": ["draft"],
         "without": [{"states": ["pinned"]}],
     }
-    assert query["understood"] == [
+    assert query["clauses"] == [
         {"kind": "tag", "value": "work", "label": "tag: work"},
         {"kind": "phrase", "value": "roof plan", "label": "phrase: roof plan"},
         {"kind": "not", "value": "draft", "label": "not: draft"},

@@ -32,7 +32,7 @@ def demanded(text):
 
 
 def labels(query):
-    return [token.label for token in query.understood]
+    return [token.label for token in query.clauses]
 
 
 # Words, phrases, prefixes
@@ -196,7 +196,7 @@ def test_an_operator_that_is_not_complete_filters_nothing(typed):
     ],
 )
 def test_the_last_word_without_a_space_after_it_is_a_beginning(text, beginning):
-    assert parse(text).beginning == beginning
+    assert parse(text).unfinished_word == beginning
 
 
 def test_a_pasted_page_is_cut_and_said_so():
@@ -442,7 +442,7 @@ def test_what_was_understood_is_named(text, expected):
 )
 def test_what_was_understood_can_be_taken_out_of_the_text(text, removed, rest):
     query = parse(text)
-    [token] = [token for token in query.understood if token.label == removed]
+    [token] = [token for token in query.clauses if token.label == removed]
     assert query.text_without(token) == rest
 
 
@@ -471,7 +471,7 @@ def test_a_literal_search_reads_no_syntax_and_keeps_the_filters_beside_the_text(
     assert query.filters == Filters({"has": ("code",)})
     assert query.words == ("roof", "NOT", "a", "AND", "b")
     assert query.identifiers == ("-tag:work",)
-    assert not query.understood
+    assert not query.clauses
 
 
 # Any text
@@ -542,7 +542,7 @@ def test_a_text_is_always_read_in_the_same_way(text):
 @settings(deadline=None)
 def test_what_was_understood_stands_in_the_text(text):
     query = parse(text)
-    for token in query.understood:
+    for token in query.clauses:
         assert 0 <= token.start < token.end <= len(query.text)
         assert query.text[token.start : token.end].strip()
 
@@ -552,9 +552,9 @@ def test_what_was_understood_stands_in_the_text(text):
 @settings(deadline=None)
 def test_a_text_without_something_understood_has_it_no_more(text):
     query = parse(text)
-    for token in query.understood[:20]:
+    for token in query.clauses[:20]:
         rest = parse(query.text_without(token))
-        named = [other.label for other in rest.understood]
+        named = [other.label for other in rest.clauses]
         assert named.count(token.label) < labels(query).count(token.label)
 
 

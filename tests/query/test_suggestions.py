@@ -257,7 +257,7 @@ def test_whatever_is_offered_is_read_as_the_operator(connection, name):
     found = suggest(connection, text, len(text)).found
     assert found or name == "path"  # Bear has no folders
     for value in found:
-        [token] = parse(value.insert).understood
+        [token] = parse(value.insert).clauses
         assert (token.kind, token.value) == (name, value.label)
 
 

@@ -188,7 +188,7 @@ def test_words_that_only_ask_for_notes_of_a_time_are_not_searched_for(text, sear
 def test_a_time_is_taken_out_of_what_is_searched_for():
     query = parse("the cabin last week")
     assert query.meaning == "the cabin"
-    [clause] = query.understood
+    [clause] = query.clauses
     assert (clause.kind, clause.label) == ("time", "time: last week")
     assert query.text_without(clause) == query.meaning
     assert len(query.filters.for_programs()["moments"]) == 1
@@ -203,7 +203,7 @@ def test_where_nothing_else_is_asked_for_there_are_no_words(text):
 
 @pytest.mark.parametrize("text", ['cabin "last week"', "created:last week", '"notes from 2023"'])
 def test_a_time_in_quotation_marks_or_of_an_operator_stays_there(text):
-    assert all(clause.kind != "time" for clause in parse(text).understood)
+    assert all(clause.kind != "time" for clause in parse(text).clauses)
 
 
 @pytest.mark.datasette

@@ -126,7 +126,7 @@ def test_dictionaries_are_read_in_less_than_a_millisecond():
 def test_of_words_equally_near_both_are_offered(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
-    assert (found.offers, found.remarks) == (
+    assert (found.offers, found.hints) == (
         ("strap", "strip"),
         ("Did you mean “strap” or “strip”?",),
     )

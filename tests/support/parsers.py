@@ -233,7 +233,7 @@ def _section(body: str) -> None:
 def _query(body: str) -> None:
     for mode in query.MODES:
         parsed = query.parse(body, mode)
-        for clause in parsed.understood:
+        for clause in parsed.clauses:
             parsed.text_without(clause)
     suggest.suggest(_connection(), body, len(body))
 

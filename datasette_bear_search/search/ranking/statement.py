@@ -169,7 +169,7 @@ def _similarity() -> str:
 
 def _q(planned: Plan) -> str:
     # The arguments of the SQL functions: the text and, if it isn't the usual one, its reading.
-    return f":q, '{planned.reading}'" if planned.reading else ":q"
+    return f":q, '{planned.text_mode}'" if planned.text_mode else ":q"
 
 
 def _empty(name: str, *columns: str) -> str:
@@ -198,7 +198,7 @@ def _retrieved(
     if tags := "pinned" in typed.values and beside.values.get("tag"):
         # The parameters of the tags come first.
         names = ", ".join(f":{name}" for name in list(values)[: len(tags)])
-        allowed = f":q, '{planned.reading}', {names}"
+        allowed = f":q, '{planned.text_mode}', {names}"
     parts = [_filtered(conditions, f"allowed_notes({allowed})")]
     if retrievers:
         parts.append(_exact(q))

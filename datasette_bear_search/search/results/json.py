@@ -63,9 +63,9 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
         "offers": plan.offers,
         "meaning": query.meaning,
         "filters": query.filters.for_programs(),
-        "understood": [
+        "clauses": [
             {"kind": token.kind, "value": token.value, "label": token.label}
-            for token in query.understood
+            for token in query.clauses
         ],
     }
 

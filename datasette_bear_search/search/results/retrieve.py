@@ -62,7 +62,7 @@ def retrieve(
                 raise
             # FTS5 failed, for whatever reason. Searching for substrings always works.
             retrievers = ("like", *retrievers[1:])
-            planned = replace(planned, reading="like", has_matches=False, bm25_normalizer=0.0)
+            planned = replace(planned, text_mode="like", has_matches=False, bm25_normalizer=0.0)
             remember(connection, planned)
             statement = search_statement(planned, retrievers, ranking, size, offset)
             rows = checked_rows(connection, statement)

@@ -149,7 +149,7 @@ def best_places(
 
 def _is_inside_words(planned: Plan) -> bool:
     # Whether the notes were found by parts of words.
-    return planned.reading == "like" or not planned.has_matches
+    return planned.text_mode == "like" or not planned.has_matches
 
 
 def _candidates(

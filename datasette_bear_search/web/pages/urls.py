@@ -129,7 +129,7 @@ _quoted = lru_cache(1000)(quote_plus)
 
 def text_chips(urls: Urls, query: Query) -> list[LabeledUrl]:
     chips = []
-    for token in query.understood:
+    for token in query.clauses:
         rest: dict[str, Any] = {"q": text} if (text := query.text_without(token)) else {}
         without = urls.search(drop=(*OF_ONE_LIST, "q"), **rest)
         chips.append(LabeledUrl(token.label, without))
