@@ -360,13 +360,13 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
-    recall = metadata.get_number(connection, vectors.RECALL)
+    recall = metadata.get_number(connection, vectors.RECALL_KEY)
     if state.has_vectors and recall is not None:
         says = (
             f"Searches by meaning choose from {min(vectors.candidates(connection), passages):,} of "
             f"{counted(passages, 'passage')}, which include {recall:.0%} of the nearest"
         )
-        if recall < vectors.LEAST_RECALL:
+        if recall < vectors.MIN_CANDIDATES_RECALL:
             says += (
                 ": this model's vectors are too much alike. So some notes that are close in "
                 "meaning aren't found."

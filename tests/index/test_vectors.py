@@ -166,7 +166,7 @@ def test_signs_of_vectors_in_a_cone_are_taken_relative_to_their_mean(sidecar_pat
     rows = cone()
     with index_of(sidecar_path, rows) as connection:
         # Few candidates, as in a large library.
-        metadata.set_meta(connection, **{vectors.CANDIDATES: 40})
+        metadata.set_meta(connection, **{vectors.CANDIDATES_KEY: 40})
         centered = recall(connection, rows, 10)
         metadata.set_meta(connection, **{metadata.MEAN: None, metadata.STALE: "yes"})
         vectors.prepare(connection)
@@ -192,7 +192,7 @@ def test_index_has_as_many_candidates_as_find_nine_tenths_of_the_nearest(
         assert candidates[0] <= chosen <= candidates[1]
         found = recall(connection, rows, 50)
         assert (found >= 0.88) == (chosen < vectors.MAX_CANDIDATES)
-        measured = metadata.get_number(connection, vectors.RECALL)
+        measured = metadata.get_number(connection, vectors.RECALL_KEY)
         assert measured == pytest.approx(found, abs=0.04)
 
 
@@ -223,7 +223,7 @@ def test_numpy_finds_passages_as_near_by_their_signs_as_vec0(sidecar_path, dimen
 @pytest.mark.parametrize("number", ["0", "-1", "9e9", "1e3"])
 def test_damaged_number_of_candidates_is_brought_into_its_range(sidecar_path, number):
     with index_of(sidecar_path, cone()) as connection:
-        metadata.set_meta(connection, **{vectors.CANDIDATES: number})
+        metadata.set_meta(connection, **{vectors.CANDIDATES_KEY: number})
         assert 1 <= vectors.candidates(connection) <= vectors.MAX_CANDIDATES
 
 

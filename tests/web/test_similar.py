@@ -163,7 +163,7 @@ async def test_time_is_only_a_nudge(serve, note_id):
     )
     rows = (await answer(datasette, note_id("Roof")))["rows"]
     assert [row["title"] for row in rows] == ["Next day", "Long after"]
-    assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME
+    assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME_WEIGHT
     assert "written the same week" in rows[0]["reasons"]
 
 
@@ -232,7 +232,7 @@ async def test_note_that_the_model_does_not_know_is_compared_by_tags_and_links(
     monkeypatch.setattr(TinyEmbedder, "knows", lambda _, texts: ["leaks" not in it for it in texts])
     datasette = serve(ROOF, BearNote("# Porch\n\nThe roof.", tags=("cabin/repairs",)))
     data = await answer(datasette, note_id("Roof"))
-    assert data["notices"] == [similar_notes.UNKNOWN]
+    assert data["notices"] == [similar_notes.UNKNOWN_TEXT]
     assert [row["reasons"] for row in data["rows"]] == [["also tagged #cabin/repairs"]]
 
 

@@ -60,7 +60,7 @@ PASSAGES_PER_COMMIT = 128
 # Passages to sort by length before they are split into batches: equal lengths need no padding.
 PASSAGES_PER_WINDOW = 4096
 # Vectors of removed passages to keep in memory, in case another note has the same text: 30 MB.
-MOST_KEPT = 20_000
+MAX_KEPT_VECTORS = 20_000
 
 
 class IndexBusy(ForeseenError):
@@ -522,7 +522,7 @@ class _Run:
             may_return = any(change.added for _, change in diffs)
             for _, change in diffs:
                 if may_return:
-                    self._kept |= vectors.of_notes(connection, [*change.removed], MOST_KEPT)
+                    self._kept |= vectors.of_notes(connection, [*change.removed], MAX_KEPT_VECTORS)
                 stored_notes.remove(connection, change.removed)
                 gone += len(change.removed)
             encrypted = 0

@@ -34,7 +34,7 @@ from .offers import MAX_DOUBTFUL, VALUES_SQL, find_alternatives
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
-MAIN_SHARE = 0.05
+MAIN_LANGUAGE_SHARE = 0.05
 
 # A word in more than this share of the notes is treated as a stop word. Such words say little in
 # any language and make searches slow. Among few notes the share isn't meaningful.
@@ -75,7 +75,7 @@ BM25_NORMALIZER = 0.7
 # share of the normalizer. Of the relevant notes in the first ten results, this loses one of 353 on
 # Chroma and none on four collections. Of ten results for a question from another field, 2 to 6 are
 # then found, and 8 to 10 without it (benchmarks/quality/threshold.py).
-ENOUGH_BM25 = 0.15
+MIN_BM25_SHARE = 0.15
 
 # The maximum of FTS5's BM25 (k1 = 1.2) for a word, as a multiple of its inverse document frequency.
 BM25_K1_PLUS_1 = 2.2
@@ -151,7 +151,7 @@ class Plan:
     def least_bm25(self) -> float:
         """The BM25 from which a note is found by its words."""
         is_question = self.shape == "sentence" and not self.is_exact
-        return ENOUGH_BM25 * self.bm25_normalizer if is_question else 0.0
+        return MIN_BM25_SHARE * self.bm25_normalizer if is_question else 0.0
 
     @property
     def closeness(self) -> float:
@@ -333,7 +333,8 @@ def _languages(
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
     likely = languages.likely(query.words, present)
     stop_words = languages.STOP_WORDS[likely or main]
-    chosen = [likely] if likely else [it for it in present if shares.get(it, 1) >= MAIN_SHARE]
+    mains = [language for language in present if shares.get(language, 1) >= MAIN_LANGUAGE_SHARE]
+    chosen = [likely] if likely else mains
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in query.words if others else ():
