@@ -49,7 +49,7 @@ def tiny_model(monkeypatch):
 @pytest.fixture(autouse=True)
 def no_configuration(tmp_path, monkeypatch):
     """No test reads the configuration file of whoever runs it."""
-    monkeypatch.delenv(config.ENVIRONMENT_VARIABLE, raising=False)
+    monkeypatch.delenv(config.CONFIG_VARIABLE, raising=False)
     monkeypatch.setattr(config, "default_path", lambda: tmp_path / "config" / "none.yaml")
 
 

@@ -36,11 +36,11 @@ ATTACHMENT_CHARACTERS = 2_000
 # Titles to suggest for one that doesn't exist, and their minimum similarity (0 to 100).
 SUGGESTIONS = 5
 # Characters of a title that are compared and repeated: comparing takes time for every note.
-TITLE_CHARACTERS = 300
+COMPARED_CHARACTERS = 300
 SUGGESTION_THRESHOLD = 60
 
 # Tags in a response. If there are more, only the upper levels are shown.
-MAX_TAGS = 150
+MAX_LISTED_TAGS = 150
 
 _ENCRYPTED = "This note is encrypted: only its title is known. The person can open it."
 
@@ -113,9 +113,9 @@ def list_tags(library: AgentLibrary, under: str) -> ToolResult:
         raise ToolError(f"There is no tag {under!r}. Without under, list_tags shows all tags.")
     shown = tags
     for depth in sorted({tag.count("/") for tag in tags})[:0:-1]:
-        if len(shown) > MAX_TAGS:
+        if len(shown) > MAX_LISTED_TAGS:
             shown = [tag for tag in tags if tag.count("/") < depth]
-    shown = shown[:MAX_TAGS]
+    shown = shown[:MAX_LISTED_TAGS]
     roots: list[dict[str, Any]] = []
     nodes: dict[str, dict[str, Any]] = {}
     for tag in shown:
@@ -213,7 +213,7 @@ def _choice_text(choice: Mapping[str, Any]) -> str:
 def _no_such_title(library: AgentLibrary, connection: sqlite3.Connection, title: str) -> str:
     from rapidfuzz import fuzz, process, utils
 
-    title = shortened(title, TITLE_CHARACTERS)
+    title = shortened(title, COMPARED_CHARACTERS)
     titles = connection.execute("select id, title from notes")
     similar = process.extract(
         title,

@@ -200,5 +200,5 @@ _ABOUT = yaml.safe_load(Path(__file__).with_name("tools.yaml").read_text(encodin
 _ABOUT["tools"]["search_notes"]["input"]["mode"]["enum"] = list(MODES)
 _ABOUT["tools"]["search_notes"]["input"]["filters"]["properties"] = FILTER_SCHEMAS
 INSTRUCTIONS: str = _ABOUT["instructions"]
-PROMPTS: dict[str, dict[str, str]] = _ABOUT["prompts"]
+MCP_PROMPTS: dict[str, dict[str, str]] = _ABOUT["prompts"]
 TOOLS = tuple(_tool(name, about) for name, about in _ABOUT["tools"].items())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT = 10
 MAX_LIMIT = 100
-FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
+OUTPUT_FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
 
 NOTHING_FOUND = 1
 NOT_SEARCHED = 2  # as in grep, so that programs can tell "no results" from "the search failed"
@@ -77,7 +77,7 @@ class SearchCommand(output.Command):
 @click.option(
     "--format",
     "style",
-    type=click.Choice(FORMATS),
+    type=click.Choice(OUTPUT_FORMATS),
     default="text",
     help="Output format: json is the JSON API's response, jsonl only its rows  [default: text]",
 )

@@ -26,7 +26,7 @@ RETRY_AFTER = 60.0
 # Seconds that an exiting process waits for a model that is being loaded.
 EXIT_SECONDS = 5.0
 # Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
-QUERY_CHARACTERS = 2000
+EMBEDDED_QUERY_CHARACTERS = 2000
 # Query vectors kept in memory: typing, paging and going back need the same ones again and again.
 QUERY_CACHE = 1024
 
@@ -266,8 +266,8 @@ class Embedder(Model):
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
     def embed_query(self, text: str) -> bytes:
-        """Return the vector of a query's first QUERY_CHARACTERS, or raise ModelUnavailable."""
-        return self._query_vector(text[:QUERY_CHARACTERS])
+        """Return the vector of the beginning of a query, or raise ModelUnavailable."""
+        return self._query_vector(text[:EMBEDDED_QUERY_CHARACTERS])
 
     def embed_queries(self, texts: Sequence[str]) -> list[bytes | None]:
         """Return the vectors of several queries; None as in :meth:`embed_documents`."""

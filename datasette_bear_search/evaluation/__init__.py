@@ -40,7 +40,7 @@ RESULTS = 100
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
 # Settings to try on a person's own judgments: name → parameters of the search page.
-SETTINGS: dict[str, dict[str, Any]] = {
+TRIED_SETTINGS: dict[str, dict[str, Any]] = {
     **{f"balance {share}": {"balance": share} for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)},
     **{f"recency {days}": {"recency": days} for days in (30, 90, 365)},
 }

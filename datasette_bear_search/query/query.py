@@ -22,13 +22,13 @@ RETRIEVERS = ("keyword", "semantic")
 EVALUATED_MODES = (*RETRIEVERS, "hybrid")
 
 # A question has some dozens of words. A pasted page is cut, because each word costs a scan.
-MAX_CHARACTERS = 1000
-MAX_WORDS = 64
+MAX_QUERY_CHARACTERS = 1000
+MAX_QUERY_WORDS = 64
 
 
 @dataclass(frozen=True)
 class Query:
-    text: str  # as typed, without control characters, cut to MAX_CHARACTERS
+    text: str  # as typed, without control characters, cut to MAX_QUERY_CHARACTERS
     meaning: str = ""  # the text to embed, without filters, exclusions and syntax
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -97,9 +97,9 @@ def parse(
         terms = boolean.wanted
     else:
         terms = tuple(token for token in reading.tokens if token.kind in ("word", "phrase"))
-    if len(terms) > MAX_WORDS:
-        terms, boolean = terms[:MAX_WORDS], None
-        notices.append(f"Only the first {MAX_WORDS} words were searched for.")
+    if len(terms) > MAX_QUERY_WORDS:
+        terms, boolean = terms[:MAX_QUERY_WORDS], None
+        notices.append(f"Only the first {MAX_QUERY_WORDS} words were searched for.")
     clauses = [*reading.clauses, *filter(None, [time])]
     if boolean:
         clauses = _with_boolean(text, reading.tokens, boolean, clauses)
@@ -140,7 +140,7 @@ def literal(query: Query) -> Query:
     """Return the same search, reading the whole text as words even if it looks like syntax."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
     plain = Query(query.text, mode=query.mode, filters_beside=query.filters_beside)
-    terms = [Token("word", word, 0, 0) for word in words[:MAX_WORDS]]
+    terms = [Token("word", word, 0, 0) for word in words[:MAX_QUERY_WORDS]]
     return _with_expressions(_with_terms(plain, terms))
 
 
@@ -207,10 +207,10 @@ def completed(query: Query, completions: Iterable[str]) -> Query:
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
     text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]", " ", text).split())
-    if len(text) <= MAX_CHARACTERS:
+    if len(text) <= MAX_QUERY_CHARACTERS:
         return text, []
-    return text[:MAX_CHARACTERS].rstrip(), [
-        f"Only the first {MAX_CHARACTERS:,} characters were searched for."
+    return text[:MAX_QUERY_CHARACTERS].rstrip(), [
+        f"Only the first {MAX_QUERY_CHARACTERS:,} characters were searched for."
     ]
 
 

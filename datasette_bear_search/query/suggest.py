@@ -14,13 +14,13 @@ from .dates import SPANS
 from .filter_values import read_operator
 from .filters import operators
 from .lexer import QUOTES, tokenize
-from .query import MAX_CHARACTERS
+from .query import MAX_QUERY_CHARACTERS
 
 MAX_VALUES = 8
 # Only a few titles, so as not to cover the results below, which show the same notes.
-MAX_TITLES = 3
+MAX_SUGGESTED_TITLES = 3
 # As few tags, and as few folders, for a word that isn't the value of an operator.
-MAX_PLACES = 2
+MAX_TAGS_AND_FOLDERS = 2
 
 # Too many names begin with a single letter, and "is" and "in" are more often ordinary words.
 SHORTEST_WORD = 2
@@ -66,7 +66,7 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
 
     :param cursor: the number of characters before it
     """
-    typed = typed_at(text, cursor) if len(text) <= MAX_CHARACTERS else None
+    typed = typed_at(text, cursor) if len(text) <= MAX_QUERY_CHARACTERS else None
     if typed is None:
         return Suggestions(cursor, cursor)
     if typed.name:
@@ -123,7 +123,7 @@ def _places(
     for name, label in (("tag", "#{}"), ("path", "{}/")):
         named = replace(typed, name=name)
         values = (value for value in completions(connection, named) if begins.match(value[0]))
-        for each in islice(_written(named, values, following), MAX_PLACES):
+        for each in islice(_written(named, values, following), MAX_TAGS_AND_FOLDERS):
             yield replace(each, label=label.format(each.label))
 
 
@@ -233,7 +233,7 @@ def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
         where {condition}
           and id not in ({_COPIES})
         order by title like :beginning escape '^' desc, length(title), title
-        limit {MAX_TITLES}
+        limit {MAX_SUGGESTED_TITLES}
         """,
         parameters,
     )

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> bool:

@@ -31,7 +31,7 @@ def bear_mcp(*arguments: object, says: str | None = None, status: int = 0) -> st
     return done.output
 
 
-@pytest.mark.parametrize("app", sorted(set(install.APPS) - {"codex"}))
+@pytest.mark.parametrize("app", sorted(set(install.MCP_CLIENTS) - {"codex"}))
 def test_each_app_starts_the_server_with_this_python(home, app):
     bear_mcp("--install", app, "--yes", "--hide-tag", "private", "--no-redact")
     path, _, _ = next(install.files(app, None, None, []))

@@ -127,7 +127,7 @@ async def test_tags_are_a_tree_with_the_notes_of_each_branch(call):
 
 
 async def test_of_many_tags_the_deeper_are_left_out(call, monkeypatch):
-    monkeypatch.setattr(tools, "MAX_TAGS", 4)
+    monkeypatch.setattr(tools, "MAX_LISTED_TAGS", 4)
     data = await call("list_tags")
     assert [node["tag"] for node in data["tags"]] == ["cabin", "journal", "private", "recipes"]
     assert data["left_out"] == 2

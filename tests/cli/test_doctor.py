@@ -165,7 +165,7 @@ def test_a_run_at_work_is_said(indexed, doctor, sidecar_path):
 def test_a_broken_configuration_is_a_problem(indexed, doctor, tmp_path, monkeypatch):
     path = tmp_path / "c.yaml"
     path.write_text("sauces: []")
-    monkeypatch.setenv(config.ENVIRONMENT_VARIABLE, str(path))
+    monkeypatch.setenv(config.CONFIG_VARIABLE, str(path))
     status, found = doctor()
     assert status == 1
     assert "Did you mean sources?" in found["configuration"]["says"]

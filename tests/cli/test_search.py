@@ -332,7 +332,7 @@ def test_nothing_in_a_note_steers_the_terminal(write, bear_index, sidecar_path, 
     bear_index()
     edit(sidecar_path, "update notes set title = ?, body = ?", f"Roof {EVIL}", f"roof {EVIL} text")
     monkeypatch.setattr(terminal, "screen_for", lambda stream: Screen(80, True, True))
-    formats = [["--format", name] for name in command.FORMATS]
+    formats = [["--format", name] for name in command.OUTPUT_FORMATS]
     for options in (["--explain"], ["--mode", "like"], ["--show", "1"], *formats):
         query = [] if "--show" in options else ["roof"]
         arguments = ["bear-search", *query, "--sidecar", str(sidecar_path), *options]

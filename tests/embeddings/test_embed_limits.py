@@ -10,7 +10,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.embeddings.base import QUERY_CHARACTERS
+from datasette_bear_search.embeddings.base import EMBEDDED_QUERY_CHARACTERS
 from tests.support.datasettes import IS_1_0, configured
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
@@ -100,7 +100,7 @@ async def test_a_book_costs_no_more_than_a_sentence(slow, sidecar_path):
     datasette = Datasette([str(sidecar_path)], settings={"sql_time_limit_ms": 20_000})
     response = await run(datasette, "select length(embed(hex(zeroblob(10000000)))) as length")
     assert response.status_code == 200
-    assert slow.lengths == [QUERY_CHARACTERS]
+    assert slow.lengths == [EMBEDDED_QUERY_CHARACTERS]
 
 
 async def test_the_same_text_costs_once(slow, sidecar_path):

@@ -21,7 +21,7 @@ from datasette_bear_search.embeddings.backends.sentence_transformers import (
     SentenceTransformerEmbedder,
 )
 from datasette_bear_search.embeddings.base import (
-    QUERY_CHARACTERS,
+    EMBEDDED_QUERY_CHARACTERS,
     ModelFacts,
     ModelUnavailable,
     first_line,
@@ -382,7 +382,7 @@ def test_a_failed_query_is_not_kept_in_the_cache():
 def test_only_the_beginning_of_a_pasted_book_is_embedded():
     embedder = CountingEmbedder()
     embedder.embed_query("word " * 100_000)
-    assert len(embedder.encoded[-1]) == QUERY_CHARACTERS
+    assert len(embedder.encoded[-1]) == EMBEDDED_QUERY_CHARACTERS
 
 
 def test_half_a_surrogate_pair_is_embedded_as_a_question_mark():

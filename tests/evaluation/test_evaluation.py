@@ -213,7 +213,7 @@ def test_an_index_of_the_same_documents_as_bear_notes_measures_the_same(
 def test_the_environments_index_is_not_taken_for_a_collections(
     collection, bear_eval, sidecar_path, monkeypatch
 ):
-    monkeypatch.setenv(database.ENVIRONMENT_VARIABLE, str(sidecar_path))
+    monkeypatch.setenv(database.SIDECAR_VARIABLE, str(sidecar_path))
     bear_eval(collection(), "--mode", "keyword")
     assert not sidecar_path.exists()
 
@@ -484,7 +484,7 @@ def balanced(monkeypatch):
 
 def measured_settings(index, count=24, chooses=True):
     queries = replace(query_set(*[{1: 1}] * count), chooses=chooses)
-    return evaluation.evaluate(index, queries, ["keyword"], settings=evaluation.SETTINGS)
+    return evaluation.evaluate(index, queries, ["keyword"], settings=evaluation.TRIED_SETTINGS)
 
 
 def test_the_best_setting_is_proposed_with_its_gain_interval_and_p(index, balanced):

@@ -72,7 +72,7 @@ def test_the_file_is_found_by_the_environment_or_in_its_usual_place(
 ):
     path = configure(WORK_AND_TIL)
     with monkeypatch.context() as patch:
-        patch.setenv(config.ENVIRONMENT_VARIABLE, str(path))
+        patch.setenv(config.CONFIG_VARIABLE, str(path))
         index()
     assert titles(sidecar_path) == ["Pipes", "Plan"]
     path.write_text("sources: []")

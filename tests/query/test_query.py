@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filters import Filters
 from datasette_bear_search.query.query import (
-    MAX_CHARACTERS,
-    MAX_WORDS,
+    MAX_QUERY_CHARACTERS,
+    MAX_QUERY_WORDS,
     MODES,
     literal,
     parse,
@@ -201,15 +201,15 @@ def test_the_last_word_without_a_space_after_it_is_a_beginning(text, beginning):
 
 def test_a_pasted_page_is_cut_and_said_so():
     query = parse("word " * 5000)
-    assert len(query.text) <= MAX_CHARACTERS
-    assert f"{MAX_CHARACTERS:,} characters" in query.notices[0]
+    assert len(query.text) <= MAX_QUERY_CHARACTERS
+    assert f"{MAX_QUERY_CHARACTERS:,} characters" in query.notices[0]
 
 
 @pytest.mark.parametrize("joint", [" ", " AND "])
 def test_too_many_words_are_cut_and_said_so(joint):
     query = parse(joint.join(f"w{number}" for number in range(100)))
-    assert len(query.words) == MAX_WORDS
-    assert query.notices == (f"Only the first {MAX_WORDS} words were searched for.",)
+    assert len(query.words) == MAX_QUERY_WORDS
+    assert query.notices == (f"Only the first {MAX_QUERY_WORDS} words were searched for.",)
 
 
 def test_control_characters_are_spaces():

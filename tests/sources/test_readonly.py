@@ -502,7 +502,7 @@ def test_a_library_that_another_program_has_locked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bear_library(path, NOTES)
-    monkeypatch.setattr(readonly, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(readonly, "OWNER_BUSY_SECONDS", 0.1)
     with running_bear(path, "begin exclusive"), left_untouched(path):
         message = error_of(path)
     assert "busy" in message

@@ -469,7 +469,7 @@ def test_a_damaged_database(path: Path) -> None:
 
 
 def test_a_database_that_is_being_written_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readonly, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(readonly, "OWNER_BUSY_SECONDS", 0.05)
     with running_bear(path, "begin exclusive"):
         assert "is busy" in error(path)
 

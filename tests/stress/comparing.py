@@ -107,7 +107,7 @@ def _faults(path: Path) -> list[str]:
         tables = {
             name for (name,) in db.execute("select name from sqlite_master where type = 'table'")
         }
-        for table in tables & {"notes_fts", schema.WORDS}:
+        for table in tables & {"notes_fts", schema.WORD_INDEX}:
             # 0 checks the index itself; 1 also compares it with the notes.
             for rank in (0, 1):
                 try:

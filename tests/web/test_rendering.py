@@ -326,7 +326,7 @@ def test_of_a_very_long_note_the_beginning_is_shown():
     assert rendered.is_cut
     assert "Paragraph 0:" in rendered.html
     assert "Paragraph 1999:" not in rendered.html
-    assert len(rendered.html) < 2 * note_html.MAX_CHARACTERS
+    assert len(rendered.html) < 2 * note_html.MAX_RENDERED_CHARACTERS
 
 
 @pytest.mark.parametrize("number", [0, 3, 1000, 1999])
@@ -336,14 +336,15 @@ def test_of_a_very_long_note_with_a_passage_what_is_around_it_is_shown(number):
     marked = re.findall('class="bear-match"[^>]*>(Paragraph [0-9]+)', rendered.html)
     assert marked == [f"Paragraph {number}"]
     assert re.match("<p[^>]*>Paragraph", rendered.html)
-    assert len(rendered.html) < 2 * note_html.MAX_CHARACTERS
+    assert len(rendered.html) < 2 * note_html.MAX_RENDERED_CHARACTERS
 
 
 @pytest.mark.parametrize("passage", [None, (0, 5), (500_000, 500_100), (999_990, 1_000_000)])
 def test_a_long_text_without_paragraphs_is_cut_somewhere(passage):
     rendered = render("x" * 1_000_000, REFERENCES, passage=passage)
     assert rendered.is_cut
-    assert note_html.MAX_CHARACTERS // 4 < len(rendered.html) < 2 * note_html.MAX_CHARACTERS
+    most = note_html.MAX_RENDERED_CHARACTERS
+    assert most // 4 < len(rendered.html) < 2 * most
 
 
 def test_headings_of_a_part_keep_the_lines_of_the_whole():
@@ -445,7 +446,7 @@ def tenth(monkeypatch):
 
 @pytest.mark.parametrize("name", list(pathological(100)))
 def test_no_text_takes_long(name, tenth):
-    text = pathological(note_html.MAX_CHARACTERS)[name]
+    text = pathological(note_html.MAX_RENDERED_CHARACTERS)[name]
     started = time.process_time()
     rendered = render(text, REFERENCES, passage=(0, len(text)))
     outline(text)
@@ -482,7 +483,7 @@ def test_a_note_with_too_much_markup_is_shown_as_it_is_written(monkeypatch, body
 
 def test_people_write_less_than_that():
     long = [
-        body * (note_html.MAX_CHARACTERS // len(body))
+        body * (note_html.MAX_RENDERED_CHARACTERS // len(body))
         for body in (
             "- [ ] buy some milk\n",
             "[page](https://example.com/page) ",

@@ -34,11 +34,9 @@ from .metadata import (
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, PENDING, REFUSED, SOURCES, VECTORS
 
 Key = TypeVar("Key")
-
-T = TypeVar("T")
 Value = TypeVar("Value")
 
-ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
+SIDECAR_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
 BUSY_SECONDS = 30.0
 SERVER_BUSY_SECONDS = 10.0
@@ -49,7 +47,7 @@ WRITER_CACHE = 65536
 # Key in meta: a JSON array of what was put before each query and before each passage.
 PROMPTS = "prompts"
 # Key in meta: "1" if the model is a static one.
-STATIC = "static_model"
+STATIC_MODEL = "static_model"
 
 
 # --- errors
@@ -108,7 +106,7 @@ def as_damage() -> Iterator[None]:
 
 def default_path() -> Path:
     """Return the path of the index file if the command line and settings name none."""
-    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
+    if chosen := os.environ.get(SIDECAR_VARIABLE):
         return Path(chosen).expanduser()
     from platformdirs import user_data_path
 

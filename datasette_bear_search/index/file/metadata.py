@@ -10,7 +10,6 @@ from typing import TypeVar
 from ...sqlite import read_value, sqlite3
 
 T = TypeVar("T")
-Key = TypeVar("Key")
 # Key in meta: the vec0 table is incomplete, and can't be searched until it is rebuilt.
 STALE = "passage_index_stale"
 # Keys in meta: whether to make vectors, and how many passages were recently embedded per second.

@@ -29,7 +29,7 @@ _INDEXED_COLUMNS = ("title", "body", "tags", "attachments")
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
 # Words as the notes have them, without stemming: the corrections for mistyped words.
-WORDS = "_words"
+WORD_INDEX = "_words"
 # Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
 # words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
@@ -49,7 +49,7 @@ LINES = "_lines"
 LONG_NOTES = "_long_notes"
 SHARED_LINES = "_shared_lines"
 _MACHINERY = (
-    *(VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
+    *(VECTORS, PASSAGE_INDEX, WORD_INDEX, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
     *(LINES, SHARED_LINES, LONG_NOTES),
 )
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
@@ -226,16 +226,16 @@ def _create_word_indexes(db: Any) -> None:
     # The same text without stemming and without positions, which is a fifth of the size.
     db.execute(
         f"""
-        create virtual table {WORDS} using fts5(
+        create virtual table {WORD_INDEX} using fts5(
           {listed}, content="notes", detail=none,
           tokenize="{WORDS_TOKENIZER}"
         )
         """
     )
     db.execute(f"create virtual table {STEM_VOCABULARY} using fts5vocab(notes_fts, row)")
-    db.execute(f"create virtual table {WORD_VOCABULARY} using fts5vocab({WORDS}, row)")
+    db.execute(f"create virtual table {WORD_VOCABULARY} using fts5vocab({WORD_INDEX}, row)")
     delete, insert = "", ""
-    for index, value in (("notes_fts", INDEXED), (WORDS, "{row}.{name}")):
+    for index, value in (("notes_fts", INDEXED), (WORD_INDEX, "{row}.{name}")):
         old, new = (
             ", ".join(
                 [f"{row}.id", *(value.format(row=row, name=name) for name in _INDEXED_COLUMNS)]

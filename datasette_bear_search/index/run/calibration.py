@@ -18,7 +18,7 @@ from ...languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ...sqlite import sqlite3
 from ..file import schema
 from ..file import vectors as index_file_vectors
-from ..file.database import STATIC, transaction
+from ..file.database import STATIC_MODEL, transaction
 from ..file.metadata import (
     FOREIGN,
     SINCE_CALIBRATION,
@@ -97,7 +97,7 @@ def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
         foreign = foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
         known = {THRESHOLDS: json.dumps(measured), FOREIGN: json.dumps(foreign)}
-        known[STATIC] = "1" if embedder.is_static else ""
+        known[STATIC_MODEL] = "1" if embedder.is_static else ""
         with transaction(connection):
             set_meta(connection, **{SINCE_CALIBRATION: 0}, **known)
 

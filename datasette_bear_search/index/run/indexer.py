@@ -503,7 +503,7 @@ class _Run:
             if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
                 # them, and secure_delete overwrites the old pages.
-                for table in ("notes_fts", schema.WORDS):
+                for table in ("notes_fts", schema.WORD_INDEX):
                     connection.execute(f"insert into {table} ({table}) values ('optimize')")
                 connection.execute("delete from meta where key = 'old_text_in_fts'")
             if database.has_vector_extension(connection):

@@ -25,7 +25,7 @@ from ..results.records import ListedNote
 from ..results.retrieve import checked_rows
 
 # Wiki links of a note whose titles are looked up.
-MAX_TITLES = 2000
+MAX_LINKED_TITLES = 2000
 
 # Places in a link, counted from its end, where the title may end and a heading begin.
 MAX_READINGS = 4
@@ -209,7 +209,7 @@ def _link_targets(
 ) -> dict[str, int]:
     # Targets that the source itself provides come last and override those found by title.
     titles = {title for target in wiki_links(body) for title, _ in _readings(target)}
-    parameters = {"titles": json.dumps(sorted(titles)[:MAX_TITLES]), "source": source}
+    parameters = {"titles": json.dumps(sorted(titles)[:MAX_LINKED_TITLES]), "source": source}
     found = connection.execute(_TITLED, parameters)
     targets = {_folded(title): titled_id for title, titled_id in found}
     for link_title, key, title, target_id in connection.execute(_TARGETS, [note_id]):

@@ -33,10 +33,10 @@ LINK_WEIGHT = 0.25
 TIME_WEIGHT = 0.05
 
 # What suffices to list a note: a similarity from the library's threshold of closeness on that is
-# beyond that of average notes by this share of what is possible; or this much in
-# shared tags: a tag of 56 of 1,000 notes, or of 320 of 10,000. Notes of another collection, which
-# nothing is like, get .15 to .86 notes (five English collections, all-MiniLM-L6-v2; without the threshold, .5
-# to 3.6). Of the notes listed for a paragraph of XQuAD, with MiniLM and multilingual-e5-small, .58
+# beyond that of average notes by this share of what is possible; or this much in shared tags: a tag
+# of 56 of 1,000 notes, or of 320 of 10,000. Notes of another collection, which nothing is like, get
+# .15 to .86 notes (five English collections, all-MiniLM-L6-v2; without the threshold, .5 to 3.6).
+# Of the notes listed for a paragraph of XQuAD, with MiniLM and multilingual-e5-small, .58
 # to .88 are of the same article, which are .47 to .68 of all these (without it, .39 to .85, and
 # .62 to .76).
 MIN_CLOSENESS = 0.25

@@ -218,7 +218,7 @@ def plan(
             notices += found_notices
     foreign = metadata.foreign_languages(connection)
     is_foreign = language in foreign
-    is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC))
+    is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC_MODEL))
     # Symbols without a word are searched for as such: models put → near many texts.
     has_closeness = not is_foreign and languages.WORD.search(query.meaning)
     return Plan(

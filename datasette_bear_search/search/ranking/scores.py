@@ -32,7 +32,7 @@ FEEDBACK_WEIGHT = 0.5
 # mean of its five nearest neighbors. This gains .004 nDCG@10 on average and loses on no collection;
 # 20 to 100 results, 3 to 10 neighbors and .2 to .4 differ by .002.
 REGULARIZED_NOTES = 30
-NEIGHBORS = 5
+REGULARIZATION_NEIGHBORS = 5
 REGULARIZATION = 0.3
 
 # Matches of parts of words are ranked by age: the newest and the oldest differ by this much.
@@ -168,7 +168,7 @@ def _neighborhood(similarities: NDArray[Any], scores: NDArray[Any]) -> NDArray[A
 
     similarities = numpy.clip(similarities, 0, None)
     numpy.fill_diagonal(similarities, 0)
-    nearest = numpy.argsort(-similarities, axis=1, kind="stable")[:, :NEIGHBORS]
+    nearest = numpy.argsort(-similarities, axis=1, kind="stable")[:, :REGULARIZATION_NEIGHBORS]
     weights = numpy.take_along_axis(similarities, nearest, axis=1) ** 2
     totals = weights.sum(axis=1)
     means = (weights * scores[nearest]).sum(axis=1) / numpy.maximum(totals, 1e-12)

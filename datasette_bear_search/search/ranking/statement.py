@@ -19,7 +19,7 @@ from ..planning.planner import Plan
 COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 
 # Notes of the lexical retriever that get both scores. The others follow in its order.
-CANDIDATES = 100
+LEXICAL_CANDIDATES = 100
 
 # Passages of the dense retriever. Only the best one of each note counts.
 NEAREST_PASSAGES = 300
@@ -102,14 +102,14 @@ def search_statement(
     else:
         parts += [CANDIDATES_SQL, _scored(planned, retrievers, ranking)]
         # Such a page shows only candidates.
-        is_shallow = sort == "relevance" and offset + size <= CANDIDATES
+        is_shallow = sort == "relevance" and offset + size <= LEXICAL_CANDIDATES
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
         weaker = f"weaker_matches({_q(planned)})" if len(retrievers) > 1 else f"{WEAKER_MATCHES}"
         weaker = "0" if ranking.found_only else weaker
         has_words = _has_words(planned, retrievers) if is_shallow else ""
         parts.append(_page(has_words, weaker, sort, size, offset))
     order = _order(sort, "is_found desc, " if retrievers else "")
-    return Statement(statement_sql(parts, f"{ROWS}{order}\n"), parameters)
+    return Statement(statement_sql(parts, f"{HIT_ROWS_SQL}{order}\n"), parameters)
 
 
 def counting_statement(planned: Plan, found: str | None, rest: str) -> Statement:
@@ -304,7 +304,7 @@ exact as materialized (
 
 CANDIDATES_SQL = f"""
 candidates as (
-  select note_id from (select * from lexical order by bm25 desc, note_id limit {CANDIDATES})
+  select note_id from (select * from lexical order by bm25 desc, note_id limit {LEXICAL_CANDIDATES})
   union select note_id from dense union select note_id from exact
 )"""
 
@@ -369,7 +369,11 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
     select refine({QUERY_VECTOR}, vector, note_id, exact_level, blend, dense_score, {balance})
-    from (select * from scored order by exact_level desc, blend desc, note_id limit {CANDIDATES})
+    from (
+      select * from scored
+      order by exact_level desc, blend desc, note_id
+      limit {LEXICAL_CANDIDATES}
+    )
     left join {VECTORS} using (passage_id)
   ))
 ),"""
@@ -445,6 +449,6 @@ def _order(sort: str, first: str = "") -> str:
     return f"{first}{by[sort]}note_id"
 
 
-ROWS = """
+HIT_ROWS_SQL = """
 select id, title, language, page.* from page join notes on id = note_id
 order by """

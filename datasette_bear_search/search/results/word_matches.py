@@ -25,7 +25,7 @@ from .marks import END_MARK, MARK
 
 # Passages of a long note to read for each word, and how many of its first passages to search for
 # parts of words.
-MAX_PLACES, MAX_PASSAGES = 8, 1000
+MAX_PASSAGES_PER_WORD, MAX_PASSAGES = 8, 1000
 # Characters to show around the words in an image's or file's text.
 FILE_TEXT = 450
 
@@ -189,14 +189,16 @@ def _of_long_note(
     """Return some passages for each word, so that common words don't crowd out the others."""
     found: set[int] = set()
     for match in wanted:
-        sql = f"select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PLACES}"
+        sql = f"""
+        select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PASSAGES_PER_WORD}
+        """
         rows = connection.execute(sql, [f'note_id : "{note_id}" AND text : ({match})'])
         found.update(passage_id for (passage_id,) in rows)
     for term in () if wanted else terms:
         sql = f"""
         select id from passages
         where note_id = ? and position < {MAX_PASSAGES} and text like ? escape '^'
-        limit {MAX_PLACES}
+        limit {MAX_PASSAGES_PER_WORD}
         """
         rows = connection.execute(sql, [note_id, f"%{like_literal(term)}%"])
         found.update(passage_id for (passage_id,) in rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from datasette.app import Datasette
 from datasette.database import Database
@@ -16,10 +16,6 @@ from ..pages.cards import open_link
 from ..pages.urls import note_url, tag_url
 from ..requests import databases, errors, permissions, static_files
 from ..requests.databases import Actor
-
-if TYPE_CHECKING:
-    pass
-
 
 # Characters of a long text in a cell. Datasette itself shows 2,048, and all on a row's page.
 MAX_CELL = 250

@@ -20,7 +20,7 @@ from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 
 # URL scheme → app, for links that come without an app's name.
-APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
+APP_OF_SCHEME = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
 
 # The icon before the name of a note's source.
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
@@ -34,7 +34,7 @@ LEAD = 200
 # Characters in the ten lines that a phone shows of the first result: with twelve, three results
 # don't always fit. If its text is longer, at most so many are shown before the part that answers.
 MAX_WHOLE, MAX_BEFORE = 460, 200
-MAX_TAGS = 3
+MAX_CARD_TAGS = 3
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **field
         hit=note,
         tags=tuple(
             LabeledUrl(_marked(marked.get(tag, tag)), urls.adding("tag", tag))
-            for tag in tags[:MAX_TAGS]
+            for tag in tags[:MAX_CARD_TAGS]
         ),
-        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_TAGS:]),
+        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_CARD_TAGS:]),
         age=age(note.modified),
         day=local_day(note.modified),
         open=open_link(note.url, note.app),
@@ -174,7 +174,7 @@ def open_link(url: str | None, app: str = "") -> LabeledUrl | None:
     """Return the link that opens a note in its own app; None if it has no safe one."""
     if url is None or not can_be_opened(url):
         return None
-    app = app or APPS.get(scheme_of(url) or "", "")
+    app = app or APP_OF_SCHEME.get(scheme_of(url) or "", "")
     return LabeledUrl(f"Open in {app}" if app else "Open the original", url)
 
 

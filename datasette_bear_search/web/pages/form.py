@@ -16,7 +16,7 @@ JUDGE = "judge"
 
 # The form's selects, by parameter: the label, and the options, with the default first.
 BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
-CHOICES = {
+SELECTS = {
     "mode": (
         "Search by",
         {
@@ -57,14 +57,14 @@ SYNTAX = {
 
 # The fields of the form.
 FIELDS = (
-    "q", *CHOICES, JUDGE,
+    "q", *SELECTS, JUDGE,
     # Text filters can have several values; the form adds one at a time.
     *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
       for name in row.parameters),
 )  # fmt: skip
 # The search's other parameters are sent as hidden fields, but no unknown ones: in a script, a field
 # named "action" would shadow the form's own action.
-UNSEEN = (
+HIDDEN_FIELDS = (
     "fusion", "_size",
     *(name for row in FILTERS.values() for name in row.parameters if name not in FIELDS),
 )  # fmt: skip
@@ -88,7 +88,7 @@ def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
         "q": urls.value("q"),
         "errors": {},
         "syntax": SYNTAX.items(),
-        "hidden": [(name, value) for name in UNSEEN for value in urls.values(name)],
+        "hidden": [(name, value) for name in HIDDEN_FIELDS for value in urls.values(name)],
         "selects": _selects(urls, results),
         "value": urls.value,
         "values": urls.values,
@@ -98,7 +98,7 @@ def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
 
 def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
     selects = {}
-    for name, (label, options) in CHOICES.items():
+    for name, (label, options) in SELECTS.items():
         if name == "balance":
             options = {**options, "": _balance(results)}
         value = urls.value(name)

@@ -31,7 +31,7 @@ from ..requests import databases, errors, responses, settings, views
 from ..requests.errors import PageError
 from ..requests.responses import PART_HEADERS
 from .cards import open_link
-from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, TOO_SLOW
+from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, SIMILAR_TOO_SLOW
 from .urls import PASSAGE_ANCHOR, Urls, note_url, tag_url
 
 # Texts of attached files to show. Each page of a PDF is one text.
@@ -87,7 +87,7 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         passage = found.passage(request.args.get("passage"))
         return found, detail.matched_words(connection, found, query, passage)
 
-    whole, words = await errors.read_index(database, read, too_slow=TOO_SLOW)
+    whole, words = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
     if settings.redacts(datasette):
         whole = await asyncio.to_thread(masking.masked_record, whole)
     if is_json:
@@ -176,7 +176,7 @@ async def _note_page(
         "outline": rendered.outline,
         "level": min((heading.level for heading in rendered.outline), default=1),
         "passage_anchor": PASSAGE_ANCHOR if rendered.has_passage else None,
-        "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
+        "shown": render.MAX_RENDERED_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
         **_file_texts(whole, files, words),
         "local_day": local_day,

@@ -53,7 +53,7 @@ from .urls import OF_ONE_LIST, LabeledUrl, Urls
 
 T = TypeVar("T")
 
-TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
+SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
@@ -82,10 +82,13 @@ async def _error_page(
         error["error"] == web_requests_errors.NO_SIDECAR
     ):  # show how to make an index, not an error page
         status = 200 if request.url_vars["database"] is None else 404
-        return await responses.html_response(first_run.TEMPLATE, datasette, request, {}, status)
+        template = first_run.FIRST_RUN_TEMPLATE
+        return await responses.html_response(template, datasette, request, {}, status)
     form = form_context(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
-    return await responses.html_response(TEMPLATE, datasette, request, context, status, part=PART)
+    return await responses.html_response(
+        SEARCH_TEMPLATE, datasette, request, context, status, part=PART
+    )
 
 
 @views.view(_error_page, path=".json")
@@ -265,7 +268,9 @@ async def _results_page(
             "local_day": local_day,
         }
     status = 400 if errors else 200
-    return await responses.html_response(TEMPLATE, datasette, request, context, status, part=PART)
+    return await responses.html_response(
+        SEARCH_TEMPLATE, datasette, request, context, status, part=PART
+    )
 
 
 async def _first_results(

@@ -24,7 +24,7 @@ from .urls import Urls, note_url
 SIMILAR_TEMPLATE = "bear_similar.html"
 
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
-TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
+SIMILAR_TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 
 # Similar notes are shown beside a note if they are found in this time; otherwise there is a link.
 SIMILAR_TIME_LIMIT_MS = 50
@@ -52,7 +52,7 @@ async def similar_notes(
             raise PageError(NO_SUCH_NOTE, 404)
         return masking.masked_similar(connection, compared) if is_masked else compared
 
-    found = await errors.read_index(database, read, too_slow=TOO_SLOW)
+    found = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
     if is_json:
         return endpoints.rows_response(datasette, request, found.to_json())
     json_url = databases.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from datasette.app import Datasette
@@ -16,10 +16,6 @@ from datasette.utils import tilde_decode
 from ...index.file import database as index_file
 from ...index.file import schema
 from ...sqlite import sqlite3
-
-if TYPE_CHECKING:
-    pass
-
 
 Actor = dict[str, Any] | None
 SEARCH = "bear-search"  # the action

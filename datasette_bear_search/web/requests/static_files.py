@@ -6,18 +6,13 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from datasette import Response
 from datasette.app import Datasette
 
 from ..api.openapi import STATIC_PATH
 
-if TYPE_CHECKING:
-    pass
-
-
-STATIC = Path(__file__).parents[2] / "static"
+STATIC_FOLDER = Path(__file__).parents[2] / "static"
 # The search page's scripts are served as one file: compressed, 8 kB instead of 10.
 STATIC_FILES = {
     "bear.css": ("bear.css",),
@@ -34,7 +29,7 @@ STATIC_FILES = {
 @cache
 def _static_file(name: str) -> tuple[str, str]:
     """Return a style sheet or script without comments and indentation, and its fingerprint."""
-    text = "".join((STATIC / part).read_text("utf-8") for part in STATIC_FILES[name])
+    text = "".join((STATIC_FOLDER / part).read_text("utf-8") for part in STATIC_FILES[name])
     text = re.sub(r"/\*[^*]*\*/|^\s*//.*$|^\s+", "", text, flags=re.MULTILINE)
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]
 
