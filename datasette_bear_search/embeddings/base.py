@@ -136,7 +136,7 @@ class ModelFacts(NamedTuple):
     settings: Mapping[str, Any]  # whatever else the vectors depend on, except prompts
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """What a person chose about a model, written behind its name: ``@256@query=…@passage=…``."""
 
     dimensions: int | None = None  # numbers to keep of each vector; None: all
@@ -174,7 +174,7 @@ class Embedder(Model):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.choice = Choice()
+        self.choice = ModelChoice()
         self.truncate_dim: int | None = None
         self.prompts = Prompts()  # known when the model is loaded
         # Only for a model that a person or this program names: an index can come from anybody.
@@ -236,7 +236,7 @@ class Embedder(Model):
 
     # --- Called by others
 
-    def choose(self, choice: Choice) -> None:
+    def choose(self, choice: ModelChoice) -> None:
         """Apply what a person chose. Call this once, before the model is loaded."""
         # Dimensions are for models trained for it: Kusupati et al., "Matryoshka Representation
         # Learning", NeurIPS 2022. The library's truncate_dim isn't used, so that this works with
@@ -318,7 +318,7 @@ class Embedder(Model):
         if any(each is not None for each in self.choice):
             # An index may know the name without what changes nothing.
             changes = (None if used == own else used for own, used in pairs)
-            self.name = f"{self._plain_name}{Choice(self.truncate_dim, *changes)}"
+            self.name = f"{self._plain_name}{ModelChoice(self.truncate_dim, *changes)}"
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)

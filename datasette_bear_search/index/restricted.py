@@ -77,14 +77,14 @@ def tags_of(connection: sqlite3.Connection) -> tuple[str, ...]:
 def is_current(path: Path, file: Path) -> bool:
     """Return whether a restricted index was made from what the index at ``path`` has now."""
     with closing(connect(path)) as whole:
-        now = tokens(whole)
+        now = change_tokens(whole)
     with suppress(SidecarError, sqlite3.DatabaseError), closing(connect(file)) as connection:
         then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
         return schema.is_current(connection) and now == then
     return False
 
 
-def tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:
+def change_tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:
     """Return tokens of an index's text and of its vectors, which change whenever these do."""
     return get_meta(whole, TEXT), get_meta(whole, vectors.CHANGED)
 

@@ -70,7 +70,7 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
     if typed is None:
         return Suggestions(cursor, cursor)
     if typed.name:
-        values = completions(connection, typed)
+        values = value_completions(connection, typed)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
         found = (
@@ -122,12 +122,12 @@ def _places(
     begins = re.compile(rf"(?:.*/)?{re.escape(typed.value)}", re.IGNORECASE)
     for name, label in (("tag", "#{}"), ("path", "{}/")):
         named = replace(typed, name=name)
-        values = (value for value in completions(connection, named) if begins.match(value[0]))
+        values = (value for value in value_completions(connection, named) if begins.match(value[0]))
         for each in islice(_written(named, values, following), MAX_TAGS_AND_FOLDERS):
             yield replace(each, label=label.format(each.label))
 
 
-def completions(connection: sqlite3.Connection, typed: WordAtCursor) -> Values:
+def value_completions(connection: sqlite3.Connection, typed: WordAtCursor) -> Values:
     """Return the values that complete the typed one, and how many notes have each."""
     if typed.name == "tag":
         return _tags(connection, typed.value)

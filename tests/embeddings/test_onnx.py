@@ -90,7 +90,7 @@ def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedde
         runtime.load()
         assert runtime._onnx is not None
         with pytest.MonkeyPatch.context() as patch:  # as if it had been loaded before
-            patch.setattr(onnx, "open_export", lambda name, folder: None)
+            patch.setattr(onnx, "open_onnx_export", lambda name, folder: None)
             library.load()
         return library, runtime
 

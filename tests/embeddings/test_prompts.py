@@ -14,7 +14,7 @@ from datasette_bear_search import Library
 from datasette_bear_search.cli.doctor import examine
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, prompts, registry
-from datasette_bear_search.embeddings.base import Choice
+from datasette_bear_search.embeddings.base import ModelChoice
 from datasette_bear_search.index.restricted import file_for
 from datasette_bear_search.index.run.indexer import update_restricted
 from tests.support.small_models import write_static_model, write_transformer
@@ -221,16 +221,16 @@ def meta(path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "choice",
     [
-        Choice(),
-        Choice(256),
-        Choice(None, "find: ", None),
-        Choice(16, "", "a@b/c?&=% +\n'é🦷 "),
-        Choice(None, None, ""),
+        ModelChoice(),
+        ModelChoice(256),
+        ModelChoice(None, "find: ", None),
+        ModelChoice(16, "", "a@b/c?&=% +\n'é🦷 "),
+        ModelChoice(None, None, ""),
     ],
 )
 @pytest.mark.parametrize("name", ["test/own", "openai:m@http://127.0.0.1:80/v1", "/a/model@2x"])
 def test_a_choice_is_read_as_it_was_written(name, choice):
-    assert names.split(f"{name}{choice}") == (name, choice)
+    assert names.split_name(f"{name}{choice}") == (name, choice)
     assert f"{name}{choice}".isprintable()
 
 

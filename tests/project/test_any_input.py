@@ -67,8 +67,8 @@ def test_half_a_surrogate_pair_can_be_asked_for(name):
 
 def test_an_accent_without_a_letter_is_no_word():
     """FTS5 returns an empty token for it."""
-    assert spelling.words("\u0326 a") == ["a"]
-    assert spelling.completions(sqlite3.connect(":memory:"), "\u0326") == []
+    assert spelling.unstemmed_words("\u0326 a") == ["a"]
+    assert spelling.word_completions(sqlite3.connect(":memory:"), "\u0326") == []
 
 
 @pytest.mark.parametrize("sign", ["\x1f", "\x85", "\u2028", "\u3000"])

@@ -683,4 +683,4 @@ def test_model_is_poor_in_a_language_if_it_finds_few_passages_or_splits_words(
     }
     model = ChosenVectors("test/german", {}, asked, vector(0), pieces)
     with closing(database.connect(library.path)) as connection:
-        assert calibration.foreign_languages(connection, model) == ["de"] * is_poor
+        assert calibration.find_foreign_languages(connection, model) == ["de"] * is_poor

@@ -239,7 +239,7 @@ def searches() -> dict[str, str]:
     """Return texts that a search would complete or correct to a word of a secret → that word."""
     found = {}
     for _, secret, _ in (*SECRETS.values(), *WORDY):
-        words = [word for word in spelling.words(secret) if len(word) >= 6]
+        words = [word for word in spelling.unstemmed_words(secret) if len(word) >= 6]
         for word in words[:2]:
             last = "s" if word[-1] != "s" else "x"
             found |= {f"{word[:3]}*": word, word[:5]: word, word[:-1]: word, word[:-1] + last: word}

@@ -252,5 +252,5 @@ def test_minor_language_is_tested_if_it_has_enough_notes(
     tested = []
     monkeypatch.setattr(calibration, "_fits", lambda _, __, language: tested.append(language))
     with closing(database.connect(path)) as connection:
-        foreign = calibration.foreign_languages(connection, TinyEmbedder("test/undeclared"))
+        foreign = calibration.find_foreign_languages(connection, TinyEmbedder("test/undeclared"))
     assert foreign == tested == (["de"] if is_tested else [])

@@ -243,7 +243,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "note page": _render,
     "outline": render.outline,
     "plain text": plain_text,
-    "marked words": lambda body: renderer.marked(body, WORDS),
+    "marked words": lambda body: renderer.marked_words_html(body, WORDS),
     "metadata": markdown_metadata.extract_metadata,
     "headings": lambda body: (
         markdown_metadata.leading_heading(body),

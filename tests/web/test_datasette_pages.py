@@ -336,7 +336,7 @@ async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
     assert await menus.menu_links(datasette, None) == []
     assert await menus.table_links(datasette, None, "notes", "notes") == []
     assert datasette_metadata.metadata(datasette) == {}
-    assert cells.render(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
+    assert cells.rendered_cell(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
     assert await cells.css_urls(datasette, None, "notes") == []
 
 

@@ -313,7 +313,8 @@ def test_words_are_marked_where_people_read_them_and_nowhere_else():
 
 
 def test_marked_words_are_escaped():
-    assert renderer.marked("<b>&\"'", frozenset(["b"])) == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
+    html = renderer.marked_words_html("<b>&\"'", frozenset(["b"]))
+    assert html == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
 
 
 # Long notes

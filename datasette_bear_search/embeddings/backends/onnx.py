@@ -86,7 +86,7 @@ def has_export(name: str, folder: Path) -> bool:
     return is_installed() and (exported / ABOUT_FILE).exists() and not _is_unsupported(exported)
 
 
-def open_export(name: str, folder: Path) -> OnnxModel | None:
+def open_onnx_export(name: str, folder: Path) -> OnnxModel | None:
     """Return the export of these files; None if there is none or it can't be used."""
     exported = export_folder(name, folder)
     try:

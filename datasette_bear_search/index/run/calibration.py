@@ -94,7 +94,7 @@ def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
             index_file_vectors.center(connection)
             index_file_vectors.choose_candidates(connection)
         # Outside of a transaction, because the model may take seconds.
-        foreign = foreign_languages(connection, embedder)
+        foreign = find_foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
         known = {THRESHOLDS: json.dumps(measured), FOREIGN: json.dumps(foreign)}
         known[STATIC_MODEL] = "1" if embedder.is_static else ""
@@ -137,7 +137,7 @@ def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str
     return round(statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest), 6)
 
 
-def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
+def find_foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
     """Return the languages of the library that the model wasn't made for.
 
     A model's card says for which languages it was made. Where it doesn't, a self-test decides, but

@@ -283,7 +283,7 @@ def update_restricted(
             database.reset(connection)
             set_meta(connection, **{stored_notes.LAST_ID: max(known_ids.values(), default=0)})
         # Before reading, so that a change in between is noticed the next time.
-        made_from = restricted.tokens(whole)
+        made_from = restricted.change_tokens(whole)
         with transaction(connection):
             restricted.take_settings(whole, connection, tags)
         run = _Run(connection, embedder, Report(), hooks, known_ids)

@@ -126,8 +126,9 @@ def find_similar(
     obstacle = _obstacle(connection, note_id)
     parts = [RELATED, SIMILAR if obstacle is None else NO_SIMILAR, SCORED]
     threshold = planner.threshold(connection, found[1]) or 0.0
-    values = {"note": note_id, "size": size, "unlinked": int(unlinked), "threshold": threshold}
-    statement = Statement(statement_sql(parts, SIMILAR_ROWS_SQL), values)
+    values = {"note": note_id, "size": size, "unlinked": int(unlinked)}
+    sql = statement_sql(parts, SIMILAR_ROWS_SQL)
+    statement = Statement(sql, {**values, "threshold": threshold})
     return SimilarNotes(
         id=note_id,
         title=found[0],

@@ -196,7 +196,7 @@ def plan(
                 (
                     word
                     for prefix in query.prefixes
-                    for word in spelling.completions(connection, prefix)
+                    for word in spelling.word_completions(connection, prefix)
                 ),
             )
     has_matches = query.mode != "like" and _matches(connection, query, searched)
@@ -390,7 +390,7 @@ def _replacements(
         # the last word. As prefixes they cost German questions .004 nDCG@10, NFCorpus .001.
         is_whole = is_sentence or word.isdecimal()
         may_go_on = word == query.unfinished_word or not is_whole
-        if may_go_on and spelling.completions(connection, word):
+        if may_go_on and spelling.word_completions(connection, word):
             replacements[word], has_rare = f"{word}*", True
         elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
             pass
@@ -421,7 +421,7 @@ def _beginnings(
     word = query.unfinished_word
     if query.substrings != (word,) or word.lower() in stop_words or languages.is_unspaced(word):
         return ()
-    words = spelling.completions(connection, word)
+    words = spelling.word_completions(connection, word)
     own = spelling.stems(word)
     return tuple(word for word in words if spelling.stems(word) != own)
 

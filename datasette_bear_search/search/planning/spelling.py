@@ -70,7 +70,7 @@ def stems(text: str) -> Sequence[str]:
     return _tokens("stemmed", text)
 
 
-def words(text: str) -> list[str]:
+def unstemmed_words(text: str) -> list[str]:
     """Return the tokens of a text without stemming, as in corrections and completions."""
     return _tokens("unstemmed", text)
 
@@ -134,7 +134,7 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     return Correction(tuple(found[:MAX_CORRECTIONS]), is_sure)
 
 
-def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
+def word_completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
     """Return at most MAX_COMPLETIONS words of the notes with a prefix, most frequent first."""
     if not (folded := _folded(prefix)):
         return []

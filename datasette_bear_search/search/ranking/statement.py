@@ -146,7 +146,7 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
     return f"with{','.join(parts)}{rest}"
 
 
-def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
+def close_condition(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     """Return the condition that a passage is closer in meaning than those found for nonsense."""
     if ranking.min_similarity is not None:
         return f"similarity >= {ranking.min_similarity:.4f}"
@@ -208,7 +208,7 @@ def _retrieved(
             parts.append(_substrings(q) if "like" in retrievers else NO_LEXICAL)
         if "semantic" in retrievers:
             is_filtered = bool(planned.query.filters or conditions)
-            close = is_close(planned, retrievers, ranking)
+            close = close_condition(planned, retrievers, ranking)
             parts.append(_dense(q, is_filtered, planned.is_large, close))
         else:
             parts.append(NO_DENSE)
@@ -394,7 +394,7 @@ refined as materialized (
 fused as materialized (
   select scored.*, {score} as score,
     ifnull(
-      {has_words} or exact_level or {is_close(planned, retrievers, ranking)}, false
+      {has_words} or exact_level or {close_condition(planned, retrievers, ranking)}, false
     ) as is_found
   from {scored}{further}
 )"""

@@ -139,7 +139,7 @@ def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> fr
                     return False
                 has_any = any(secrets(text or "") for text in texts)
                 outside = " ".join([tags or "", *(masked(text or "") for text in texts)])
-                read[note_id] = frozenset(spelling.words(outside)) if has_any else None
+                read[note_id] = frozenset(spelling.unstemmed_words(outside)) if has_any else None
             own = read[note_id]
             if own is None or word in own:
                 return True

@@ -40,7 +40,7 @@ async def css_urls(
     return [static_files.static_url(datasette, "datasette_pages.css")]
 
 
-def render(
+def rendered_cell(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Markup | None:
     """Return the HTML of a cell, or None to leave it to Datasette. Called for every cell.

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from ...markdown import plain_text
 from ..pages.urls import PASSAGE_ANCHOR
 from .dialect import TooMuchMarkup, note_parser
-from .renderer import Heading, References, _Page, heading_anchor, marked
+from .renderer import Heading, References, _Page, heading_anchor, marked_words_html
 from .sanitizing import sanitized
 
 # Characters. Only a part of a longer note is shown: markdown-it reads about 300,000 per second.
@@ -101,7 +101,7 @@ def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) ->
     plain = 'class="bear-plain"'
     anchor = f'class="bear-plain bear-match" id="{PASSAGE_ANCHOR}"'
     return "".join(
-        f'<pre dir="auto" {attributes}>{marked(text, words)}</pre>\n'
+        f'<pre dir="auto" {attributes}>{marked_words_html(text, words)}</pre>\n'
         for text, attributes in ((before, plain), (passage, anchor), (after, plain))
         if text
     )

@@ -35,7 +35,7 @@ class References:
     own_url: str | None = None  # the note's own URL, whose scheme links may have, too
 
 
-def marked(text: str, words: frozenset[str]) -> str:
+def marked_words_html(text: str, words: frozenset[str]) -> str:
     """Return text as HTML, with these words inside ``<mark>``."""
     if not words:
         return escape(text)
@@ -81,15 +81,16 @@ class _Renderer(RendererHTML):
     """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
 
     def text(self, tokens, index, options, env) -> str:
-        return marked(tokens[index].content, env["page"].words)
+        return marked_words_html(tokens[index].content, env["page"].words)
 
     def code_inline(self, tokens, index, options, env) -> str:
-        return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"
+        code = marked_words_html(tokens[index].content, env["page"].words)
+        return f"<code>{code}</code>"
 
     def fence(self, tokens, index, options, env) -> str:
         # With a tabindex, the block can be scrolled from the keyboard.
         attributes = self.renderAttrs(tokens[index])
-        code = marked(tokens[index].content, env["page"].words)
+        code = marked_words_html(tokens[index].content, env["page"].words)
         return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
 
     code_block = fence  # type: ignore[assignment]
@@ -147,7 +148,8 @@ class _Renderer(RendererHTML):
             address = page.references.note(target)
         if address:
             return _link(address, token.content, page)
-        label, title = marked(token.content, page.words), "No note in the index has this title"
+        label, title = token.content, "No note in the index has this title"
+        label = marked_words_html(label, page.words)
         return f'<span class="bear-missing" title="{title}">{label}</span>'
 
     def tag(self, tokens, index, options, env) -> str:
@@ -190,7 +192,7 @@ _DIRECTED = frozenset(
 
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
-    html = marked(label, page.words)
+    html = marked_words_html(label, page.words)
     if "a" in page.open_links:  # links can't be nested
         return html
     attribute = f' class="{css_class}"' if css_class else ""

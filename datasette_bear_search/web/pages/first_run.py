@@ -59,7 +59,7 @@ def _offer(config: SourceConfig) -> Offer:
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
-async def update(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def update_page(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":

@@ -171,7 +171,7 @@ async def _note_page(
     context = {
         "note": whole,
         "page_url": urls.note(whole.id, passage.id if passage else None),
-        "title": Markup(renderer.marked(plain_text(whole.title) or "Untitled", words)),
+        "title": Markup(renderer.marked_words_html(plain_text(whole.title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
         "outline": rendered.outline,
         "level": min((heading.level for heading in rendered.outline), default=1),
@@ -204,7 +204,7 @@ def _file_texts(
     whole: NoteDetail, files: NoteFiles | None, words: frozenset[str]
 ) -> dict[str, Any]:
     """Return the texts of a note's files; if any have words of the query, only those."""
-    texts = [(name, renderer.marked(text, words)) for name, text in whole.files]
+    texts = [(name, renderer.marked_words_html(text, words)) for name, text in whole.files]
     found = [text for text in texts if "<mark>" in text[1]]
     shown = [
         (name, Markup(html), files.url_of_text(name) if files else None)

@@ -92,7 +92,7 @@ async def _error_page(
 
 
 @views.view(_error_page, path=".json")
-async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def search_page(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
     """Respond with the search page or, with ``.json``, with the results as JSON."""
     if request.method == "HEAD":  # don't search: nobody would see the results
         return responses.json_response(datasette, {}) if is_json else Response.html("")
