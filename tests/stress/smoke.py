@@ -64,7 +64,7 @@ async def search_in_datasette(index: Path, has_meaning: bool) -> None:
         "/-/bear-search?tag=home",
         "/-/bear-search/note/1",
         "/-/bear-search/similar/1",
-        "/-/static-plugins/datasette_bear_search/bear.css",
+        "/-/static-plugins/datasette_bear_search/bear_common.css",
     ):
         answer = await served.client.get(path)
         assert answer.status_code == 200, (path, answer.status_code, answer.text[:500])

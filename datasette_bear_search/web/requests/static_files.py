@@ -13,9 +13,12 @@ from datasette.app import Datasette
 from ..api.openapi import STATIC_PATH
 
 STATIC_FOLDER = Path(__file__).parents[2] / "static"
-# The search page's scripts are served as one file: compressed, 8 kB instead of 10.
+# Style sheets and scripts are cut by page, but served as one file, which browsers keep for a year.
+# Compressed, it is smaller, too (the search page's scripts: 8 kB instead of 10).
 STATIC_FILES = {
-    "bear.css": ("bear.css",),
+    "bear.css": (
+        "bear_common.css", "bear_results.css", "bear_search.css", "bear_start.css", "bear_note.css",
+    ),
     "datasette_pages.css": ("datasette_pages.css",),
     "bear_note.js": ("bear_note.js",),
     "bear_fresh.js": ("bear_fresh.js",),
@@ -30,7 +33,8 @@ STATIC_FILES = {
 def _static_file(name: str) -> tuple[str, str]:
     """Return a style sheet or script without comments and indentation, and its fingerprint."""
     text = "".join((STATIC_FOLDER / part).read_text("utf-8") for part in STATIC_FILES[name])
-    text = re.sub(r"/\*[^*]*\*/|^\s*//.*$|^\s+", "", text, flags=re.MULTILINE)
+    comments = r"/\*[^*]*\*/|^\s*//.*$|(?<=[;{}]) // .*$"
+    text = re.sub(rf"{comments}|^\s+", "", text, flags=re.MULTILINE)
     return text, hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
