@@ -168,7 +168,7 @@ def _similarity() -> str:
 
 
 def _q(planned: Plan) -> str:
-    # The arguments of the SQL functions: the text and, if it isn't the usual one, its reading.
+    # The arguments of the SQL functions: the text and, unless it is normal, how to read it.
     return f":q, '{planned.text_mode}'" if planned.text_mode else ":q"
 
 
