@@ -11,13 +11,13 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..index.config import PLUGIN
 from ..search.redaction import masking
 from ..web import hosts as web_hosts
 from ..web import turns
 from ..web.api.openapi import ROUTE
 from ..web.hosts import LOCAL_HOSTS
 from ..web.requests import databases, errors, permissions, responses, settings
-from ..web.requests.settings import PLUGIN
 from . import AgentLibrary
 from .server import SdkMissing, build_server
 from .tools import TOOLS, read_text

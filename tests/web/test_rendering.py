@@ -440,8 +440,8 @@ SECONDS = 2
 @pytest.fixture
 def tenth(monkeypatch):
     """Reduce the maximum length and the other limits to a tenth."""
-    for name in ("MAX_CHARACTERS", "MAX_BLOCKS", "MAX_CELLS", "MAX_BRACKETS"):
-        module = note_html if name == "MAX_CHARACTERS" else dialect
+    for name in ("MAX_RENDERED_CHARACTERS", "MAX_BLOCKS", "MAX_CELLS", "MAX_BRACKETS"):
+        module = note_html if name == "MAX_RENDERED_CHARACTERS" else dialect
         monkeypatch.setattr(module, name, getattr(module, name) // 10)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -49,7 +49,9 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def judge(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     if not settings.judging_is_on(database):
         raise PageError(JUDGING_OFF, 404)
     form = await views.form(request)

@@ -29,7 +29,7 @@ MENU_SECONDS = 0.5
 
 
 async def css_urls(
-    datasette: Datasette, actor: dict | None, database: str | None, view: str | None = None
+    datasette: Datasette, actor: Actor, database: str | None, view: str | None = None
 ) -> list[str]:
     """Return our style sheet for an index's pages, and for the home page if it has no others."""
     names = [name for name in datasette.databases if not name.startswith("_")]

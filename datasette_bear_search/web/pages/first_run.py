@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -32,7 +32,7 @@ class Offer:
     problem: str = ""  # why it can't be read
 
 
-async def first_run(datasette: Datasette, request, database: Database) -> Response | None:
+async def first_run(datasette: Datasette, request: Request, database: Database) -> Response | None:
     """Respond with notes to index, or the progress of indexing; None once there are notes."""
     updater = freshness.updaters.get(datasette)
     if updater is None or updater.has_notes:
@@ -59,7 +59,9 @@ def _offer(config: SourceConfig) -> Offer:
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
-async def update_page(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def update_page(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":
@@ -79,7 +81,7 @@ async def update_page(datasette: Datasette, request, database: Database, is_json
     return Response.redirect(page_before(datasette, request), status=303)
 
 
-def page_before(datasette: Datasette, request) -> str:
+def page_before(datasette: Datasette, request: Request) -> str:
     """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
     before, search = (
         urlsplit(request.headers.get("referer", "")),

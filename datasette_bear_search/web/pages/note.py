@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -48,7 +48,7 @@ _POLICY = (
 
 
 async def _note_html(
-    datasette: Datasette, request, context: dict[str, Any], status: int = 200
+    datasette: Datasette, request: Request, context: dict[str, Any], status: int = 200
 ) -> Response:
     response = await responses.html_response("bear_note.html", datasette, request, context, status)
     response.headers["content-security-policy"] = _POLICY
@@ -57,7 +57,7 @@ async def _note_html(
 
 @views.view(partial(responses.html_response, "error.html"))
 async def note_by_name(
-    datasette: Datasette, request, database: Database, is_json: bool
+    datasette: Datasette, request: Request, database: Database, is_json: bool
 ) -> Response:
     """Redirect to the note with this ``source`` and ``key``, or from the file at ``path``."""
     arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
@@ -73,7 +73,9 @@ async def note_by_name(
 
 
 @views.view(_note_html, path="/note/{id}.json")
-async def note(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def note(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
@@ -118,7 +120,7 @@ def _notes_like(
         return ()  # the page of similar notes has more time, and reports errors
 
 
-async def _other_result(request, database: Database, note_id: int, step: int) -> Response:
+async def _other_result(request: Request, database: Database, note_id: int, step: int) -> Response:
     """Redirect from a result to the next or previous one, or back to the list at either end."""
     from ..pipeline import respond
 
@@ -142,7 +144,7 @@ async def _other_result(request, database: Database, note_id: int, step: int) ->
 
 
 async def _note_page(
-    request, database: Database, whole: NoteDetail, words: frozenset[str]
+    request: Request, database: Database, whole: NoteDetail, words: frozenset[str]
 ) -> Response:
     datasette = database.ds
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -76,7 +76,7 @@ class Surroundings:
 
 
 async def _error_page(
-    datasette: Datasette, request, error: dict[str, str], status: int
+    datasette: Datasette, request: Request, error: dict[str, str], status: int
 ) -> Response:
     if (
         error["error"] == web_requests_errors.NO_SIDECAR
@@ -92,7 +92,9 @@ async def _error_page(
 
 
 @views.view(_error_page, path=".json")
-async def search_page(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def search_page(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Respond with the search page or, with ``.json``, with the results as JSON."""
     if request.method == "HEAD":  # don't search: nobody would see the results
         return responses.json_response(datasette, {}) if is_json else Response.html("")
@@ -182,7 +184,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
     return await _in_time(database, read) or Surroundings()
 
 
-async def _home(database: Database, request, query: Query) -> StartPage | None:
+async def _home(database: Database, request: Request, query: Query) -> StartPage | None:
     if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
         return None
     home = await _in_time(database, read_start_page)
@@ -211,7 +213,7 @@ def _is_empty(results: Results) -> bool:
 
 async def _results_page(
     urls: Urls,
-    request,
+    request: Request,
     database: Database,
     response: SearchResponse,
     offset: int,
@@ -274,7 +276,7 @@ async def _results_page(
 
 
 async def _first_results(
-    urls: Urls, request, database: Database, response: SearchResponse
+    urls: Urls, request: Request, database: Database, response: SearchResponse
 ) -> Response:
     """Respond with results to show while somebody types; the page fetches the rest afterwards."""
     around = await _surroundings(database, response.results)
@@ -290,7 +292,7 @@ async def _first_results(
 
 
 async def _results(
-    urls: Urls, request, database: Database, response: SearchResponse, around: Surroundings
+    urls: Urls, request: Request, database: Database, response: SearchResponse, around: Surroundings
 ) -> dict[str, Any]:
     results, query = response.results, response.results.query
     beside = web_pages_urls.filter_chips(urls)
@@ -354,7 +356,9 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def save(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = await views.form(request)
@@ -380,7 +384,7 @@ def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) ->
 # --- JSON, in the format of Datasette 1.0
 
 
-async def _json(request, database: Database, response: SearchResponse) -> Response:
+async def _json(request: Request, database: Database, response: SearchResponse) -> Response:
     datasette, results = database.ds, response.results
     urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
     next_url = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -38,7 +38,7 @@ MAX_SIMILAR = 50
 
 @views.view(partial(responses.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
 async def similar_notes(
-    datasette: Datasette, request, database: Database, is_json: bool
+    datasette: Datasette, request: Request, database: Database, is_json: bool
 ) -> Response:
     """Respond with the notes most similar to the one in the path, and the reasons for each."""
     note_id = read_note_id(request.url_vars["id"])

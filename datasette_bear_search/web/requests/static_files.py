@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 
 from ..api.openapi import STATIC_PATH
@@ -44,7 +44,7 @@ def static_url(datasette: Datasette, name: str) -> str:
     return datasette.urls.path(f"{STATIC_PATH}/{stem}.{_static_file(name)[1]}.{kind}")
 
 
-async def static_file(datasette: Datasette, request) -> Response:
+async def static_file(datasette: Datasette, request: Request) -> Response:
     """Respond with a static file, which browsers may cache."""
     name = f"{request.url_vars['stem']}.{request.url_vars['kind']}"
     if name not in STATIC_FILES:
