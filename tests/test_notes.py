@@ -27,12 +27,12 @@ TEXTS = ["Zoë 東京", "👩‍🍳 ❤️‍🔥 1️⃣", "می‌خواهم"
 
 
 @pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
-def test_what_nobody_sees_is_removed(unseen):
+def test_invisible_characters_are_removed(unseen):
     assert printable(f"a{unseen}b") == printable_lines(f"a{unseen}b") == "ab"
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_what_is_text_stays(text):
+def test_visible_text_stays(text):
     assert printable(text) == printable_lines(text) == text
 
 

@@ -104,7 +104,7 @@ async def test_no_other_tool_tells_of_a_note_with_a_hidden_tag(call):
     assert (await call("library_status", hidden=HIDDEN))["notes"] == len(NOTES) - 1
 
 
-async def test_a_fault_that_nobody_foresaw_tells_nothing_of_the_notes(call, monkeypatch, caplog):
+async def test_an_unexpected_error_reveals_nothing_about_the_notes(call, monkeypatch, caplog):
     def fail(*arguments, **options):
         raise RuntimeError(f"in the text {SECRET}")
 
@@ -114,7 +114,7 @@ async def test_a_fault_that_nobody_foresaw_tells_nothing_of_the_notes(call, monk
     assert SECRET not in caplog.text
 
 
-async def test_answers_fit_a_context(call, sidecar_path):
+async def test_responses_fit_into_a_models_context(call, sidecar_path):
     edit(sidecar_path, "update notes set body = body || ?", "\n\nroof and more words\n" * 5000)
     for tool, arguments in (("search_notes", {"query": "roof", "limit": 20}), ("list_tags", {})):
         data = await call(tool, **arguments)

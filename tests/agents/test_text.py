@@ -170,7 +170,7 @@ def test_the_text_of_a_note_is_there_word_for_word(indexed):
     assert "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines) == body
 
 
-def test_secrets_are_masked_behind_the_marks_too(indexed):
+def test_secrets_are_masked_in_marked_lines(indexed):
     key = SECRETS["private key"][1]
     hidden = "\U000e0041\u2062".join(SECRETS["GitHub, classic"][1])
     edit(indexed, "update notes set body = ? where id = 2", f"roof\n\n{key}\n\n> {hidden}")
@@ -183,7 +183,7 @@ def test_secrets_are_masked_behind_the_marks_too(indexed):
 
 
 @pytest.mark.asyncio
-async def test_names_and_prompts_have_nothing_that_nobody_sees(indexed):
+async def test_names_and_prompts_have_no_invisible_characters(indexed):
     edit(indexed, "update notes set title = ?", "Roof\n\u202e\U000e0041\x1b[2J plan")
     async with Client(server.build_server(AgentLibrary(indexed, HIDDEN))) as client:
         names = {each.name for each in (await client.list_resources()).resources}

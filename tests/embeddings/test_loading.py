@@ -365,7 +365,7 @@ def test_a_folder_named_like_a_reranker_does_not_matter(kind, foreign_folder, ma
 # The hub
 
 
-def test_what_is_downloaded_is_checked_before_it_is_loaded(unsafe, mark, tmp_path, monkeypatch):
+def test_a_downloaded_model_is_checked_before_it_is_loaded(unsafe, mark, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("socket.create_connection", lambda *arguments: closing_nothing())
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *arguments, **options: None)

@@ -295,7 +295,7 @@ def test_later_runs_keep_the_prompts(bear_index, notes, sidecar_path, write):
     assert meta(sidecar_path)["model"] == f"{TINY}@query=ask:%20"
 
 
-def test_other_prompts_are_asked_about_like_another_model(bear_index, notes, sidecar_path):
+def test_other_prompts_need_confirmation_like_another_model(bear_index, notes, sidecar_path):
     bear_index()
     assert "add --yes" in bear_index("--passage-prompt", "p: ", fails=True).output
     assert "2 passages embedded" in bear_index("--passage-prompt", "p: ", "--yes").output
@@ -305,7 +305,7 @@ def test_other_prompts_are_asked_about_like_another_model(bear_index, notes, sid
     assert meta(sidecar_path)["model"] == TINY
 
 
-def test_new_prompts_of_the_same_name_are_asked_about(bear_index, notes, sidecar_path):
+def test_new_default_prompts_of_a_model_need_confirmation(bear_index, notes, sidecar_path):
     bear_index("--model", "test/own")
     registry.register("test/own", lambda: TrainedEmbedder("test/own"))  # as if its files changed
     said = bear_index("--model", "test/own", fails=True).output
@@ -379,7 +379,7 @@ def test_prompts_that_a_model_has_anyway_need_no_loading(bear_index, notes, conf
         ("prompts: {passage: 3}", "the prompt passage has to be text in quotation marks, not 3"),
     ],
 )
-def test_prompts_that_are_no_text_are_refused(bear_index, notes, configure, text, said):
+def test_prompts_must_be_texts(bear_index, notes, configure, text, said):
     assert said in bear_index(*configure(text), fails=True).output
 
 

@@ -274,7 +274,9 @@ def test_links_from_and_to_a_removed_note_are_gone(write, bear_index, sidecar_pa
         assert sorted(rows(sidecar_path, links)) == titles
 
 
-def test_a_changed_library_ends_as_a_clean_build_does(write, bear_index, sidecar_path, tmp_path):
+def test_updating_a_changed_library_gives_the_same_index_as_a_new_build(
+    write, bear_index, sidecar_path, tmp_path
+):
     write(*[BearNote(f"# N{n}\n\nText {n} [[N{n + 1}]]", tags=(f"t{n % 3}",)) for n in range(30)])
     bear_index()
     write(
@@ -318,7 +320,7 @@ def test_a_run_that_dies_while_embedding_is_resumed(
     assert content(sidecar_path) == complete
 
 
-def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):
+def test_another_model_embeds_all_notes_again(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
     registry.register("other", lambda: TinyEmbedder("other"))
@@ -327,7 +329,7 @@ def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):
     assert "embedded" not in bear_index().output  # later runs keep that model
 
 
-def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, sidecar_path):
+def test_changing_the_model_asks_and_says_how_long_it_takes(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
     with closing(sqlite3.connect(sidecar_path)) as db, db:
@@ -343,7 +345,9 @@ def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, side
 
 
 @pytest.mark.parametrize(("answer", "status", "model"), [("n\n", 1, TINY), ("y\n", 0, "other")])
-def test_in_a_terminal_a_person_decides(write, bear_index, sidecar_path, answer, status, model):
+def test_in_a_terminal_the_person_is_asked_about_another_model(
+    write, bear_index, sidecar_path, answer, status, model
+):
     write(GARDEN, SOUP)
     bear_index()
     registry.register("other", lambda: TinyEmbedder("other"))
@@ -416,7 +420,7 @@ def test_no_semantic_holds_until_vectors_are_asked_for(write, bear_index, sideca
     assert rows(sidecar_path, "select count(*) from _vectors") == [(3,)]
 
 
-def test_vectors_that_are_no_numbers_are_refused(write, bear_index, sidecar_path):
+def test_vectors_that_are_not_numbers_are_refused(write, bear_index, sidecar_path):
     class Broken(TinyEmbedder):
         def encode(self, texts, *, is_query):
             vectors = super().encode(texts, is_query=is_query)
@@ -466,7 +470,7 @@ def test_a_second_indexer_waits_for_a_short_run_and_says_so(write, bear_index, s
     assert "1 note added" in output
 
 
-def test_whether_a_run_is_at_work_is_answered_at_once(sidecar_path):
+def test_asking_whether_a_run_is_active_returns_at_once(sidecar_path):
     sidecar_path.parent.mkdir()
     with filelock.FileLock(f"{sidecar_path}.lock"):
         started = time.perf_counter()
@@ -484,7 +488,7 @@ def test_a_second_indexer_does_not_wait_for_a_long_run(
         assert "Another datasette bear-index is already writing" in bear_index(fails=True).output
 
 
-def test_a_library_that_cannot_be_read_takes_nothing_from_the_sidecar(
+def test_an_unreadable_library_removes_nothing_from_the_sidecar(
     write, library, bear_index, sidecar_path
 ):
     write(GARDEN)
@@ -524,7 +528,7 @@ def test_two_libraries_are_kept_apart(write, library, sidecar_path, bear_index, 
     ]
 
 
-def test_a_file_that_is_no_sidecar_is_left_alone(write, bear_index, sidecar_path):
+def test_a_file_that_is_not_a_sidecar_is_left_alone(write, bear_index, sidecar_path):
     write(GARDEN)
     sidecar_path.parent.mkdir()
     sidecar_path.write_text("Dear diary")
@@ -532,7 +536,7 @@ def test_a_file_that_is_no_sidecar_is_left_alone(write, bear_index, sidecar_path
     assert sidecar_path.read_text() == "Dear diary"
 
 
-def test_a_damaged_sidecar_is_said_to_be_disposable(write, bear_index, sidecar_path):
+def test_the_message_about_a_damaged_sidecar_says_to_delete_it(write, bear_index, sidecar_path):
     write(GARDEN)
     bear_index()
     data = bytearray(sidecar_path.read_bytes())

@@ -68,7 +68,7 @@ def contents(path):
         return {name: connection.execute(sql).fetchall() for name, sql in queries.items()}
 
 
-def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
+def test_several_batches_give_the_same_index_as_one(tmp_path, config, monkeypatch):
     indexer.update(tmp_path / "one.db", [config], None)
     monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", 2)
     report = indexer.update(tmp_path / "many.db", [config], None)
@@ -133,7 +133,7 @@ def test_a_run_that_dies_between_batches_is_completed_by_the_next(
     assert contents(path) == contents(tmp_path / "whole.db")
 
 
-def test_what_is_as_it_was_is_not_kept_in_memory(tmp_path, config, library):
+def test_unchanged_notes_are_not_kept_in_memory(tmp_path, config, library):
     path = tmp_path / "notes.db"
     indexer.update(path, [config], None)
     edit(library, "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' where ZTITLE = 'Note 3'")

@@ -51,9 +51,7 @@ def connection(indexed):
 
 
 @pytest.mark.asyncio
-async def test_a_note_that_is_added_or_removed_is_so_for_a_server_that_runs(
-    write, bear_index, sidecar_path
-):
+async def test_a_running_server_sees_added_and_removed_notes(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index()
     datasette = Datasette([str(sidecar_path)])
@@ -99,7 +97,7 @@ async def test_sql_finds_the_nearest_passages(write, bear_index, sidecar_path):
     assert await nearest("x'00', 4") == []
 
 
-def test_a_run_with_nothing_to_embed_makes_a_vec0_table_anew_that_lacks_passages(
+def test_a_run_with_nothing_to_embed_rebuilds_an_incomplete_vec0_table(
     write, bear_index, sidecar_path, monkeypatch
 ):
     write(*NOTES)
@@ -329,7 +327,7 @@ def rows_of(ids) -> list[tuple[int, bytes]]:
     return [(number, rows[number].tobytes()) for number in ids]
 
 
-def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
+def test_a_search_sees_the_vectors_of_that_moment(index):
     # One transaction adds passages with their vectors, and another removes them. A search must see
     # all of them or none.
     coming = range(KEPT + 1, KEPT + COMING_AND_GOING + 1)

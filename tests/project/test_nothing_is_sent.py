@@ -246,7 +246,7 @@ def test_an_export_of_a_model_is_run_without_a_report_to_its_makers(watched):
         "__import__('urllib.request').request.urlopen('http://192.0.2.1/', timeout=1)",
     ],
 )
-def test_whoever_tries_is_caught_even_if_the_error_is_swallowed(attempt, watched):
+def test_an_attempt_to_connect_is_recorded_even_if_its_error_is_swallowed(attempt, watched):
     code = f"import socket\ntry:\n    {attempt}\nexcept Exception:\n    pass"
     subprocess.run([sys.executable, "-c", code], env=watched, check=True)
     assert connections(watched)

@@ -89,7 +89,7 @@ def test_words_are_joined_by_or_and_phrases_are_required(text, match):
         ("🎉 party", ("🎉", "party")),
     ],
 )
-def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else(text, words):
+def test_punctuation_is_searched_for_only_if_nothing_else_was_typed(text, words):
     assert parse(text).words == words
 
 
@@ -117,14 +117,14 @@ def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else
         ("#1", (), None),
     ],
 )
-def test_identifiers_are_found_as_they_stand(text, identifiers, exact):
+def test_identifiers_are_searched_for_verbatim(text, identifiers, exact):
     query = parse(text)
     assert query.identifiers == identifiers
     assert query.exact == exact
     assert set(identifiers) <= set(query.substrings)
 
 
-def test_what_fts5_takes_for_shorter_identifiers_must_stand_there_too():
+def test_identifiers_that_fts5_would_shorten_must_occur_verbatim():
     assert parse("C++ .NET report.pdf").exact_substrings == ("C++", ".NET")
 
 
@@ -140,7 +140,7 @@ def test_what_fts5_takes_for_shorter_identifiers_must_stand_there_too():
         ("tag:work -draft", ""),
     ],
 )
-def test_what_is_embedded_has_no_syntax(text, meaning):
+def test_the_text_to_embed_has_no_syntax(text, meaning):
     assert parse(text).meaning == meaning
 
 
@@ -199,14 +199,14 @@ def test_the_last_word_without_a_space_after_it_is_a_beginning(text, beginning):
     assert parse(text).unfinished_word == beginning
 
 
-def test_a_pasted_page_is_cut_and_said_so():
+def test_a_pasted_page_is_cut_with_a_notice():
     query = parse("word " * 5000)
     assert len(query.text) <= MAX_QUERY_CHARACTERS
     assert f"{MAX_QUERY_CHARACTERS:,} characters" in query.notices[0]
 
 
 @pytest.mark.parametrize("joint", [" ", " AND "])
-def test_too_many_words_are_cut_and_said_so(joint):
+def test_too_many_words_are_cut_with_a_notice(joint):
     query = parse(joint.join(f"w{number}" for number in range(100)))
     assert len(query.words) == MAX_QUERY_WORDS
     assert query.notices == (f"Only the first {MAX_QUERY_WORDS} words were searched for.",)
@@ -259,7 +259,7 @@ def test_a_double_hyphen_is_part_of_the_word():
     assert not query.excluded
 
 
-def test_where_text_is_looked_for_as_it_stands_so_are_and_or_and_not():
+def test_a_verbatim_search_takes_and_or_and_not_as_words():
     assert parse("a AND b NOT c", "like").words == ("a", "AND", "b", "NOT", "c")
 
 
@@ -422,7 +422,7 @@ def test_in_title_demands_a_title_with_the_words(text, required, required_in_tit
         ("is:happy", []),
     ],
 )
-def test_what_was_understood_is_named(text, expected):
+def test_clauses_have_labels(text, expected):
     assert labels(parse(text)) == expected
 
 
@@ -440,7 +440,7 @@ def test_what_was_understood_is_named(text, expected):
         ("see #work.", "tag: work", "see ."),
     ],
 )
-def test_what_was_understood_can_be_taken_out_of_the_text(text, removed, rest):
+def test_a_clause_can_be_removed_from_the_text(text, removed, rest):
     query = parse(text)
     [token] = [token for token in query.clauses if token.label == removed]
     assert query.text_without(token) == rest
@@ -540,7 +540,7 @@ def test_a_text_is_always_read_in_the_same_way(text):
 @awkward
 @given(TEXTS)
 @settings(deadline=None)
-def test_what_was_understood_stands_in_the_text(text):
+def test_a_clause_is_a_part_of_the_text(text):
     query = parse(text)
     for token in query.clauses:
         assert 0 <= token.start < token.end <= len(query.text)
@@ -550,7 +550,7 @@ def test_what_was_understood_stands_in_the_text(text):
 @awkward
 @given(TEXTS)
 @settings(deadline=None)
-def test_a_text_without_something_understood_has_it_no_more(text):
+def test_a_text_without_a_clause_is_parsed_without_it(text):
     query = parse(text)
     for token in query.clauses[:20]:
         rest = parse(query.text_without(token))
@@ -559,7 +559,7 @@ def test_a_text_without_something_understood_has_it_no_more(text):
 
 
 @given(TEXTS)
-def test_a_word_that_anything_can_find_is_looked_for(text):
+def test_a_word_that_fts5_can_find_is_searched_for(text):
     query = parse(text)
     assume(query.meaning and any(character.isalnum() for character in query.meaning))
     assert query.match
@@ -569,5 +569,5 @@ def test_a_word_that_anything_can_find_is_looked_for(text):
 @pytest.mark.parametrize(
     "text", ["ls with the -l option", "pip install -e .", "hexdump -C", "rm -rf it"]
 )
-def test_options_of_commands_are_no_exclusions(text):
+def test_options_of_commands_are_not_exclusions(text):
     assert parse(text).excluded == ()

@@ -94,7 +94,7 @@ def may(year: int) -> datetime:
         ("earlier this week", "earlier this week", "26-11-23", "26-11-30"),
     ],
 )
-def test_a_time_that_is_meant_is_read(text, time, since, until):
+def test_a_time_that_is_meant_becomes_a_filter(text, time, since, until):
     found = said(text)
     assert found is not None
     assert found[:3] == (time, since, until)
@@ -166,7 +166,7 @@ def test_a_time_that_is_meant_is_read(text, time, since, until):
         "what did Priya say about Last Christmas",
     ],
 )
-def test_a_time_that_is_not_meant_is_words(text):
+def test_a_time_that_is_not_meant_stays_words(text):
     assert said(text) is None
 
 
@@ -197,7 +197,7 @@ def test_a_time_is_taken_out_of_what_is_searched_for():
 @pytest.mark.parametrize(
     "text", ["notes from last summer", "what did I write last week?", "Notizen von gestern"]
 )
-def test_where_nothing_else_is_asked_for_there_are_no_words(text):
+def test_a_query_of_only_a_time_has_no_words(text):
     assert parse(text).substrings == ()
 
 

@@ -466,7 +466,7 @@ def forest(tmp_path_factory) -> Library:
 FAR = 0.9999  # a threshold that no note reaches
 
 
-def test_question_needs_15_hundredths_of_the_floor_from_its_words(forest):
+def test_question_needs_15_hundredths_of_the_normalizer_from_its_words(forest):
     words = ["harbor", "lantern", "ferry"]
     least = 0.15 * floor(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= least}
@@ -521,7 +521,7 @@ def test_feedback_and_regularization_refine_the_first_30_of_100(forest):
     assert [*hits] == highest(expected)
 
 
-def test_word_in_more_than_half_of_200_notes_is_no_word_to_search_for(forest, tmp_path):
+def test_word_in_more_than_half_of_200_notes_is_a_stop_word(forest, tmp_path):
     name = NAMES[3]
 
     def finds_only(library: Library, query: str) -> bool:

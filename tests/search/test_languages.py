@@ -215,7 +215,7 @@ def test_a_model_that_finds_no_sentences_was_not_made_for_their_language(
         ("openai:text-embedding-3-small@https://example.com", []),
     ],
 )
-def test_what_a_model_is_made_for_is_declared(index_notes, model, foreign):
+def test_models_declare_their_languages(index_notes, model, foreign):
     path = index_notes(GERMAN)
     with closing(database.connect(path)) as connection:
         stub = Stub(connection, 1, finds=bool(foreign))

@@ -44,7 +44,7 @@ def test_sql_takes_any_name(spelled, sidecar_path, name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", ":", "notes:", "notes:tea.md", "other:jam.md", "/jam.md", "-1", "9" * 30, "\0:\0"]
 )
-def test_what_names_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
+def test_a_name_of_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
     with open_sidecar(sidecar_path) as connection:
         assert find_note_id(connection, name) == 0
 

@@ -115,7 +115,7 @@ async def test_no_page_and_no_json_has_a_secret(index):
     assert said.count(200) >= len(said) - 1  # one of the SQL URLs is for the other Datasette
 
 
-async def test_a_password_below_a_title_that_tells_so_is_masked(index_notes):
+async def test_a_password_below_a_title_that_names_it_is_masked(index_notes):
     secret = "Quagmire" + "vexed&8"
     notes = [BearNote(f"# Wi-Fi password\n\n{secret}\n\nOf the shed."), *NOTES]
     index = index_notes(notes)
@@ -152,7 +152,7 @@ async def test_a_note_is_shown_as_before_but_for_its_secrets(index):
     assert after["url"] == before["url"]
 
 
-async def test_the_marks_of_a_match_stand_where_they_stood(index):
+async def test_masking_keeps_the_marks_of_matches_in_place(index):
     path = "/-/bear-search.json?mode=keyword&q=tomatoes+card"
     before = (await opened(index).client.get(path)).json()["rows"]
     after = (await opened(index, redact=True).client.get(path)).json()["rows"]
@@ -273,7 +273,7 @@ FACES = (
 )
 
 
-async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_notes):
+async def test_no_completion_or_correction_is_a_word_of_a_secret(index_notes):
     index = index_notes(LEADING, "--no-semantic")
     datasette, library = opened(index, redact=True), AgentLibrary(index, redact=True)
 

@@ -83,7 +83,7 @@ def test_passage_that_the_model_does_not_know_has_no_vector_and_does_not_wait_fo
 
 
 @pytest.mark.asyncio
-async def test_status_counts_it_neither_as_embedded_nor_as_pending(
+async def test_status_counts_an_unknown_passage_neither_as_embedded_nor_as_pending(
     latin, write, bear_index, sidecar_path
 ):
     write(ROOF, TIFINAGH)
@@ -93,7 +93,7 @@ async def test_status_counts_it_neither_as_embedded_nor_as_pending(
     assert response.json()["notices"] == []
 
 
-def test_same_text_in_another_note_is_not_tried_again(latin, write, bear_index, sidecar_path):
+def test_unknown_text_in_another_note_is_not_tried_again(latin, write, bear_index, sidecar_path):
     write(ROOF, TIFINAGH)
     bear_index()
     latin.embedded.clear()
@@ -103,7 +103,7 @@ def test_same_text_in_another_note_is_not_tried_again(latin, write, bear_index, 
     assert vector_states(sidecar_path) == ["embedded", "refused", "refused"]
 
 
-def test_it_is_not_tried_again_for_those_who_may_not_see_all_notes(
+def test_restricted_index_does_not_try_an_unknown_passage_again(
     latin, write, bear_index, sidecar_path
 ):
     write(ROOF, TIFINAGH, BearNote("# Diary\n#private\n\nDear diary.", tags=("private",)))
@@ -114,7 +114,7 @@ def test_it_is_not_tried_again_for_those_who_may_not_see_all_notes(
     assert vector_states(hidden) == ["embedded", "refused"]
 
 
-def test_another_model_tries_it_again(latin, write, bear_index, sidecar_path):
+def test_another_model_tries_an_unknown_passage_again(latin, write, bear_index, sidecar_path):
     write(ROOF, TIFINAGH)
     bear_index()
     registry.register("test/knows", lambda: TinyEmbedder("test/knows"))

@@ -84,7 +84,7 @@ def test_the_page_fits_its_window(page, address, width):
     assert overflow == 0
 
 
-def test_on_a_phone_tags_give_way_to_what_says_why_a_note_was_found(page, address):
+def test_on_a_phone_tags_shrink_before_the_reason_why_a_note_was_found(page, address):
     page.set_viewport_size({"width": 320, "height": 800})
     page.goto(f"{address}/-/bear-search?q=when+is+the+boiler+serviced")
     badges = page.locator(".bear-card:has-text('home/appliances') .bear-badge")

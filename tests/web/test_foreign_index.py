@@ -124,7 +124,7 @@ def damage_number(path):
 
 @pytest.mark.parametrize("damage", [damage_schema, damage_number])
 @pytest.mark.asyncio
-async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage, capfd):
+async def test_every_interface_says_that_an_index_is_damaged(index, tmp_path, damage, capfd):
     path = shutil.copy(index, tmp_path / "notes.db")
     damage(path)
     with pytest.raises(database.SidecarError, match="it is damaged"):

@@ -123,7 +123,7 @@ def test_addresses_become_links_that_tell_nobody_from_where(body, href):
 
 
 @pytest.mark.parametrize("body", ["notes.md", "see v1.2.in", "[a](craftdocs://open)"])
-def test_what_only_looks_like_an_address_is_no_link(body):
+def test_text_that_only_looks_like_an_address_is_not_a_link(body):
     assert "<a" not in html(body)
 
 
@@ -174,7 +174,7 @@ def test_footnotes_are_linked_both_ways():
     assert "Since <strong>May</strong>." in text
 
 
-def test_front_matter_is_no_heading():
+def test_front_matter_is_not_a_heading():
     rendered = render("---\ntags: [a]\n---\n\nText", REFERENCES)
     assert rendered.outline == ()
     assert '<pre tabindex="0" class="bear-front-matter">tags: [a]</pre>' in rendered.html
@@ -322,7 +322,7 @@ def test_marked_words_are_escaped():
 LONG = "\n\n".join(f"Paragraph {number}: " + "word " * 100 for number in range(2000))
 
 
-def test_of_a_very_long_note_the_beginning_is_shown():
+def test_a_very_long_note_shows_its_beginning():
     rendered = render(LONG, REFERENCES)
     assert rendered.is_cut
     assert "Paragraph 0:" in rendered.html
@@ -331,7 +331,7 @@ def test_of_a_very_long_note_the_beginning_is_shown():
 
 
 @pytest.mark.parametrize("number", [0, 3, 1000, 1999])
-def test_of_a_very_long_note_with_a_passage_what_is_around_it_is_shown(number):
+def test_a_very_long_note_with_a_match_shows_the_text_around_it(number):
     start = LONG.index(f"Paragraph {number}:")
     rendered = render(LONG, REFERENCES, passage=(start, start + 20))
     marked = re.findall('class="bear-match"[^>]*>(Paragraph [0-9]+)', rendered.html)
@@ -375,7 +375,7 @@ def test_nothing_that_people_paste_can_run():
     "address", ["javascript:alert(1)", 'x" onclick="alert(1)', "data:text/html,x"]
 )
 @pytest.mark.parametrize("body", ["[[x]]", "[a](b)", "#cabin", "[a](javascript:alert(1))"])
-def test_an_unsafe_address_of_a_note_or_tag_is_no_link(body, address):
+def test_an_unsafe_address_of_a_note_or_tag_is_not_a_link(body, address):
     """Sources may give any URL, but nh3 cleans the renderer's output."""
     references = References({"cabin": address}, lambda target: address, own_url=address)
     parts = executable_parts(render(body, references).html)
@@ -482,7 +482,7 @@ def test_a_note_with_too_much_markup_is_shown_as_it_is_written(monkeypatch, body
     assert html_module.unescape(re.sub("</pre>\n<pre[^>]*>|<[^>]*>", "", text)).strip() == body
 
 
-def test_people_write_less_than_that():
+def test_ordinary_markup_stays_below_the_limits():
     long = [
         body * (note_html.MAX_RENDERED_CHARACTERS // len(body))
         for body in (
