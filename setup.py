@@ -82,8 +82,7 @@ setup(
         "datasette_bear_search": [
             "templates/*.html",
             "static/*",
-            "demo/bear.sql",
-            "demo/notes/*.md",
+            "demo/library.sql",
             "web/datasette/metadata.yaml",
             "web/api/openapi.yaml",
             "agents/tools.yaml",
