@@ -39,9 +39,6 @@ POLL_DELAY = 2000
 _JOURNALS = ("-wal", "-journal", "-shm")
 
 
-# --- bear-index --watch
-
-
 @dataclass(frozen=True)
 class Place:
     """Where to watch for changes of a source: a folder, or one file in it."""

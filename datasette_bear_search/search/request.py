@@ -39,9 +39,6 @@ class SearchRequest:
     correct: bool = True  # whether words that no note has may be corrected
 
 
-# --- parameters of a URL → SearchRequest
-
-
 def read_request(
     parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
 ) -> SearchRequest:

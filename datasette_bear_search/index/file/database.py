@@ -35,7 +35,6 @@ from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, REFUSED, SOURCES, 
 
 Key = TypeVar("Key")
 
-T = TypeVar("T")
 Value = TypeVar("Value")
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
