@@ -21,6 +21,7 @@ from .file import database, sources
 from .file.database import explained
 from .run import indexer
 from .run.changes import Snapshot
+from .run.report import SILENT, Hooks
 
 # Milliseconds within which file changes count as one, because saving often takes several steps.
 DEBOUNCE = 400
@@ -79,7 +80,7 @@ class Watcher:
         say: Callable[[str], None],
         poll: bool = False,
         quiet: bool = False,
-        hooks: indexer.Hooks = indexer.SILENT,
+        hooks: Hooks = SILENT,
     ) -> None:
         self._path = path
         self._configs = {config.name: config for config in configs}

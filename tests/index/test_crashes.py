@@ -12,7 +12,8 @@ from datasette_bear_search import languages
 from datasette_bear_search.cli.output import clear_errors
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.file import notes as stored_notes
-from datasette_bear_search.index.run import changes, indexer
+from datasette_bear_search.index.run import changes
+from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sqlite import sqlite3
 from tests.stress import damage, searchers
@@ -211,7 +212,7 @@ def test_a_run_that_dies_after_a_removal_leaves_no_link_without_a_target(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(indexer._Run, "_write_notes", die)
+        patch.setattr(text_run.TextRun, "_write_notes", die)
         bear_index("--no-semantic", path=notes, fails=True)
     assert links() == [("A.md", "B.md", 1), ("C.md", "A.md", 0)]
     assert "Read 1 of 2 notes" in bear_index("--no-semantic", path=notes).output
