@@ -356,11 +356,7 @@ class Library:
         return embedder
 
     def _selection(
-        self,
-        sources: Sequence[Place],
-        remove: Collection[str] = (),
-        *,
-        everything: bool = False,
+        self, sources: Sequence[Place], remove: Collection[str] = (), *, everything: bool = False
     ) -> Selection:
         from .index import config
         from .index import selection as index_selection

@@ -9,12 +9,7 @@ from ..embeddings.rerankers import reranker_factories
 from ..index import config
 from ..query.filter_values import InvalidParameter, read_filters
 from ..query.query import MODES, Query, parse
-from .ranking.statement import (
-    DEFAULT_RANKING,
-    FUSIONS,
-    SORTS,
-    Ranking,
-)
+from .ranking.statement import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
 PAGE_SIZE = 20
 
