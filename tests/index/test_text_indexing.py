@@ -83,7 +83,7 @@ def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
 
 
 def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(indexer, "CHARACTERS_PER_COMMIT", 1)
+    monkeypatch.setattr(text_run, "CHARACTERS_PER_COMMIT", 1)
     sizes = []
     insert = stored_notes.insert
     monkeypatch.setattr(
