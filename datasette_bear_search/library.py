@@ -110,10 +110,8 @@ class Library:
                 yield connection
             except (SidecarError, TimeLimitExceeded):
                 raise
-            except (
-                sqlite3.Error,
-                UnicodeDecodeError,
-            ) as error:  # the latter if it quotes damaged text
+            # SQLite's messages may quote damaged text, which Python can't decode.
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise SidecarError(explained(error)) from error
 
     def search(
