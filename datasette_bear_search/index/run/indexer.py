@@ -109,7 +109,8 @@ def update(
         sources.write_tries(connection, configs, errors)
         # What left the index leaves these now, not after the vectors, which may take hours.
         _update_all_restricted(path, None, report, hooks)
-        _complete(path, connection, embedder, report, hooks, verify_model=verify_model)
+        embedding.write_vectors(connection, embedder, report, hooks, verify_model=verify_model)
+        _end(path, connection, report, has_model=embedder is not None)
         _update_all_restricted(path, embedder, report, hooks)
     return report
 
@@ -123,7 +124,8 @@ def index(
         if not schema.is_current(connection):
             database.reset(connection)
         TextRun(connection, report, hooks).write(snapshots)
-        _complete(path, connection, embedder, report, hooks)
+        embedding.write_vectors(connection, embedder, report, hooks)
+        _end(path, connection, report, has_model=embedder is not None)
     return report
 
 
@@ -135,18 +137,9 @@ def _empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     return known_ids
 
 
-def _complete(
-    path: Path,
-    connection: sqlite3.Connection,
-    embedder: Embedder | None,
-    report: Report,
-    hooks: Hooks,
-    *,
-    verify_model: bool = False,
-) -> None:
-    """Make missing vectors, and end the run."""
-    embedding.write_vectors(connection, embedder, report, hooks, verify_model=verify_model)
-    semantic = metadata.NO if embedder is None else None
+def _end(path: Path, connection: sqlite3.Connection, report: Report, *, has_model: bool) -> None:
+    """Note that a run has ended, and what the index has now."""
+    semantic = None if has_model else metadata.NO
     set_meta(connection, indexed=now(), **{metadata.SEMANTIC: semantic})
     report.notes = metadata.count_notes(connection)
     report.pending = database.read_state(connection).pending
@@ -215,7 +208,8 @@ def update_restricted(
         with transaction(connection):
             calibration.count_new(connection, restricted.copy_vectors(whole, connection))
         if embedder is not None:
-            _complete(file, connection, embedder, report, hooks)
+            embedding.write_vectors(connection, embedder, report, hooks)
+            _end(file, connection, report, has_model=True)
         with transaction(connection):
             restricted.take_state(whole, connection, made_from)
 
