@@ -82,7 +82,8 @@ setup(
         "datasette_bear_search": [
             "templates/*.html",
             "static/*",
-            "demo/library.sql",
+            "demo/bear.sql",
+            "demo/notes/*.md",
             "web/datasette/metadata.yaml",
             "web/api/openapi.yaml",
             "agents/tools.yaml",

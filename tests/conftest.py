@@ -21,6 +21,7 @@ from click.testing import CliRunner, Result
 from filelock import FileLock
 
 from datasette_bear_search import hookimpl
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.backends import onnx
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
@@ -29,7 +30,6 @@ from datasette_bear_search.embeddings.backends.sentence_transformers import (
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library
-from tests.support.bear_writer import BearNote
 from tests.support.chromium import launched
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 

@@ -30,10 +30,11 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 
 from benchmarks.lib.measuring import publish
+from datasette_bear_search import demo
 from datasette_bear_search.embeddings import files as model_files
 
 QUESTIONS = ("questions", "harder_questions")
-NOTES = Path(__file__).parents[2] / "tests" / "demo" / "notes"
+NOTES = Path(demo.__file__).parent / "notes"
 FIRST = 3
 PHRASINGS = {
     asked["question"]: asked["phrasings"]

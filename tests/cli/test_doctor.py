@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from datasette.cli import cli
 from platformdirs import user_cache_path
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import config
 from datasette_bear_search.index.file import database
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit, folder_state
-from tests.support.bear_writer import BearNote
 
 NOTE = BearNote("# Garden\n\nPrune the old apple tree.")
 

@@ -24,12 +24,12 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import schema
 from datasette_bear_search.sqlite import sqlite3
 from tests.stress.commands import Commands
 from tests.stress.damage import NOBODY
 from tests.support.bear_libraries import bear_library
-from tests.support.bear_writer import BearNote
 from tests.support.index_versions import make_older
 
 NOTES = [BearNote(f"# Note {number}\n\nAn apple tree. {number * 'word '}") for number in range(40)]

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 
+from datasette_bear_search.demo import BearFile, BearNote, write_library
 from tests.support.bear_libraries import edit, folder_state, left_untouched, sqlite3
-from tests.support.bear_writer import BearFile, BearNote, write_library
 
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")
 

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from datasette_bear_search.demo import write_demo_library
-from tests.support.bear_writer import BearNote, as_script, demo_notes, write_library
+from datasette_bear_search.demo import BearNote, demo_notes, write_demo_library
 
 NOTES = demo_notes()
 THE_SECRET = ("48-07-31", "9154", "velvet", "tugboat", "marzipan")
@@ -127,13 +126,6 @@ def test_the_secret_is_only_in_the_encrypted_note(secret: str) -> None:
         if secret in (note.text or "") + "".join(file.ocr or "" for file in note.files)
     ]
     assert [note.encrypted for note in holders] == [True]
-
-
-def test_the_package_has_the_library_that_the_notes_make(tmp_path: Path) -> None:
-    packaged, made = tmp_path / "packaged.sqlite", tmp_path / "made.sqlite"
-    write_demo_library(packaged)
-    write_library(made, NOTES)
-    assert as_script(packaged) == as_script(made)
 
 
 def test_the_written_library_holds_every_note_but_not_the_secret(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from struct import unpack
 import numpy
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.registry import (
     get_embedder,
@@ -17,7 +18,6 @@ from datasette_bear_search.embeddings.registry import (
     trust,
     with_choice,
 )
-from tests.support.bear_writer import BearNote
 from tests.support.datasettes import configured, get
 from tests.support.small_models import write_static_model
 from tests.support.tiny_embedder import TINY, TinyEmbedder

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
-from tests.support.bear_writer import BearNote
 from tests.support.tiny_embedder import TINY
 
 

@@ -17,6 +17,7 @@ from struct import unpack
 import numpy
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings.backends import onnx
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
@@ -26,7 +27,6 @@ from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.search.results.sentences import sentence_scores
-from tests.support.bear_writer import BearNote
 from tests.support.kinds_of_text import KINDS_OF_TEXT
 from tests.support.small_models import write_static_model, write_transformer
 

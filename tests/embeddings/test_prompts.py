@@ -12,11 +12,11 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.cli.doctor import examine
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, prompts, registry
 from datasette_bear_search.embeddings.base import Choice
 from datasette_bear_search.index.restricted import file_for
 from datasette_bear_search.index.run.indexer import update_restricted
-from tests.support.bear_writer import BearNote
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
-from tests.support.bear_writer import BearNote
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

@@ -17,10 +17,10 @@ from uuid import uuid5
 import pytest
 
 from datasette_bear_search import evaluation
+from datasette_bear_search.demo import LIBRARY_ID
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
-from tests.support.bear_writer import LIBRARY_ID
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "quality"
 MODES = ("keyword", "semantic", "hybrid")

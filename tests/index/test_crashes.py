@@ -10,6 +10,7 @@ from datasette.cli import cli
 
 from datasette_bear_search import languages
 from datasette_bear_search.cli.output import clear_errors
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.run import changes
@@ -20,7 +21,6 @@ from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot
 from tests.stress.comparing import opened
 from tests.stress.kill import SCENARIOS, Moment, Place, rounds
-from tests.support.bear_writer import BearNote
 from tests.support.note_folders import vault
 
 FRESH, INCREMENTAL, REBUILD = SCENARIOS[:3]

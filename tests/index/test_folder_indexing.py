@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.sources.formats import pdf
 from tests.support import attached
-from tests.support.bear_writer import BearFile, BearNote
 from tests.support.note_folders import graph, vault, write_files
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from datasette_bear_search import Library
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import restricted
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
 from datasette_bear_search.index.file import database, sources
@@ -19,7 +20,6 @@ from datasette_bear_search.index.run import indexer, lock
 from datasette_bear_search.notes import is_within
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearNote
 from tests.support.note_folders import write_files
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 

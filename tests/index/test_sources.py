@@ -19,6 +19,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from datasette.plugins import pm
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import freshness
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
@@ -26,7 +27,6 @@ from datasette_bear_search.sources.formats.documents import html_to_markdown
 from datasette_bear_search.sources.formats.markdown_metadata import note_from_markdown
 from datasette_bear_search.sources.registry import OUR_KINDS, describe, get_kind, names
 from tests.support.bear_libraries import bear_library, day, edit
-from tests.support.bear_writer import BearNote
 from tests.support.exports import folder_of
 from tests.support.index_files import rows, titles
 from tests.support.journal import Journal, JournalPlugin

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, sources
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.run import changes, indexer
@@ -14,7 +15,6 @@ from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.index.run.report import Hooks
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
-from tests.support.bear_writer import BearNote
 
 NUMBER = 7  # of notes: three batches and a half
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import freshness, updater
 from datasette_bear_search.index import watch as index_watch
@@ -21,7 +22,6 @@ from datasette_bear_search.index.run import indexer
 from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import edit, folder_state
-from tests.support.bear_writer import BearNote
 from tests.support.index_files import titles
 from tests.support.threads import running
 from tests.support.tiny_embedder import TINY, TinyEmbedder

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
-from tests.support.bear_writer import BearNote
 
 pytestmark = [
     pytest.mark.skipif(
@@ -45,13 +45,10 @@ def lo_up():
 # All is the same for five of the sample notes, but for the ten seconds that all of them take.
 FEW_SAMPLE_NOTES = '''
 import sys
-import tempfile
-from pathlib import Path
 from datasette.cli import cli
 from datasette_bear_search import demo
-few = Path(tempfile.mkdtemp(), "few.sql")
-few.write_text(demo.SCRIPT.read_text() + "delete from ZSFNOTE where Z_PK > 5;")
-demo.SCRIPT = few
+few = demo.demo_notes()[:5]
+demo.demo_notes = lambda: few
 cli(sys.argv[1:])
 '''
 

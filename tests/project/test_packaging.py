@@ -38,9 +38,9 @@ def files(source) -> set[str]:
         "templates/bear_search.html",
         "static/bear.css",
         "static/bear_search.js",
-        "demo/library.sql",
     ):
         assert f"{PACKAGE.name}/{one}" in found
+    assert sum(name.startswith(f"{PACKAGE.name}/demo/notes/") for name in found) > 50
     return found
 
 

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import MODES
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearFile, BearNote
 
 # The engine answers, whose answers are the same on both Datasettes (test_same_answer.py).
 pytestmark = pytest.mark.asyncio

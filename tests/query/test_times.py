@@ -5,9 +5,9 @@ from datetime import datetime, timezone
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query import times
 from datasette_bear_search.query.query import parse
-from tests.support.bear_writer import BearNote
 
 TODAY = datetime(2026, 11, 23)  # a Monday
 

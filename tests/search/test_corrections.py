@@ -6,12 +6,12 @@ from time import process_time
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planning import spelling
 from datasette_bear_search.search.planning.planner import Plan, plan
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearNote
 
 ORCHARD, QUARRY = (
     BearNote("# Orchard\n\nPruning the orchard.", created=day(1)),

@@ -11,12 +11,11 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import write_demo_library
+from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
 from datasette_bear_search.search.results import facets, retrieve
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import facets as facet_links
 from datasette_bear_search.web.pages import search as search_page
-from tests.support.bear_writer import BearFile, BearNote
 
 # The engine counts, and its answers are the same on both Datasettes (test_same_answer.py).
 pytestmark = pytest.mark.asyncio

@@ -7,6 +7,7 @@ import pytest
 
 from datasette_bear_search import languages
 from datasette_bear_search.cli import doctor
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import cards
 from datasette_bear_search.index.file import database, metadata
 from datasette_bear_search.index.run import calibration
@@ -16,7 +17,6 @@ from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.planning.planner import plan
 from datasette_bear_search.search.request import read_request
 from tests.support.bear_libraries import day, edit
-from tests.support.bear_writer import BearNote
 
 # A language, a note in it, and an inflected form that the note doesn't have.
 INFLECTED = [

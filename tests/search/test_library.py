@@ -13,13 +13,13 @@ import threading
 import pytest
 
 from datasette_bear_search import Library
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file.database import SidecarError
 from datasette_bear_search.library import NoteNotFound
 from datasette_bear_search.notes import ForeseenError
 from datasette_bear_search.query.filter_values import InvalidParameter
 from datasette_bear_search.sources.base import SourceError
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearNote
 from tests.support.docs import ROOT
 from tests.support.threads import running
 

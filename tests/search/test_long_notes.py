@@ -7,6 +7,7 @@ from shutil import copyfile
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, schema
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
@@ -14,7 +15,6 @@ from datasette_bear_search.search import request as search_request
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.results.marks import END_MARK, MARK, unmarked
 from tests.support.bear_libraries import edit
-from tests.support.bear_writer import BearNote
 
 # FTS5's snippet() takes 2 s of processor time for these repetitions, and 100 times as long for ten
 # times as many.

@@ -5,9 +5,9 @@ import json
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.run import calibration
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearNote
 
 pytestmark = pytest.mark.asyncio
 

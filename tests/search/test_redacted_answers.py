@@ -15,12 +15,12 @@ from mcp import Client
 
 from datasette_bear_search.agents import Library
 from datasette_bear_search.agents.tools import call
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search.planning import spelling
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK
 from tests.support.agents import bear_mcp, serving
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearFile, BearNote
 from tests.support.datasettes import IS_1_0
 from tests.support.secrets_in_notes import SECRETS, drawn
 

@@ -13,6 +13,7 @@ from datasette.app import Datasette
 from datasette.plugins import pm
 
 from datasette_bear_search import evaluation
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.rerankers import (
@@ -25,7 +26,6 @@ from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.results import rerank as search_results_rerank
 from datasette_bear_search.search.results.records import Hit
 from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
-from tests.support.bear_writer import BearNote
 from tests.support.small_models import write_transformer
 
 

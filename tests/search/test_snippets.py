@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED
@@ -38,7 +39,6 @@ from datasette_bear_search.search.results.snippets import (
     shortened,
     show,
 )
-from tests.support.bear_writer import BearFile, BearNote
 from tests.support.tiny_embedder import TinyEmbedder
 
 FILLER = "Nothing of interest was said about it on that day. " * 20

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pytest
 
 from datasette_bear_search import Library
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
-from tests.support.bear_writer import BearNote
 
 # Functions that only calculate, so that every row may call them.
 ARITHMETIC = {"rrf", "decay"}

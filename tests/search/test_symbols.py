@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.request import read_request
-from tests.support.bear_writer import BearNote
 
 NOTES = (
     BearNote("# Dentist\n\nBook the 🦷 cleaning for Ada."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file.passages import PASSAGE_VERSION
 from datasette_bear_search.index.run import text as text_run
@@ -14,7 +15,6 @@ from datasette_bear_search.search import request as search_request
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.notes.similar import find_similar
 from datasette_bear_search.sqlite import sqlite3
-from tests.support.bear_writer import BearNote
 
 WORDS = "alpaca bobsled cactus drizzle espresso fjord giraffe harp igloo jigsaw".split()
 CLOSING = "Remember to drink enough water and to be kind to whoever is tired."

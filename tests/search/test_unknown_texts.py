@@ -16,13 +16,13 @@ from datasette.app import Datasette
 
 from datasette_bear_search import Library
 from datasette_bear_search.cli import doctor
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import calibration, indexer
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library, edit
-from tests.support.bear_writer import BearNote
 from tests.support.chosen_vectors import ChosenVectors
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import Link, Tag
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import add_tag, bear_library, edit, read_notes, tag_names
-from tests.support.bear_writer import BearFile, BearNote
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import IO
 
 import pytest
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import bear
 from datasette_bear_search.sources.base import SourceError
@@ -31,7 +32,6 @@ from tests.support.bear_libraries import (
     running_bear,
     sqlite3,
 )
-from tests.support.bear_writer import BearNote
 from tests.support.threads import running
 
 NOTES = [BearNote(text=f"# Note {number}\nBody", tags=("tag",)) for number in range(20)]

@@ -22,10 +22,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from datasette_bear_search.demo import BearNote
 from tests.stress.commands import Ended
 from tests.stress.simulated_bear import REPOSITORY, SimulatedBear
 from tests.support.bear_libraries import bear_library, folder_state
-from tests.support.bear_writer import BearNote
 
 # A memory file system: on a disk, other programs' use would drown out the measurements.
 MEMORY = Path("/dev/shm")

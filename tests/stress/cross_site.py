@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
-from datasette_bear_search.demo import write_demo_library
-from tests.support.bear_writer import demo_notes
+from datasette_bear_search.demo import demo_notes, write_demo_library
 from tests.support.chromium import launched
 from tests.support.datasettes import indexed
 

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from datasette.app import Datasette
 
 from datasette_bear_search import markdown as markup
+from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.run import chunking, indexer
 from datasette_bear_search.notes import Note
@@ -49,7 +50,6 @@ from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.note_html import dialect, render, renderer
 from datasette_bear_search.web.pages import cards, urls
 from tests.stress.choices import Choices
-from tests.support.bear_writer import BearFile, BearNote, write_library
 from tests.support.tiny_embedder import TinyEmbedder
 from tests.support.unsafe_markdown import executable_parts
 

@@ -15,9 +15,9 @@ import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
 
+from datasette_bear_search.demo import BearFile, BearNote
 from tests.support import threads
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearFile, BearNote
 
 SECRET = "velvet tugboat"
 NOTES = [

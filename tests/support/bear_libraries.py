@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search import languages
+from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.files import readonly
-from tests.support.bear_writer import BearNote, write_library
 
 try:
     import pysqlite3 as sqlite3

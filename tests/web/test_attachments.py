@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.note_html import attachments
 from tests.support import attached
 from tests.support.bear_libraries import edit
-from tests.support.bear_writer import BearFile, BearNote
 from tests.support.datasettes import configured, get
 from tests.support.exports import zip_of
 from tests.support.note_folders import vault, write_files

@@ -9,11 +9,11 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages.cards import innermost, open_link
 from datasette_bear_search.web.requests.freshness import age
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearFile, BearNote
 
 pytestmark = pytest.mark.datasette
 

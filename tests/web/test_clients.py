@@ -11,12 +11,12 @@ from urllib.request import urlopen
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.interruption import Work, current
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import turns as web_turns
 from tests.support.agents import serving
-from tests.support.bear_writer import BearNote
 
 pytestmark = pytest.mark.datasette
 

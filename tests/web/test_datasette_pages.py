@@ -15,11 +15,11 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.plugins import pm
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import schema
 from datasette_bear_search.web.datasette import cells, menus
 from datasette_bear_search.web.datasette import metadata as datasette_metadata
 from tests.support.bear_libraries import day, edit
-from tests.support.bear_writer import BearNote
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

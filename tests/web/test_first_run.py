@@ -12,13 +12,13 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.cli.serve import _task
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import updater as index_updater
 from datasette_bear_search.index.file import database, metadata, sources
 from datasette_bear_search.sources import registry
 from datasette_bear_search.sources.bear import LOCATIONS
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_libraries import bear_library
-from tests.support.bear_writer import BearNote
 
 pytestmark = [pytest.mark.datasette]
 

@@ -13,10 +13,10 @@ from datasette.app import Datasette
 from datasette.database import Database
 
 from datasette_bear_search import languages
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.datasette import menus
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearNote
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 
 pytestmark = [

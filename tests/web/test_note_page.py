@@ -9,11 +9,11 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search.notes import similar
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import similar as similar_page
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearFile, BearNote
 from tests.support.unsafe_markdown import executable_parts, unsafe_notes
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

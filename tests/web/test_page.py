@@ -12,6 +12,7 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import freshness
@@ -19,7 +20,6 @@ from datasette_bear_search.index.file import database as index_file
 from datasette_bear_search.search.ranking import statement
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
-from tests.support.bear_writer import BearFile, BearNote
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database as index_file
 from tests.support.bear_libraries import day
-from tests.support.bear_writer import BearNote
 from tests.support.datasettes import IS_1_0, configured, get, other_database
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
