@@ -19,8 +19,6 @@ def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> 
     return origin_name(origin) not in {*names} - {*LOCAL_HOSTS}
 
 
-# --- hosts
-
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 _HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.IGNORECASE | re.ASCII)

@@ -1,4 +1,7 @@
-"""Cells: links to our pages and to the notes' apps, and the beginnings of long notes."""
+"""Cells: links to our pages and to the notes' apps, and the beginnings of long notes.
+
+For HTML only: JSON and CSV have the stored values.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,6 @@ from ..requests.databases import Actor
 MAX_CELL = 250
 # The menu must open while people type, even while the index is being written.
 MENU_SECONDS = 0.5
-
-
-# --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
-#
-# For HTML only: JSON and CSV have the stored values.
 
 
 async def css_urls(

@@ -59,9 +59,6 @@ _WORD = re.compile(r"[^\W_]+")
 _SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
 
 
-# --- tokens → HTML
-
-
 @dataclass
 class _Page:
     references: References

@@ -22,8 +22,6 @@ Actor = dict[str, Any] | None
 SEARCH = "bear-search"  # the action
 
 
-# --- the index files
-
 # Whether a database is a sidecar: cached, because every page needs it and it never changes.
 _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()
 

@@ -58,9 +58,6 @@ def unreadable(error: sqlite3.Error) -> str:
     return str(error) if isinstance(error, OtherVersion) else UNREADABLE
 
 
-# --- requests and responses
-
-
 class PageError(Exception):
     """An error with the message and the HTTP status of the response."""
 

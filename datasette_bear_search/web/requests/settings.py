@@ -10,8 +10,6 @@ from datasette.database import Database
 from ...index.config import PLUGIN
 from .. import turns
 
-# --- settings
-
 
 def may_write(database: Database) -> bool:
     """Return whether the current request may write the index: only if it may see all notes."""
