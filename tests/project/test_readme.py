@@ -98,7 +98,7 @@ async def test_the_sql_in_the_documentation_runs(sql, sample_index):
     assert response.json()
 
 
-# --- Examples: pycon is run in tests/search/test_library, JSON above
+# --- Examples: pycon is run in tests/test_library, JSON above
 
 
 def blocks(*languages: str) -> list:
@@ -158,7 +158,7 @@ async def test_the_commands_in_the_documentation_are_understood(block, sample_in
 def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
     settings = yaml.safe_load(block)
     if "databases" in settings:
-        return  # see tests/web/test_api
+        return  # see tests/web/api/test_endpoints
     file = tmp_path / "bear-search.yaml"
     # Bear's default location is known only on a Mac.
     file.write_text(block.replace("kind: bear\n", f"kind: bear\n  location: {tmp_path}\n"))

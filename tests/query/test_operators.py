@@ -11,7 +11,7 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import MODES
 from tests.support.bear_libraries import day
 
-# The engine answers, whose answers are the same on both Datasettes (test_same_answer.py).
+# The engine answers, whose answers are the same on both Datasettes (test_interfaces_agree.py).
 pytestmark = pytest.mark.asyncio
 
 NOTES = [

@@ -17,7 +17,7 @@ from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import facets as facet_links
 from datasette_bear_search.web.pages import search as search_page
 
-# The engine counts, and its answers are the same on both Datasettes (test_same_answer.py).
+# The engine counts, and its answers are the same on both Datasettes (test_interfaces_agree.py).
 pytestmark = pytest.mark.asyncio
 
 
