@@ -1,4 +1,7 @@
-"""Words of many languages: stems, scripts without spaces, marks, stop words, and stored facts."""
+"""Words of many languages: stems, scripts without spaces, marks, stop words, and stored facts.
+
+Tests ``embeddings/cards.py`` and ``search/results/word_matches.py``.
+"""
 
 import re
 from contextlib import closing

@@ -1,4 +1,7 @@
-"""The Python API, as programs use it."""
+"""The Python API, as programs use it.
+
+Tests ``search/results/records.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What all models share, and what sentence-transformers is asked for; nothing real is loaded."""
+"""What all models share, and what sentence-transformers is asked for; nothing real is loaded.
+
+Tests ``embeddings/registry.py``, ``embeddings/backends/sentence_transformers.py`` and
+``hookspecs.py``.
+"""
 
 from __future__ import annotations
 

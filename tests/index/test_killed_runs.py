@@ -1,4 +1,7 @@
-"""Killed runs, full disks, damaged and foreign files. Tests that take minutes: tests/stress."""
+"""Killed runs, full disks, damaged and foreign files. Tests that take minutes: tests/stress.
+
+Tests ``index/file/database.py``.
+"""
 
 from contextlib import closing
 

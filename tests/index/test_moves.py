@@ -1,4 +1,7 @@
-"""A renamed or moved note stays the same note, and no text is embedded twice."""
+"""A renamed or moved note stays the same note, and no text is embedded twice.
+
+Tests ``index/file/notes.py``, ``index/file/passages.py`` and ``index/run/changes.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``bear-index --watch``, in a separate process and in this one."""
+"""``bear-index --watch``, in a separate process and in this one.
+
+Tests ``index/updater.py`` and ``index/freshness.py``.
+"""
 
 import os
 import shutil

@@ -2,6 +2,8 @@
 
 The folder has a module of each name that Python or an installed package knows, and folders named
 like the default models.
+
+Tests ``processes.py``.
 """
 
 from __future__ import annotations

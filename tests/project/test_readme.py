@@ -19,6 +19,7 @@ from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.index import config
+from tests.support import modules
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -50,6 +51,13 @@ def test_every_module_is_in_the_drawing_of_the_architecture():
         name = module.parent.name + "/" if module.name == "__init__.py" else module.stem
         if name != "datasette_bear_search/":
             assert f"`{name}`" in drawn, module
+
+
+def test_the_page_of_the_architecture_shows_where_each_module_is_tested():
+    assert modules.table() in TEXTS["docs/architecture.md"]
+    assert [each for each in modules.MODULES if not modules.tests_of(each)] == []
+    named = set().union(*modules.modules_named().values())
+    assert [each for each in named if not (modules.PACKAGE / each).exists()] == []
 
 
 def test_links_between_pages_lead_somewhere():

@@ -1,4 +1,7 @@
-"""Page, JSON, SQL, terminal, Python and agents find the same notes in the same order."""
+"""Page, JSON, SQL, terminal, Python and agents find the same notes in the same order.
+
+Tests ``search/engine.py`` and ``search/request.py``.
+"""
 
 from __future__ import annotations
 

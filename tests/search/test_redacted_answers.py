@@ -1,4 +1,7 @@
-"""With redaction on, no secret is in any page, JSON, SQL function, suggestion, tool or output."""
+"""With redaction on, no secret is in any page, JSON, SQL function, suggestion, tool or output.
+
+Tests ``cli/options.py``.
+"""
 
 from __future__ import annotations
 

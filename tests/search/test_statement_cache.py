@@ -1,4 +1,7 @@
-"""SQLite prepares a statement once, however many others a connection has run."""
+"""SQLite prepares a statement once, however many others a connection has run.
+
+Tests ``search/connection.py``.
+"""
 
 from __future__ import annotations
 

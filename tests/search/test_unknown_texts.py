@@ -2,6 +2,8 @@
 
 That is a text in characters that it doesn't know, which has no vector, and a note in a language
 that it wasn't made for.
+
+Tests ``index/run/calibration.py`` and ``embeddings/vocabulary.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The search page's looks and accessibility in Debian's Chromium.
 
 This covers axe-core, narrow windows, printing and the page without JavaScript.
+
+Tests ``web/requests/static_files.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Indexes of other versions: an older one is rebuilt, a newer one is left alone."""
+"""Indexes of other versions: an older one is rebuilt, a newer one is left alone.
+
+Tests ``index/file/database.py``.
+"""
 
 from __future__ import annotations
 

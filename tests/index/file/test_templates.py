@@ -1,4 +1,7 @@
-"""Text that many notes share, such as a daily note's headings, doesn't determine similarity."""
+"""Text that many notes share, such as a daily note's headings, doesn't determine similarity.
+
+Tests ``index/file/passages.py``.
+"""
 
 from __future__ import annotations
 

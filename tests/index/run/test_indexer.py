@@ -1,4 +1,7 @@
-"""Text is indexed in batches, and nothing is lost between them, whatever happens."""
+"""Text is indexed in batches, and nothing is lost between them, whatever happens.
+
+Tests ``index/file/rows.py``.
+"""
 
 from __future__ import annotations
 

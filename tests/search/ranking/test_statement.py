@@ -1,4 +1,7 @@
-"""The ranking statement asks the model once, and retrieves once what a function retrieves."""
+"""The ranking statement asks the model once, and retrieves once what a function retrieves.
+
+Tests ``search/ranking/statement_functions.py``.
+"""
 
 from __future__ import annotations
 

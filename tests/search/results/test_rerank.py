@@ -1,4 +1,7 @@
-"""Reranking: its order, its time limit, what happens without the model, and the hook."""
+"""Reranking: its order, its time limit, what happens without the model, and the hook.
+
+Tests ``embeddings/rerankers.py`` and ``hookspecs.py``.
+"""
 
 from __future__ import annotations
 

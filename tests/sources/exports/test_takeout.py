@@ -1,4 +1,7 @@
-"""Google Drive and Keep from Takeout: ``sources/exports/takeout.py`` and ``documents.py``."""
+"""Google Drive and Keep from Takeout.
+
+Tests ``sources/exports/takeout.py`` and ``sources/formats/documents.py``.
+"""
 
 from __future__ import annotations
 

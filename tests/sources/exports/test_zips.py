@@ -1,4 +1,7 @@
-"""Zip files of notes, Notion's export among them: ``sources/exports/zips.py``."""
+"""Zip files of notes, Notion's export among them: ``sources/exports/zips.py``.
+
+Tests ``sources/exports/``.
+"""
 
 from __future__ import annotations
 

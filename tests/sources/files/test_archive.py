@@ -1,4 +1,8 @@
-"""Zip archives and folders, whole and hostile: ``sources/files/archive.py``."""
+"""Zip archives and folders, whole and hostile: ``sources/files/archive.py``.
+
+Tests ``sources/files/file_source.py``, ``sources/files/opening.py`` and
+``sources/files/zip_archive.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Folders of notes: which files are found, left out (and reported), and read again."""
+"""Folders of notes: which files are found, left out (and reported), and read again.
+
+Tests ``sources/files/folder.py`` and ``sources/files/states.py``.
+"""
 
 from __future__ import annotations
 

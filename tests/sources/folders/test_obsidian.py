@@ -1,4 +1,7 @@
-"""How each file in an Obsidian vault is read."""
+"""How each file in an Obsidian vault is read.
+
+Tests ``markdown.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The JSON API for clients of Datasette, its OpenAPI description, and several indexes.
 
 Everything here runs on both Datasettes.
+
+Tests ``search/results/json.py`` and ``web/api/openapi.py``.
 """
 
 from __future__ import annotations

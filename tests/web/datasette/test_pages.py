@@ -1,6 +1,8 @@
 """The index in Datasette's own pages: menus, cells, the order of rows, hidden tables.
 
 Everything here runs on both versions of Datasette.
+
+Tests ``web/datasette/cells.py``, ``web/datasette/metadata.py`` and ``web/requests/startup.py``.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""The stored queries bear_search and bear_similar in Datasette's own pages and JSON."""
+"""The stored queries bear_search and bear_similar in Datasette's own pages and JSON.
+
+Tests ``search/sql_search.py``.
+"""
 
 import time
 from functools import partial

@@ -1,4 +1,8 @@
-"""A note's Markdown as HTML: what people see, what is marked, and that nothing runs."""
+"""A note's Markdown as HTML: what people see, what is marked, and that nothing runs.
+
+Tests ``web/note_html/dialect.py``, ``web/note_html/renderer.py`` and
+``web/note_html/sanitizing.py``.
+"""
 
 import html as html_module
 import re

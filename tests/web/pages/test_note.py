@@ -1,6 +1,8 @@
 """A note's page and its JSON, through Datasette.
 
 Everything here runs on both of its versions.
+
+Tests ``search/notes/detail.py``.
 """
 
 import re

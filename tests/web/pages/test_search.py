@@ -1,4 +1,7 @@
-"""The search page and its JSON, through Datasette. Everything here runs on both of its versions."""
+"""The search page and its JSON, through Datasette. Everything here runs on both of its versions.
+
+Tests ``web/pages/form.py``, ``web/pages/urls.py`` and ``web/requests/freshness.py``.
+"""
 
 import json
 import re

@@ -1,6 +1,8 @@
 """The page "More like this" and its JSON, through Datasette.
 
 Everything here runs on both of its versions.
+
+Tests ``search/notes/similar.py``.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""The page before the first search, and the page of a search without results."""
+"""The page before the first search, and the page of a search without results.
+
+Tests ``search/notes/start_page.py``.
+"""
 
 from __future__ import annotations
 

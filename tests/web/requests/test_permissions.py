@@ -1,6 +1,8 @@
 """Who may search: all of our URLs × all ways to restrict a Datasette × all users.
 
 Everything here runs on both Datasettes.
+
+Tests ``web/requests/databases.py``, ``web/requests/settings.py`` and ``web/requests/views.py``.
 """
 
 from __future__ import annotations
