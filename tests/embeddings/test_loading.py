@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,11 @@ from datasette_bear_search.search.connection import open_sidecar
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.unsafe_models import PICKLES_ON, Program, change, write_unsafe_model
 
-pytest.importorskip("torch")
-pytest.importorskip("sentence_transformers")
+# Each worker collects this file. Importing the library here would cost each of them seconds.
+pytestmark = pytest.mark.skipif(
+    not (find_spec("torch") and find_spec("sentence_transformers")),
+    reason="needs sentence-transformers",
+)
 
 NOTES = [BearNote("# Roof\nThe roof leaks"), BearNote("# Soup\nLentil soup")]
 

@@ -14,9 +14,16 @@ PACKAGE, TESTS = ROOT / "datasette_bear_search", ROOT / "tests"
 def table() -> str:
     """Return the documentation's table of modules and their tests."""
     rows = [
-        f"| `{each}` | {' '.join(f'`{name}`' for name in tests_of(each))} |" for each in MODULES
+        f"| `{each}` | {' '.join(f'`{name}`' for name in tests_of(each))} |" for each in modules()
     ]
     return "\n".join(["| module | tests |", "|---|---|", *rows]) + "\n"
+
+
+def modules() -> list[str]:
+    """Return the paths of all modules that have code; ``search/`` is that of a package."""
+    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if ast.parse(path.read_text()).body]
+    names = [path.relative_to(PACKAGE).as_posix() for path in paths]
+    return [name.removesuffix("__init__.py") or name for name in names]
 
 
 def tests_of(module: str) -> list[str]:
@@ -39,15 +46,3 @@ def modules_named() -> dict[str, set[str]]:
         )
         for path in sorted(TESTS.rglob("test_*.py"))
     }
-
-
-def _module(path: str) -> str:
-    folder = path.removesuffix("__init__.py")
-    return folder or path  # a package is called by its folder
-
-
-MODULES = [
-    _module(path.relative_to(PACKAGE).as_posix())
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if ast.parse(path.read_text()).body
-]
