@@ -14,12 +14,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -27,14 +25,12 @@ from mcp import Client, StdioServerParameters
 
 from datasette_bear_search.agents import install
 from tests.support.attached import pdf
+from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
 from tests.support.unsafe_models import write_unsafe_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
 
-DATASETTE = str(Path(sys.executable).with_name("datasette"))
 PATIENCE = 120.0  # seconds; on a busy machine everything is slow
-# Leaves a file beside itself when it is imported or run.
-FOREIGN = "open(__file__ + '.ran', 'w').close()\n"
 MODELS = (
     "sentence-transformers/all-MiniLM-L6-v2",
     "BAAI/bge-small-en-v1.5",
@@ -54,10 +50,11 @@ COMMANDS = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Iterator[Path]:
+def folder(first_run, tmp_path_factory) -> Iterator[Path]:
     """Return the foreign folder, with notes in it and an index of them."""
-    folder = tmp_path_factory.mktemp("foreign")
-    home = tmp_path_factory.mktemp("home")
+    machine = Machine(tmp_path_factory.mktemp("machine")).after(first_run)
+    machine.write_foreign_modules()
+    folder = machine.folder
     (folder / "notes").mkdir()
     (folder / "more").mkdir()
     for name in ("Cabin", "Stove"):
@@ -69,13 +66,11 @@ def folder(tmp_path_factory) -> Iterator[Path]:
     (folder / "more" / "about.md").write_text("![](paper.pdf)")
     subprocess.run(["git", "init", "-q", folder / "more"], check=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "PYTHONSAFEPATH"):
-            patch.delenv(name, raising=False)
-        patch.setenv("PYTHONUNBUFFERED", "1")
-        for name in {*sys.stdlib_module_names, *packages_distributions()}:
-            if name.isidentifier():
-                (folder / f"{name}.py").write_text(FOREIGN)
+        environment = machine.environment()
+        for name in os.environ.keys() - environment.keys():
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
         run(folder, "bear-index notes more --sidecar notes.db")
         yield folder
 
@@ -85,7 +80,7 @@ def models(folder) -> Iterator[None]:
     """Add folders that pass for models to the foreign folder; their weights are programs."""
     for name in MODELS:
         write_unsafe_model(folder / name, folder / f"{name.rpartition('/')[2]}.ran")
-        (folder / name / "modeling.py").write_text(FOREIGN)
+        (folder / name / "modeling.py").write_text(FOREIGN_MODULE)
         (folder / name / "note.md").write_text("# A note")
 
 
@@ -137,10 +132,8 @@ def test_watching_imports_nothing_of_the_folder(folder):
     assert_nothing_ran(folder)
 
 
-def test_the_demo_imports_nothing_of_the_folder(folder, monkeypatch):
-    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(folder / "notes.db"))
-    run(folder, "bear-demo --no-serve --directory demo")
-    assert_nothing_ran(folder)
+def test_the_first_run_imports_nothing_of_the_folder(first_run):
+    assert first_run.foreign_modules_that_ran() == []
 
 
 @pytest.mark.parametrize("how", ["console script", "without scripts", "without scripts on 3.10"])
