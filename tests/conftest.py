@@ -15,20 +15,22 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from filelock import FileLock
 
 from datasette_bear_search import hookimpl
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.backends import onnx
-from datasette_bear_search.embeddings.backends.sentence_transformers import (
-    SentenceTransformerEmbedder,
-)
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library
 from tests.support.chromium import launched
+from tests.support.machines import Machine
+from tests.support.shared import made_once
 from tests.support.tiny_embedder import TINY, TinyEmbedder
+
+# For torch, in tests and in their processes. Other tests keep all processors busy, and its threads
+# would wait for each other: a third more processor time, or ten times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
@@ -57,9 +59,15 @@ def no_trusted_models(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def no_onnx_exports(tmp_path, monkeypatch):
-    """Keep tests from reading or writing the person's cache of ONNX exports."""
-    monkeypatch.setattr(onnx, "cache_folder", lambda: tmp_path / "cache" / "models")
+def no_onnx_exports(request, tmp_path, monkeypatch):
+    """Keep tests from the ONNX exports of whoever runs them, and theirs from that cache.
+
+    The first run leaves an export of the real model, which loads in a tenth of the time.
+    """
+    cache = tmp_path / "cache"
+    if "first_run" in request.fixturenames:
+        cache = request.getfixturevalue("first_run").cache / PROGRAM
+    monkeypatch.setattr(onnx, "cache_folder", lambda: cache / "models")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -111,21 +119,15 @@ def light_datasettes(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def sample_index(tmp_path_factory) -> Path:
-    """Index the sample notes with the real model, once for all workers. Copy it to change it."""
-    from datasette.cli import cli
+def first_run(tmp_path_factory) -> Machine:
+    """A machine on which the sample notes were indexed with the real model, as the first thing."""
+    return Machine(made_once(tmp_path_factory, "first_run", lambda root: Machine(root).first_run()))
 
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sample_notes"
-    index = folder / "notes.db"
-    with FileLock(f"{folder}.lock"), pytest.MonkeyPatch.context() as patch:
-        if not (folder / "done").exists():
-            # Exporting the model takes longer than all notes.
-            patch.setattr(SentenceTransformerEmbedder, "needs_onnx_export", lambda self: False)
-            command = ["bear-demo", "--no-serve", "--directory", str(folder)]
-            CliRunner().invoke(cli, command, catch_exceptions=False)
-            (folder / "done").touch()
-    return index
+
+@pytest.fixture(scope="session")
+def sample_index(first_run) -> Path:
+    """The sample notes, indexed with the real model. Copy it to write."""
+    return first_run.index
 
 
 @pytest.fixture

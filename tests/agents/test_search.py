@@ -1,4 +1,7 @@
-"""``search_notes`` and ``similar_notes``: what they find, and what they never reveal."""
+"""``search_notes`` and ``similar_notes``: what they find, and what they never reveal.
+
+Tests ``agents/``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The list of our commands among Datasette's."""
+"""The list of our commands among Datasette's.
+
+Tests ``__init__.py`` and ``cli/``.
+"""
 
 from __future__ import annotations
 

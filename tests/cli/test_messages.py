@@ -1,7 +1,7 @@
 """Every ordinary fault ends with a message that says what to do.
 
-Damaged and foreign files, newer indexes, full disks and two runs at once are in test_crashes,
-Bear's own file in test_readonly, configuration files in test_configuration.
+Damaged and foreign files, newer indexes, full disks and two runs at once are in test_killed_runs,
+Bear's own file in test_readonly, configuration files in test_config.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The libraries that stand in for Bear's own have to be like them to the last column."""
+"""The libraries that stand in for Bear's own have to be like them to the last column.
+
+Tests ``demo/``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The demo library is what people judge the search by: these tests keep its notes consistent."""
+"""The demo library is what people judge the search by: these tests keep its notes consistent.
+
+Tests ``demo/``.
+"""
 
 from __future__ import annotations
 

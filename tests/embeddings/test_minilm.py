@@ -1,4 +1,7 @@
-"""The real model: it is found, checked and quiet, and reads our passages to their end."""
+"""The real model: it is found, checked and quiet, and reads our passages to their end.
+
+Tests ``embeddings/files.py`` and ``embeddings/backends/sentence_transformers.py``.
+"""
 
 from __future__ import annotations
 

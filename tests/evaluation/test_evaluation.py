@@ -1,4 +1,7 @@
-"""``datasette bear-eval``: metrics checked by hand, and what it says when it can't measure."""
+"""``datasette bear-eval``: metrics checked by hand, and what it says when it can't measure.
+
+Tests ``cli/eval.py`` and ``evaluation/collections.py``.
+"""
 
 from __future__ import annotations
 

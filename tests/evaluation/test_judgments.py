@@ -1,4 +1,7 @@
-"""Judging results on the search page, through both versions of Datasette."""
+"""Judging results on the search page, through both versions of Datasette.
+
+Tests ``web/api/judgments.py``.
+"""
 
 from __future__ import annotations
 

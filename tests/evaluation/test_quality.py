@@ -52,18 +52,11 @@ def queries(name: str) -> Iterator[tuple[str, str]]:
 
 
 def test_search_finds_as_much_as_when_it_was_measured(sample_index, monkeypatch):
-    # One test, or else each process would search for all queries again. With more threads than free
-    # processors, torch takes ten times as long.
+    # One test, or else each process would search for all queries again.
     pytest.importorskip("pytrec_eval")
-    torch = pytest.importorskip("torch")
     monkeypatch.setattr(evaluation, "RESULTS", 10)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with open_sidecar(sample_index) as connection:
-            found = {name: evaluate(connection, name) for name in MEASURED}
-    finally:
-        torch.set_num_threads(threads)
+    with open_sidecar(sample_index) as connection:
+        found = {name: evaluate(connection, name) for name in MEASURED}
     for name, values in found.items():
         means = {mode: round(fmean(values[mode]), 3) for mode in MODES}
         lost = {mode: MEASURED[name][mode] - means[mode] for mode in MODES}

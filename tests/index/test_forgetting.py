@@ -1,4 +1,7 @@
-"""However a note's text is removed, the next run of bear-index leaves no byte of it in the file."""
+"""However a note's text is removed, the next run of bear-index leaves no byte of it in the file.
+
+Tests ``index/file/notes.py``.
+"""
 
 from __future__ import annotations
 

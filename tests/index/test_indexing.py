@@ -1,4 +1,7 @@
-"""``datasette bear-index``, through the command."""
+"""``datasette bear-index``, through the command.
+
+Tests ``cli/index.py`` and ``index/file/metadata.py``.
+"""
 
 import json
 import os

@@ -1,4 +1,8 @@
-"""Several sources in one index: added, read again separately, deduplicated, and removed."""
+"""Several sources in one index: added, read again separately, deduplicated, and removed.
+
+Tests ``index/selection.py``, ``index/file/sources.py``, ``sources/``, ``sources/base.py``,
+``sources/checks.py``, ``sources/registry.py`` and ``sources/formats/markdown_metadata.py``.
+"""
 
 import json
 import os

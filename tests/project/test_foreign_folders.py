@@ -2,6 +2,8 @@
 
 The folder has a module of each name that Python or an installed package knows, and folders named
 like the default models.
+
+Tests ``processes.py``.
 """
 
 from __future__ import annotations
@@ -12,12 +14,9 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -25,14 +24,13 @@ from mcp import Client, StdioServerParameters
 
 from datasette_bear_search.agents import install
 from tests.support.attached import pdf
+from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
+from tests.support.threads import wait_for
 from tests.support.unsafe_models import write_unsafe_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
 
-DATASETTE = str(Path(sys.executable).with_name("datasette"))
 PATIENCE = 120.0  # seconds; on a busy machine everything is slow
-# Leaves a file beside itself when it is imported or run.
-FOREIGN = "open(__file__ + '.ran', 'w').close()\n"
 MODELS = (
     "sentence-transformers/all-MiniLM-L6-v2",
     "BAAI/bge-small-en-v1.5",
@@ -52,10 +50,11 @@ COMMANDS = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Iterator[Path]:
+def folder(first_run, tmp_path_factory) -> Iterator[Path]:
     """Return the foreign folder, with notes in it and an index of them."""
-    folder = tmp_path_factory.mktemp("foreign")
-    home = tmp_path_factory.mktemp("home")
+    machine = Machine(tmp_path_factory.mktemp("machine")).after(first_run)
+    machine.write_foreign_modules()
+    folder = machine.folder
     (folder / "notes").mkdir()
     (folder / "more").mkdir()
     for name in ("Cabin", "Stove"):
@@ -67,13 +66,11 @@ def folder(tmp_path_factory) -> Iterator[Path]:
     (folder / "more" / "about.md").write_text("![](paper.pdf)")
     subprocess.run(["git", "init", "-q", folder / "more"], check=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "PYTHONSAFEPATH"):
-            patch.delenv(name, raising=False)
-        patch.setenv("PYTHONUNBUFFERED", "1")
-        for name in {*sys.stdlib_module_names, *packages_distributions()}:
-            if name.isidentifier():
-                (folder / f"{name}.py").write_text(FOREIGN)
+        environment = machine.environment()
+        for name in os.environ.keys() - environment.keys():
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
         run(folder, "bear-index notes more --sidecar notes.db")
         yield folder
 
@@ -83,7 +80,7 @@ def models(folder) -> Iterator[None]:
     """Add folders that pass for models to the foreign folder; their weights are programs."""
     for name in MODELS:
         write_unsafe_model(folder / name, folder / f"{name.rpartition('/')[2]}.ran")
-        (folder / name / "modeling.py").write_text(FOREIGN)
+        (folder / name / "modeling.py").write_text(FOREIGN_MODULE)
         (folder / name / "note.md").write_text("# A note")
 
 
@@ -135,10 +132,8 @@ def test_watching_imports_nothing_of_the_folder(folder):
     assert_nothing_ran(folder)
 
 
-def test_the_demo_imports_nothing_of_the_folder(folder, monkeypatch):
-    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(folder / "notes.db"))
-    run(folder, "bear-demo --no-serve --directory demo")
-    assert_nothing_ran(folder)
+def test_the_first_run_imports_nothing_of_the_folder(first_run):
+    assert first_run.foreign_modules_that_ran() == []
 
 
 @pytest.mark.parametrize("how", ["console script", "without scripts", "without scripts on 3.10"])
@@ -197,10 +192,3 @@ def end_as_a_terminal_does(process: subprocess.Popen[str]) -> str:
 def page(address: str) -> str:
     with urllib.request.urlopen(address, timeout=PATIENCE) as response:
         return response.read().decode()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.2)

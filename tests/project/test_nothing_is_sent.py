@@ -1,16 +1,9 @@
-"""Nothing leaves this machine: all commands are run for the first time, watched and cut off.
-
-Watched: an audit hook in every Python process records and refuses each address, so that every
-attempt is seen. Cut off: where the machine permits it, everything runs in a network namespace with
-only a loopback device. Native code can't leave it either, and Linux counts its attempts. No file
-may be left anywhere, because it could be a report that waits to be sent.
-"""
+"""Nothing leaves this machine: all commands are run, watched and cut off."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -20,6 +13,7 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from tests.support.machines import Machine, attempts, cut_off
 
 pytestmark = [
     pytest.mark.skipif(
@@ -27,13 +21,12 @@ pytestmark = [
     ),
 ]
 
-ROOT = Path(__file__).parents[2]
-
 # Runs every command as a person or an agent's app does. At the end, prints what was found.
 EVERYTHING = """
 import asyncio, json, os, re, subprocess, sys, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
+from tests.support.machines import attempts
 
 def lo_up():
     # In a new network namespace not even loopback is up.
@@ -42,31 +35,11 @@ def lo_up():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
-# All is the same for five of the sample notes, but for the ten seconds that all of them take.
-FEW_SAMPLE_NOTES = '''
-import sys
-from datasette.cli import cli
-from datasette_bear_search import demo
-few = demo.demo_notes()[:5]
-demo.demo_notes = lambda: few
-cli(sys.argv[1:])
-'''
-
-def run(*arguments, works=True, how=("-m", "datasette")):
-    done = subprocess.run([sys.executable, *how, *arguments], capture_output=True, text=True)
+def run(*arguments, works=True):
+    command = [sys.executable, "-m", "datasette", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 or not works, (arguments, done.stdout, done.stderr)
     return done.stdout
-
-def attempts():
-    # What Linux counted in this namespace, for native code, too: nobody here needs a name or UDP.
-    counts = {}
-    lines = iter(open("/proc/net/snmp"))
-    for names, values in zip(lines, lines):
-        protocol, *names = names.split()
-        counts |= {protocol + name: value for name, value in zip(names, values.split()[1:])}
-    counts |= dict(line.split() for line in open("/proc/net/snmp6"))
-    watched = "Ip:OutNoRoutes", "Udp:OutDatagrams", "Ip6OutNoRoutes", "Udp6OutDatagrams"
-    return {name: int(counts[name]) for name in watched}
 
 library, sidecar, collection, is_cut_off = sys.argv[1:]
 if is_cut_off:
@@ -74,13 +47,11 @@ if is_cut_off:
 query = "what to do when it rains inside"
 found = {}
 folder = os.path.dirname(sidecar)
-run("bear-index", library, "--sidecar", sidecar)  # first: it exports the model for the others
+run("bear-index", library, "--sidecar", sidecar)
 pool = ThreadPoolExecutor()
-demo = "bear-demo", "--no-serve", "--directory", folder + "/demo"
 others = [
     pool.submit(run, "bear-search", query, "--json", "--redact", "--sidecar", sidecar),
     pool.submit(run, "bear-doctor", "--sidecar", sidecar, works=False),
-    pool.submit(run, *demo, how=("-c", FEW_SAMPLE_NOTES)),
     pool.submit(run, "bear-eval", collection, "--mode", "keyword", "--cache", folder),
 ]
 
@@ -123,32 +94,8 @@ print(json.dumps([found, attempts() if is_cut_off else {}]))
 
 
 @pytest.fixture
-def watched(tmp_path) -> dict[str, str]:
-    """Return an environment in which every Python process is watched.
-
-    It has no access to earlier downloads.
-    """
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("HF_", "ORT_", "TRANSFORMERS_", "DATASETTE_BEAR_SEARCH_"))
-    }
-    home = tmp_path / "home"
-    home.mkdir()
-    return {
-        **environment,
-        "HOME": str(home),
-        "XDG_CACHE_HOME": str(home / "cache"),
-        "XDG_CONFIG_HOME": str(home / "config"),
-        "XDG_DATA_HOME": str(home / "data"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "support" / "no_network"), str(ROOT)]),
-        "BEAR_TEST_CONNECTIONS": str(tmp_path / "connections.txt"),
-    }
-
-
-def connections(watched: dict[str, str]) -> str:
-    path = Path(watched["BEAR_TEST_CONNECTIONS"])
-    return path.read_text() if path.exists() else ""
+def machine(first_run, tmp_path) -> Machine:
+    return Machine(tmp_path / "machine").after(first_run)
 
 
 @pytest.fixture
@@ -159,28 +106,23 @@ def rainy_library(write) -> Path:
     )
 
 
-def cut_off() -> list[str]:
-    """Return the beginning of a command that runs a program without any network.
-
-    It is empty if this machine doesn't permit that.
-    """
-    unshare = shutil.which("unshare")
-    for options in ("-n", "-rn"):
-        command = [unshare, options]
-        if unshare and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
-            return command
-    return []
-
-
 # Without onnxruntime, each process loads torch.
 BY_HAND = pytest.mark.skipif(
     "BEAR_TEST_ALL" not in os.environ, reason="takes a minute; set BEAR_TEST_ALL=1"
 )
 
 
+def test_the_first_run_sends_nothing_anywhere(first_run):
+    assert first_run.connections() == ""
+    assert first_run.files_of_others() == []
+    counts = first_run.root / "counts.txt"
+    if cut_off():
+        assert not any(attempts(counts).values())
+
+
 @pytest.mark.parametrize("missing", ["", pytest.param("onnxruntime", marks=BY_HAND)])
 def test_no_command_sends_anything_anywhere(
-    rainy_library, sidecar_path, watched, missing, tmp_path
+    rainy_library, sidecar_path, machine, missing, tmp_path
 ):
     sidecar_path.parent.mkdir()
     before = cut_off()
@@ -188,20 +130,20 @@ def test_no_command_sends_anything_anywhere(
     arguments = [rainy_library, sidecar_path, collection, "cut off" if before else ""]
     done = subprocess.run(
         [*before, sys.executable, "-c", EVERYTHING, *map(str, arguments)],
-        env={**watched, "BEAR_TEST_MISSING": missing},
+        env={**machine.environment(), "BEAR_TEST_MISSING": missing},
         capture_output=True,
         text=True,
         timeout=600,
     )
-    assert connections(watched) == ""
+    assert machine.connections() == ""
     assert done.returncode == 0, done.stderr
-    found, attempts = json.loads(done.stdout.splitlines()[-1])
-    assert not any(attempts.values()), attempts
+    found, counted = json.loads(done.stdout.splitlines()[-1])
+    assert not any(counted.values()), counted
     assert found.keys() == {"bear-search", "JSON", "page", "bear-mcp"}
     for title, retrievers in found.values():
         assert title in ("Cabin roof", True)
         assert retrievers == ["keyword", "semantic"]
-    assert files_of_others(watched) == []
+    assert machine.files_of_others() == []
 
 
 def small_collection(folder: Path) -> Path:
@@ -214,27 +156,22 @@ def small_collection(folder: Path) -> Path:
     return folder
 
 
-def files_of_others(watched: dict[str, str]) -> list[str]:
-    """Return the files in the user's folders, apart from those in our own folders."""
-    home = Path(watched["HOME"])
-    files = [path.relative_to(home) for path in home.rglob("*") if path.is_file()]
-    return [str(path) for path in files if "datasette-bear-search" not in path.parts]
-
-
-def test_an_export_of_a_model_is_run_without_a_report_to_its_makers(watched):
+def test_an_export_of_a_model_is_run_without_a_report_to_its_makers(machine):
     # By default, onnxruntime writes a permanent device id and a queue of reports to the cache as
     # soon as it is imported, and sends them a few seconds later.
     pytest.importorskip("onnxruntime")
     for first, is_quiet in (("pass", False), ("import datasette_bear_search", True)):
         code = f"{first}\nimport onnxruntime"
-        subprocess.run([*cut_off(), sys.executable, "-c", code], env=watched, check=True)
-        files = files_of_others(watched)
+        subprocess.run(
+            [*cut_off(), sys.executable, "-c", code], env=machine.environment(), check=True
+        )
+        files = machine.files_of_others()
         if is_quiet:
             assert files == []
         elif sys.platform == "linux" and not files:
             pytest.skip("this onnxruntime sends nothing anyway")
         for path in files:
-            (Path(watched["HOME"]) / path).unlink()
+            (machine.cache.parent / path).unlink()
 
 
 @pytest.mark.parametrize(
@@ -246,7 +183,7 @@ def test_an_export_of_a_model_is_run_without_a_report_to_its_makers(watched):
         "__import__('urllib.request').request.urlopen('http://192.0.2.1/', timeout=1)",
     ],
 )
-def test_an_attempt_to_connect_is_recorded_even_if_its_error_is_swallowed(attempt, watched):
+def test_an_attempt_to_connect_is_recorded_even_if_its_error_is_swallowed(attempt, machine):
     code = f"import socket\ntry:\n    {attempt}\nexcept Exception:\n    pass"
-    subprocess.run([sys.executable, "-c", code], env=watched, check=True)
-    assert connections(watched)
+    subprocess.run([sys.executable, "-c", code], env=machine.environment(), check=True)
+    assert machine.connections()

@@ -20,6 +20,7 @@ from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.index import config
+from tests.support import modules
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -51,6 +52,13 @@ def test_every_module_is_in_the_drawing_of_the_architecture():
         name = module.parent.name + "/" if module.name == "__init__.py" else module.stem
         if name != "datasette_bear_search/":
             assert f"`{name}`" in drawn, module
+
+
+def test_the_page_of_the_architecture_shows_where_each_module_is_tested():
+    assert modules.table() in TEXTS["docs/architecture.md"]
+    assert [each for each in modules.modules() if not modules.tests_of(each)] == []
+    named = set().union(*modules.modules_named().values())
+    assert [each for each in named if not (modules.PACKAGE / each).exists()] == []
 
 
 def test_links_between_pages_lead_somewhere():
@@ -99,7 +107,7 @@ async def test_the_sql_in_the_documentation_runs(sql, sample_index):
     assert response.json()
 
 
-# --- Examples: pycon is run in tests/search/test_library, JSON above
+# --- Examples: pycon is run in tests/test_library, JSON above
 
 
 def blocks(*languages: str) -> list:
@@ -159,7 +167,7 @@ async def test_the_commands_in_the_documentation_are_understood(block, sample_in
 def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
     settings = yaml.safe_load(block)
     if "databases" in settings:
-        return  # see tests/web/test_api
+        return  # see tests/web/api/test_endpoints
     file = tmp_path / "bear-search.yaml"
     # Bear's default location is known only on a Mac.
     file.write_text(block.replace("kind: bear\n", f"kind: bear\n  location: {tmp_path}\n"))

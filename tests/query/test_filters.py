@@ -1,3 +1,5 @@
+"""Filters: from parameters of a request to conditions in SQL. Tests ``query/filter_values.py``."""
+
 import json
 
 import pytest

@@ -1,3 +1,5 @@
+"""What is understood of a text that is typed. Tests ``query/lexer.py`` and ``query/parser.py``."""
+
 from datetime import datetime
 
 import pytest

@@ -3,6 +3,8 @@
 The first part is the ranking in plain Python, the second the notes, the third compares. None of it
 calls the code that it checks. All vectors are in one plane, so that a note's vector is an angle to
 the query's, and the cosine of two vectors is that of the difference of their angles.
+
+Tests ``search/ranking/statement.py`` and ``search/ranking/scores.py``.
 """
 
 from __future__ import annotations

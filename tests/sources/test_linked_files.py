@@ -1,4 +1,7 @@
-"""The images and files that notes link to, where they are, and the words of PDFs."""
+"""The images and files that notes link to, where they are, and the words of PDFs.
+
+Tests ``sources/formats/pdf.py``.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,6 @@ Each module is run by hand, prints a table in Markdown and exits with status 1 i
     python -m tests.stress.axe             axe-core on 15 states of the pages, light, dark, narrow
     python -m tests.stress.fuzz all        any input: texts, URLs, databases, archives, folders
 
-The test suite runs smaller versions (tests/sources/test_bear_unharmed.py,
-tests/index/test_crashes.py).
+The test suite runs smaller versions (tests/sources/bear/test_unharmed.py,
+tests/index/test_killed_runs.py).
 """

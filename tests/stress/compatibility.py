@@ -32,11 +32,11 @@ TEST_PACKAGES = ("pytest", "pytest-asyncio", "hypothesis", "numpy")
 
 # Tests that depend on Python's version and take only seconds.
 FAST_TESTS = (
-    *("sources/test_bear_source", "sources/test_text", "sources/test_front_matter"),
-    *("sources/test_sql_source", "sources/test_takeout"),
-    *("query/test_boolean", "query/test_dates", "query/test_filters"),
-    *("query/test_identifiers", "query/test_operators", "query/test_query"),
-    *("index/test_configuration", "index/test_indexing", "index/test_sources",),
+    *("sources/bear/test_bear", "sources/formats/test_text", "sources/folders/test_front_matter"),
+    *("sources/test_sql", "sources/exports/test_takeout"),
+    *("query/test_parser", "query/test_dates", "query/test_filters"),
+    *("query/test_fts5", "query/test_operators", "query/test_query"),
+    *("index/test_config", "index/test_indexing", "index/test_sources",),
     *("project/test_packaging",),
     *("cli/test_terminal",),
 )  # fmt: skip

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from datasette_bear_search.demo import write_demo_library
 from tests.support.datasettes import indexed, served
+from tests.support.shared import made_once
 
 
 @pytest.fixture(scope="session")
 def sidecar(tmp_path_factory) -> Path:
     """Index the sample notes without vectors, because most tests in a browser need no model."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "words_only"
-    with FileLock(f"{folder}.lock"):
-        if not (folder / "done").exists():
-            folder.mkdir()
-            write_demo_library(folder / "database.sqlite")
-            indexed(folder / "database.sqlite", "--no-semantic")
-            (folder / "done").touch()
-    return folder / "notes.db"
+
+    def make(folder: Path) -> None:
+        write_demo_library(folder / "database.sqlite")
+        indexed(folder / "database.sqlite", "--no-semantic")
+
+    return made_once(tmp_path_factory, "words_only", make) / "notes.db"
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,7 @@
-"""The search page's requests while somebody types, which return only the first results."""
+"""The search page's requests while somebody types, which return only the first results.
+
+Tests ``web/pipeline.py`` and ``web/requests/responses.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A foreign or damaged index file gives a result or a message, never a traceback."""
+"""A foreign or damaged index file gives a result or a message, never a traceback.
+
+Tests ``web/requests/errors.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``datasette bear-serve``: which requests it answers, and its limits."""
+"""``datasette bear-serve``: which requests it answers, and its limits.
+
+Tests ``cli/serve.py`` and ``web/hosts.py``.
+"""
 
 from __future__ import annotations
 

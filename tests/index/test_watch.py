@@ -1,0 +1,283 @@
+"""``bear-index --watch``, in a separate process and in this one.
+
+Tests ``index/updater.py`` and ``index/freshness.py``.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.index import freshness, updater
+from datasette_bear_search.index import watch as index_watch
+from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.watch import Place, Watcher
+from datasette_bear_search.sources.base import SourceConfig
+from tests.support.bear_libraries import edit, folder_state
+from tests.support.index_files import titles
+from tests.support.threads import running, wait_for
+from tests.support.tiny_embedder import TINY, TinyEmbedder
+
+PATIENCE = 90.0  # seconds; on a busy machine everything is slow
+
+
+@pytest.fixture
+def vault(tmp_path) -> Path:
+    folder = tmp_path / "vault"
+    (folder / ".obsidian").mkdir(parents=True)
+    (folder / "a.md").write_text("# Roof\n\nIt leaks.")
+    return folder
+
+
+@pytest.fixture
+def watching_of(sidecar_path, monkeypatch):
+    """Watch sources in a thread, yield its messages, and stop it at the end."""
+    monkeypatch.setattr(index_watch, "SECONDS_BETWEEN_TRIES", 0.2)
+
+    @contextmanager
+    def watch(*configs: SourceConfig, **options) -> Iterator[list[str]]:
+        said: list[str] = []
+        embedder = registry.get_embedder(TINY)
+        indexer.update(sidecar_path, configs, embedder)
+        watcher = Watcher(sidecar_path, configs, embedder, say=said.append, **options)
+        with running(watcher.run, end=watcher.stop):
+            yield said
+
+    return watch
+
+
+def test_a_change_is_indexed_and_printed_in_one_line(vault, watching_of, sidecar_path):
+    with watching_of(SourceConfig("vault", "markdown", str(vault))) as said:
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+        wait_for(lambda: any("vault: 1 added, 0 changed, 0 removed" in line for line in said))
+        (vault / "a.md").unlink()
+        wait_for(lambda: titles(sidecar_path) == ["Soup"])
+    assert said[0] == "Watching vault (Ctrl-C stops)"
+    assert said[-1] == "Stopped watching"
+
+
+def test_a_source_with_an_interval_is_read_then_and_not_at_each_change(
+    vault, watching_of, sidecar_path, monkeypatch
+):
+    config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
+    assert config.every == 3600
+    assert index_watch.place(config) is None
+    monkeypatch.setattr("datasette_bear_search.sources.base.seconds_in", lambda text: 1)
+    with watching_of(config):
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+
+
+def test_a_source_with_an_interval_is_not_asked_for_changes_in_between(vault, sidecar_path):
+    config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
+    indexer.update(sidecar_path, [config], None)
+    (vault / "b.md").write_text("# Soup\n\nLentils.")
+    assert freshness.changes_since_indexing(sidecar_path) == 0
+
+
+def test_polling_sees_changes_as_well(vault, watching_of, sidecar_path, monkeypatch):
+    monkeypatch.setattr(index_watch, "POLL_DELAY", 100)
+    with watching_of(SourceConfig("vault", "markdown", str(vault)), poll=True):
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+
+
+def test_bears_file_is_watched_and_its_folder_left_alone(write, library, watching_of, sidecar_path):
+    write(BearNote("# Garden\n\nApples."))
+    files = set(folder_state(library.parent))
+    with watching_of(SourceConfig("bear", "bear", str(library))):
+        edit(library, "update ZSFNOTE set ZTITLE = 'Orchard', ZTEXT = '# Orchard'")
+        wait_for(lambda: titles(sidecar_path) == ["Orchard"])
+    assert set(folder_state(library.parent)) == files
+
+
+def test_bears_file_is_read_now_and_then_only(write, library, watching_of, monkeypatch):
+    monkeypatch.setattr(index_watch, "SECONDS_BETWEEN_READS", 3600.0)
+    write(BearNote("# Garden\n\nApples."))
+    reads: list[str] = []
+    with watching_of(SourceConfig("bear", "bear", str(library))) as said:
+        update = indexer.update
+        monkeypatch.setattr(
+            indexer, "update", lambda *args, **kw: reads.append("x") or update(*args, **kw)
+        )
+        edit(library, "update ZSFNOTE set ZPINNED = 1")
+        wait_for(lambda: any("1 changed" in line for line in said))
+        count = len(reads)
+        for number in range(5):
+            edit(library, "update ZSFNOTE set ZTODOCOMPLETED = ?", number)
+            time.sleep(0.2)
+        time.sleep(1.5)
+        assert len(reads) == count
+
+
+def test_a_source_that_breaks_ends_nothing_and_is_tried_again(vault, watching_of, sidecar_path):
+    config = SourceConfig("vault", "markdown", str(vault))
+    away = vault.with_name("away")
+    with watching_of(config) as said:
+        wait_for(lambda: bool(said))
+        vault.rename(away)
+        wait_for(lambda: any(line for line in said if "vault" in line and "There is no" in line))
+        assert titles(sidecar_path) == ["Roof"]
+        shutil.copytree(
+            away, vault
+        )  # a new folder of the same name, as if a drive were mounted again
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+        time.sleep(1.5)
+        (vault / "c.md").write_text("# Tea\n\nGreen.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup", "Tea"])
+        assert sum("There is no" in line for line in said) == 1  # not at every try
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_running_datasette_sees_changes_that_watching_indexed(
+    vault, watching_of, sidecar_path
+):
+    with watching_of(SourceConfig("vault", "markdown", str(vault))):
+        datasette = Datasette([str(sidecar_path)])
+        response = await datasette.client.get("/-/bear-search.json?q=lentils&mode=keyword")
+        assert response.json()["rows"] == []
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
+        response = await datasette.client.get("/-/bear-search.json?q=lentils&mode=keyword")
+        assert [row["title"] for row in response.json()["rows"]] == ["Soup"]
+
+
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_exits_with_0_when_asked_to_stop(vault, sidecar_path, tmp_path, request_to_end):
+    command = [
+        *(sys.executable, "-m", "datasette", "bear-index", str(vault), "--watch", "--no-semantic"),
+        *("--sidecar", str(sidecar_path)),
+    ]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "XDG_CONFIG_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("Watching"):
+                break
+        process.send_signal(request_to_end)
+        output = process.stdout.read()
+        assert process.wait(PATIENCE) == 0, output
+    assert output == "Stopped watching\n"
+
+
+def test_an_interrupt_that_python_ignores_still_ends_the_command(vault, sidecar_path, monkeypatch):
+    waits, before = [], signal.getsignal(signal.SIGINT)
+
+    def wait(self) -> None:
+        waits.append(self)
+        assert len(waits) == 1
+        with suppress(KeyboardInterrupt):  # as Python does while it finalizes an object
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Watcher, "_wait", wait)
+    said: list[str] = []
+    Watcher(
+        sidecar_path, [SourceConfig("vault", "markdown", str(vault))], None, say=said.append
+    ).run()
+    assert said[-1] == "Stopped watching"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_interrupt_ends_the_command_as_well(vault, sidecar_path, monkeypatch):
+    def stop(self) -> None:
+        self._end()
+        self._stop.set()
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(Watcher, "_wait", lambda self: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(Watcher, "stop", stop)
+    said: list[str] = []
+    Watcher(
+        sidecar_path, [SourceConfig("vault", "markdown", str(vault))], None, say=said.append
+    ).run()
+    assert said[-1] == "Stopped watching"
+
+
+@pytest.mark.parametrize(
+    ("path", "concerns"),
+    [
+        ("/v/a.md", True),
+        ("/v/deep/er/a.md", True),
+        ("/v/.obsidian/workspace.json", False),
+        ("/v/.git/index.lock", False),
+        ("/vault/a.md", False),
+    ],
+)
+def test_changes_in_hidden_folders_are_ignored(path, concerns):
+    assert Place("v", "/v", None).concerns(path) == concerns
+
+
+@pytest.mark.parametrize(
+    ("path", "concerns"),
+    [
+        ("/b/database.sqlite", True),
+        ("/b/database.sqlite-wal", True),
+        ("/b/database.sqlite-journal", True),
+        ("/b/other.sqlite", False),
+    ],
+)
+def test_changes_to_a_files_journals_count(path, concerns):
+    assert Place("b", "/b", "/b/database.sqlite").concerns(path) == concerns
+
+
+@pytest.mark.skipif(not updater.HAS_IDLE_THREADS, reason="threads are all alike here")
+def test_a_model_works_when_nobody_else_wants_the_processor():
+    policies = set()
+
+    class Model(TinyEmbedder):
+        def encode(self, texts, *, is_query):
+            policies.add(os.sched_getscheduler(0))
+            return super().encode(texts, is_query=is_query)
+
+    embedder = updater._IdleModel(Model(TINY), SimpleNamespace(value=0.0))
+    assert embedder.embed_documents(["a roof"])[0]
+    assert embedder.dimension == 64
+    assert policies == {os.SCHED_IDLE}
+    assert os.sched_getscheduler(0) != os.SCHED_IDLE
+
+
+def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
+    clock, batches = [1000.0], []
+
+    def sleep(seconds):
+        clock[0] += seconds
+
+    class Model(TinyEmbedder):
+        def encode(self, texts, *, is_query):
+            batches.append((round(clock[0], 1), len(texts)))
+            return super().encode(texts, is_query=is_query)
+
+    monkeypatch.setattr(updater, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    texts, last_search = [f"roof {number}" for number in range(20)], SimpleNamespace(value=1000.0)
+    embedder = updater._IdleModel(Model(TINY), last_search)
+    embedder.load()
+    batches.clear()
+    assert embedder.embed_documents(texts) == TinyEmbedder(TINY).embed_documents(texts)
+    (start, first), (second, rest) = batches
+    assert (first, rest) == (16, 4)
+    assert start - 1000 == pytest.approx(updater.REST, abs=0.11)
+    assert second == start
+    last_search.value = 10_000.0  # searches never stop
+    batches.clear()
+    embedder.embed_documents(texts[:1])
+    assert batches[0][0] - start == pytest.approx(updater.LONGEST_WAIT, abs=0.11)

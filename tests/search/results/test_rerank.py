@@ -1,0 +1,394 @@
+"""Reranking: its order, its time limit, what happens without the model, and the hook.
+
+Tests ``embeddings/rerankers.py`` and ``hookspecs.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import pytest
+from datasette import hookimpl
+from datasette.app import Datasette
+from datasette.plugins import pm
+
+from datasette_bear_search import evaluation
+from datasette_bear_search.demo import BearNote
+from datasette_bear_search.embeddings import rerankers
+from datasette_bear_search.embeddings.base import ModelUnavailable
+from datasette_bear_search.embeddings.rerankers import (
+    CrossEncoderReranker,
+    Reranker,
+    get_reranker,
+)
+from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.results import rerank as search_results_rerank
+from datasette_bear_search.search.results.records import Hit
+from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
+from tests.support import client
+from tests.support.small_models import write_transformer
+
+
+def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
+    return Hit(
+        id=id, source="bear", key=str(id), title=f"Note {id}", url=None, app="", tags=(),
+        created=None, modified=None, pinned=False, archived=False, encrypted=False, snippet="",
+        passage=None, keyword_rank=None, semantic_rank=None, similarity=None, score=score,
+        blend=score, rrf=None, is_exact=exact,
+    )  # fmt: skip
+
+
+def hits(count: int) -> list[Hit]:
+    """Return hits 1, 2, 3 … with descending scores."""
+    return [hit(number, 1 - number / 1000) for number in range(1, count + 1)]
+
+
+def ids(found) -> list[int]:
+    return [hit.id for hit in found]
+
+
+class Fake(Reranker):
+    """A reranker that prefers notes with high numbers, and may be slow or fail as told."""
+
+    def __init__(self, name="fake", seconds=0.0, failure: Exception | None = None):
+        super().__init__(name)
+        self.seconds = seconds
+        self.error = failure
+        self.scored: list[str] = []
+
+    def score(self, query, passages):
+        if self.error:
+            raise self.error
+        time.sleep(self.seconds * len(passages))
+        self.scored += passages
+        return [float(passage.split()[1]) for passage in passages]
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch):
+    monkeypatch.setattr(search_results_rerank, "_rerank_scores", {})
+    monkeypatch.setattr(rerankers, "_rerankers", {})
+
+
+# The order
+
+
+def test_a_reranker_decides_a_quarter_at_the_top_and_more_below():
+    found = [hit(rank, float(13 - rank)) for rank in range(1, 13)]
+    scores = [0.0, 0.0, 1.0, *[0.0] * 6, 1.0, 0.0, 1.0]
+    # Ranks 3, 10 and 12: .75 * 9/11 + .25 = .864, .6 * 2/11 + .4 = .509, .4 * 0 + .6 = .6.
+    # Ranks that get 0 from the reranker: .75, .682; then .6 * 8/11 = .436 and less.
+    assert ids(blended(found, scores)) == [3, 1, 2, 12, 10, 4, 5, 6, 7, 8, 9, 11]
+
+
+def test_the_scores_of_both_stages_are_stretched_to_the_same_range():
+    small = [hit(1, 0.012), hit(2, 0.011), hit(3, 0.010)]
+    large = [hit(1, 120.0), hit(2, 110.0), hit(3, 100.0)]
+    for scores in ([1.0, 8.0, 2.0], [-0.9, -0.2, -0.8]):
+        assert ids(blended(small, scores)) == ids(blended(large, scores)) == [1, 2, 3]
+    # .75, .75 * .9 + .25, 0
+    close = [hit(1, 1.0), hit(2, 0.9), hit(3, 0.0)]
+    assert ids(blended(close, [0.0, 1.0, 0.0])) == [2, 1, 3]
+
+
+def test_equal_scores_leave_the_order_as_it_is():
+    assert ids(blended([hit(1, 0.5), hit(2, 0.5), hit(3, 0.5)], [7.0, 7.0, 7.0])) == [1, 2, 3]
+
+
+def test_every_reranked_hit_has_the_rerankers_own_score():
+    found = blended(hits(3), [-4.5, 3.25])
+    assert {hit.id: hit.rerank_score for hit in found} == {1: -4.5, 2: 3.25, 3: None}
+
+
+def test_exact_hits_stay_at_the_top():
+    found = [hit(1, 0.1, exact=True), *hits(RERANK_TOP)[1:]]
+    reranked = rerank(found, "query", Fake()).hits
+    assert reranked[0].id == 1
+    assert reranked[0].rerank_score is None
+    assert ids(reranked) != ids(found)
+
+
+def test_only_the_first_hits_are_reranked():
+    found, fake = hits(RERANK_TOP + 5), Fake()
+    reranked = rerank(found, "query", fake).hits
+    assert len(fake.scored) == RERANK_TOP
+    assert ids(reranked[RERANK_TOP:]) == ids(found[RERANK_TOP:])
+
+
+# Time
+
+
+def test_a_slow_reranker_is_stopped_and_the_rest_keeps_its_order():
+    found = hits(RERANK_TOP)
+    reranked = rerank(found, "query", Fake(seconds=0.02), seconds=0.12)
+    scored = [hit.id for hit in reranked.hits if hit.rerank_score is not None]
+    assert 2 <= len(scored) < RERANK_TOP
+    assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, RERANK_TOP + 1))
+    expected = f"Only {len(scored)} of the first {RERANK_TOP} results"
+    assert reranked.notice.startswith(expected)
+
+
+def test_the_same_search_again_gets_further():
+    fake = Fake(seconds=0.02)
+    for _ in range(5):
+        reranked = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
+    assert len(fake.scored) == RERANK_TOP
+    assert reranked.notice is None
+
+
+def test_the_second_page_reuses_the_scores_of_the_first():
+    fake = Fake(seconds=0.02)
+    first = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
+    fake.seconds = 0
+    assert rerank(hits(RERANK_TOP), "query", fake, resume=False) == first
+
+
+# What can go wrong
+
+
+@pytest.mark.parametrize(
+    ("failure", "line"),
+    [
+        (ModelUnavailable("It isn't here."), "These notes weren't reranked. It isn't here."),
+        (
+            RuntimeError("out of memory"),
+            "These notes weren't reranked. The reranker fake failed (out of memory). "
+            "Search without rerank, or choose another reranker.",
+        ),
+    ],
+)
+def test_a_reranker_that_fails_leaves_the_results_and_one_line(failure, line):
+    reranked = rerank(hits(5), "query", Fake(failure=failure))
+    assert (ids(reranked.hits), reranked.notice) == ([1, 2, 3, 4, 5], line)
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")]])
+def test_invalid_scores_are_not_used(monkeypatch, scores):
+    monkeypatch.setattr(Fake, "score", lambda self, query, passages: scores)
+    reranked = rerank(hits(2), "query", Fake())
+    assert ids(reranked.hits) == [1, 2]
+    assert "not every note got a score" in reranked.notice
+
+
+def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
+    monkeypatch.setattr(Fake, "prepare", lambda self: time.sleep(0.3))
+    fake = Fake()
+    assert (
+        rerank(hits(3), "query", fake, wait=0.01).notice == search_results_rerank.RERANKER_LOADING
+    )
+    assert rerank(hits(3), "query", fake, wait=None).notice is None
+
+
+def test_an_unknown_name_gives_an_error_that_lists_the_known_ones():
+    with pytest.raises(
+        ValueError, match=r"colbert, cross-encoder, colbert:MODEL, cross-encoder:MODEL, not 'none'"
+    ):
+        get_reranker("none", None)
+
+
+@pytest.mark.skipif(not find_spec("sentence_transformers"), reason="needs sentence-transformers")
+def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    # The error must come before the library is imported, which takes seconds.
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=None)
+    assert (ids(reranked.hits), reranked.notice) == (
+        [1, 2, 3],
+        "These notes weren't reranked. "
+        "The cross-encoder cross-encoder/ettin-reranker-32m-v1 isn't on this machine. "
+        "Get it: hf download cross-encoder/ettin-reranker-32m-v1",
+    )
+
+
+# The built-in rerankers
+
+
+@pytest.fixture(scope="module")
+def tiny_cross_encoder(tmp_path_factory) -> str:
+    """A cross-encoder of two layers and random weights: real files for the real library."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("sentence_transformers")
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "note", "tap", *map(str, range(30))]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, num_labels=1, initializer_range=1.0,
+    )  # fmt: skip
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
+    reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}", None)
+    reranked = rerank(hits(5), "tap", reranker, wait=None, seconds=30)
+    assert reranked.notice is None
+    assert sorted(ids(reranked.hits)) == [1, 2, 3, 4, 5]
+    assert len({hit.rerank_score for hit in reranked.hits}) == 5
+
+
+def test_a_colbert_model_reranks_by_the_nearest_tokens(tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    bert = write_transformer(tmp_path / "model").with_name("model-bert")
+    folder = str(tmp_path / "colbert")
+    sentence_transformers.MultiVectorEncoder(str(bert)).save(folder)
+    passages = ["roof", "water pump", "the roof drips"]
+    found = get_reranker(f"colbert:{folder}", None).score("roof water", passages)
+    model = sentence_transformers.MultiVectorEncoder(folder)
+    [asked], read = model.encode_query(["roof water"]), model.encode_document(passages)
+    # MaxSim: each token of the query adds its similarity to the nearest token of the passage.
+    assert found == pytest.approx(
+        [float((asked @ each.T).amax(1).sum()) for each in read], abs=1e-4
+    )
+    assert len(set(found)) == 3
+
+
+def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
+    from sentence_transformers import CrossEncoder
+
+    passages = ["Note 1", "Note 2 tap", ""]
+    expected = CrossEncoder(tiny_cross_encoder).predict([("tap", passage) for passage in passages])
+    found = CrossEncoderReranker(tiny_cross_encoder).score("tap", passages)
+    assert found == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+# Through Datasette
+
+
+class Longest(Reranker):
+    """The example from the documentation, which prefers longer texts."""
+
+    def score(self, query, passages):
+        return [float(len(passage)) for passage in passages]
+
+
+class Plugin:
+    __name__ = "Plugin"  # Datasette reads it
+
+    @hookimpl
+    def register_rerankers(self):
+        broken = lambda embedder: {}["no such key"]  # noqa: E731
+        return {"longest": lambda embedder: Longest("longest"), "broken": broken}
+
+
+@contextmanager
+def installed(plugin):
+    pm.register(plugin, name="of-somebody-else")
+    try:
+        yield
+    finally:
+        pm.unregister(name="of-somebody-else")
+
+
+@pytest.fixture
+def datasette(write, bear_index, sidecar_path):
+    write(*(BearNote(f"# Plan {n}\n\nRoof{' tiles' * (n * 7 % 31)}.") for n in range(1, 31)))
+    bear_index()
+    with installed(Plugin()):
+        yield Datasette([str(sidecar_path)])
+
+
+async def answer(datasette, query, status=200) -> dict:
+    return await client.answer(datasette, f"q=roof&{query}", status)
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_plugins_reranker_changes_the_order(datasette):
+    plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=longest")
+    assert plain["query"]["rerank"] is None
+    assert reranked["query"]["rerank"] == "longest"
+    assert all(row["rerank_score"] is None for row in plain["rows"])
+    assert all(row["rerank_score"] > 0 for row in reranked["rows"])
+    assert ids_of(plain) != ids_of(reranked)
+    assert sorted(ids_of(plain)) == sorted(ids_of(reranked))
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize("size", [7, 20, 25])
+async def test_pages_of_reranked_results_concatenate(datasette, size):
+    whole = ids_of(await answer(datasette, "rerank=longest&_size=100"))
+    pages, following = [], "0"
+    while following:
+        page = await answer(datasette, f"rerank=longest&_size={size}&_next={following}")
+        pages += ids_of(page)
+        following = page["next"]
+    assert pages == whole
+    assert len(set(pages)) == 30
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_a_reranker_that_cant_be_made_costs_one_line(datasette):
+    plain, reranked = await answer(datasette, ""), await answer(datasette, "rerank=broken")
+    assert ids_of(plain) == ids_of(reranked)
+    [line] = set(reranked["notices"]) - set(plain["notices"])
+    assert line.startswith("These notes weren't reranked.")
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", ["none", "cross-encoder:/etc", "cross-encoder:some/model"])
+async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, name):
+    refused = await answer(datasette, f"rerank={name}", status=400)
+    assert refused["error"] == (
+        f"rerank must be one of broken, colbert, cross-encoder, longest, not {name!r}"
+    )
+
+
+@pytest.mark.asyncio
+async def test_the_setting_says_which_cross_encoder_it_is(
+    datasette, sidecar_path, tiny_cross_encoder
+):
+    settings = {"plugins": {"datasette-bear-search": {"cross_encoder": tiny_cross_encoder}}}
+    served = Datasette([str(sidecar_path)], metadata=settings)
+    rows = (await answer(served, "rerank=cross-encoder"))["rows"]
+    assert any(row["rerank_score"] is not None for row in rows)
+
+
+@pytest.mark.datasette
+@pytest.mark.asyncio
+async def test_another_order_than_relevance_is_not_reranked(datasette):
+    rows = (await answer(datasette, "rerank=longest&sort=title"))["rows"]
+    assert [row["title"] for row in rows] == sorted((row["title"] for row in rows), key=str.lower)
+
+
+def measure(path, reranker):
+    query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
+    with open_sidecar(path) as connection:
+        return evaluation.evaluate(
+            connection, query_set, ["keyword", "hybrid"], settings={"rerank": {"rerank": reranker}}
+        )
+
+
+def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
+    pytest.importorskip("pytrec_eval")
+    measured = measure(sidecar_path, "longest")
+    assert measured.modes == ("keyword", "hybrid", "rerank")
+    assert measured.mean("rerank", "ms/query") > 0
+    [reranked] = measured.tried
+    assert reranked.difference == pytest.approx(
+        measured.mean("rerank", "nDCG@10") - measured.mean("hybrid", "nDCG@10")
+    )
+    assert "\nrerank against hybrid: " in evaluation.as_text([measured])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("none", "must be one of"), ("broken", "no such key")]
+)
+def test_measuring_an_unknown_reranker_gives_an_error(datasette, sidecar_path, name, message):
+    pytest.importorskip("pytrec_eval")
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        measure(sidecar_path, name)
+
+
+def ids_of(data: dict) -> list[int]:
+    return [row["id"] for row in data["rows"]]

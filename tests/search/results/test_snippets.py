@@ -1,0 +1,369 @@
+"""What a result shows: a snippet or passage, and in it the sentence closest to the query.
+
+Tests ``markdown.py``, ``search/results/word_matches.py``, ``search/results/sentences.py``,
+``search/results/marks.py`` and ``search/results/retrieve.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasette_bear_search.demo import BearFile, BearNote
+from datasette_bear_search.embeddings import registry
+from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
+from datasette_bear_search.embeddings.names import BUNDLED
+from datasette_bear_search.index.file import database
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search import connection as search_connection
+from datasette_bear_search.search import engine
+from datasette_bear_search.search import request as search_request
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.planning.planner import plan
+from datasette_bear_search.search.results.marks import (
+    CODE,
+    END_CODE,
+    END_MARK,
+    MARK,
+    marked_html,
+    page_html,
+    unmarked,
+)
+from datasette_bear_search.search.results.records import Hit, MatchedPassage, Results
+from datasette_bear_search.search.results.retrieve import retrieve
+from datasette_bear_search.search.results.sentences import sentence_scores
+from datasette_bear_search.search.results.snippets import (
+    SHOWN,
+    passage_text,
+    readable,
+    shortened,
+    show,
+)
+from tests.support.tiny_embedder import TinyEmbedder
+
+FILLER = "Nothing of interest was said about it on that day. " * 20
+NOTES = [
+    BearNote(f"# Heating\n\n{FILLER}\n\nThe boilers lost pressure, said Ada.\n\n{FILLER}"),
+    BearNote("# The boiler room\n\nIts door squeaks.", tags=("home/boiler",)),
+    BearNote("# Whiteboard\n\n![](b.png)", files=(BearFile("b.png", ocr="Ventilate on Sunday"),)),
+    BearNote("# Locked", encrypted=True),
+    BearNote("# Concatenating\n\nA category of its own."),
+]
+
+
+def shown(path, text, mode="keyword") -> dict[str, Hit]:
+    with open_sidecar(path) as connection:
+        request = search_request.SearchRequest(parse(text, mode))
+        hits = engine.search(connection, request).results.hits
+        return {hit.title: hit for hit in hits}
+
+
+def marked(text: str) -> str:
+    return text.replace("⦗", MARK).replace("⦘", END_MARK)
+
+
+def test_a_note_found_without_words_shows_its_beginning(index_notes):
+    lines = "".join(f"- [ ] somebody has to do errand {number}\n" for number in range(9))
+    note = BearNote(f"# Saturday\n\nFirst of all the post office on Elm Street.\n\n{lines}")
+    path = index_notes([note])
+    for text in ("", "created:2001.."):
+        snippet = shown(path, text)["Saturday"].snippet
+        assert snippet.startswith("First of all the post office on Elm Street.")
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+@pytest.mark.parametrize("text", ["boiler", "boilers pressure", '"lost pressure"', "boil*"])
+def test_the_sentences_around_the_words_are_shown(index_notes, text, mode):
+    snippet = shown(index_notes(NOTES), text, mode)["Heating"].snippet
+    assert "lost pressure, said Ada." in unmarked(snippet).replace(" · ", " ")
+    assert snippet.startswith("…")
+    assert snippet.endswith("…")
+    assert len(unmarked(snippet)) <= SHOWN * 1.2 + 2
+
+
+def test_an_answer_far_from_the_closest_passage_is_shown(index_notes):
+    lost = "Nothing of interest was said about the long winter on that day. " * 12
+    text = (
+        f"# Winter\n\nLong, long winter, long winter.\n\n{lost}\n\n{lost}\n\nAda repaired a sledge."
+    )
+    hit = shown(index_notes([BearNote(text)]), "winter sledge", "hybrid")["Winter"]
+    assert "Ada repaired a sledge." in hit.text
+
+
+def test_a_short_text_is_shown_whole_instead_of_its_best_sentences(index_notes):
+    text = (
+        f"# Pump\n\nIt was in {'May, and in ' * 60}June. {'Ada saw the gauge fall, ' * 12}at last."
+    )
+    hit = shown(index_notes([BearNote(text)]), "gauge fall")["Pump"]
+    assert hit.text.startswith("…")
+    assert "and in June. Ada saw" in hit.text
+    assert hit.text.endswith("at last.")
+
+
+def test_no_half_link_is_shown(index_notes):
+    text = f"# Pump\n\nThe gauge. {'And so on ' * 58}[[A note with a long name]] {'and on ' * 90}."
+    assert "[[" not in shown(index_notes([BearNote(text)]), "gauge")["Pump"].text
+
+
+def test_no_sentence_ends_inside_of_a_link(index_notes):
+    links = "- [Is that a pump? (2022)](https://pumps.example/2022) for the cellar.\n" * 30
+    for hit in shown(index_notes([BearNote(f"# Pumps\n\n{links}")]), "pump 2022").values():
+        assert "](" not in hit.text
+
+
+@pytest.mark.parametrize("mark", ["- ", "* ", "12. ", "> - ", "- [ ] ", "  - [", "- x - ["])
+def test_a_list_item_of_which_only_the_marker_fits_is_not_shown(index_notes, mark):
+    for length in range(8):
+        items = f"{mark}{'a' * length} pump, with a long way home\n" * 40
+        [hit] = shown(index_notes([BearNote(f"# List\n\n{items}")]), "pump").values()
+        assert not re.search(r"([-*>\[\]]|\b12\.)…$", hit.text)
+
+
+def test_html_is_found_and_shown_only_in_code(index_notes):
+    path = index_notes(
+        [
+            BearNote('# Footer\n\n<span class="footer">\nEdit <b>it</b></span> <!-- todo -->'),
+            BearNote("# The <span> element\n\nIt has no meaning."),
+            BearNote("# Markup\n\nAn element such as `<span>` has no meaning.\n\n```\n<b>\n```"),
+        ]
+    )
+    assert [*shown(path, "span")] == ["The <span> element", "Markup"]
+    assert shown(path, "edit")["Footer"].text == "Edit it"
+
+
+def test_words_are_marked_in_code_with_html(index_notes):
+    path = index_notes([BearNote("# Pump\n\nThe pump in it.\n\n```\n<b>pump</b>\n```\n\nA pump.")])
+    expected = f"The ⦗pump⦘ in it.\n{CODE}<b>⦗pump⦘</b>{END_CODE}\nA ⦗pump⦘."
+    assert shown(path, "pump")["Pump"].snippet == marked(expected)
+
+
+def test_a_word_is_found_in_a_compound(index_notes):
+    filler = "Davon sprach an diesem Tag keiner. " * 30
+    text = f"# Amazonas\n\n{filler}Am Fluss steht ein Laubwald. {filler}"
+    hit = shown(index_notes([BearNote(text)]), "Amazonas Wald")["Amazonas"]
+    assert "Laubwald" in hit.text
+
+
+def test_words_are_marked_by_their_stems_in_title_tags_and_text(index_notes):
+    hits = shown(index_notes(NOTES), "boiler doors")
+    room = hits["The boiler room"]
+    assert room.marked_title == marked("The ⦗boiler⦘ room")
+    assert room.marked_tags == ("home", marked("home/⦗boiler⦘"))
+    assert room.snippet == marked("Its ⦗door⦘ squeaks.")
+    assert marked("The ⦗boilers⦘ lost pressure") in hits["Heating"].snippet
+
+
+def test_a_match_in_an_image_or_file_says_so(index_notes):
+    hit = shown(index_notes(NOTES), "ventilate")["Whiteboard"]
+    assert hit.file == "b.png"
+    assert hit.snippet == marked("⦗Ventilate⦘ on Sunday")
+
+
+def test_parts_of_words_are_marked_where_they_are_searched_for(index_notes):
+    path = index_notes(NOTES)
+    assert marked("A ⦗cat⦘egory") in shown(path, "cat", "like")["Concatenating"].snippet
+    assert MARK not in shown(path, "category own")["Concatenating"].marked_title
+
+
+def test_an_encrypted_note_shows_no_text(index_notes):
+    assert shown(index_notes(NOTES), "locked")["Locked"].snippet == ""
+
+
+def test_a_list_shows_how_its_notes_begin(index_notes):
+    snippet = shown(index_notes(NOTES), "created:2000..")["Heating"].snippet
+    assert snippet.startswith("Nothing of interest")
+    assert len(snippet) <= 250
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("- milk\n- [ ] bread\n- [x] *eggs*", "milk · ☐ bread · ☑ eggs"),
+        ("1. first\n2. second\nThen more.", "1. first · 2. second\nThen more."),
+        ("| Year | kWh |\n|---|---|\n| 2021 | 41,870 |", "Year | kWh\n2021 | 41,870"),
+        ("Run:\n```sh\n# restart\nrm *.log\n```\nDone.", "Run:\n⟬# restart\nrm *.log⟭\nDone."),
+        ("Set `a_*` to **1**", "Set ⟬a_*⟭ to 1"),
+        (
+            "#home/garden #todo\nSee [the plan](https://x.org/a_b) and [[Shed|it]]",
+            "See the plan and it",
+        ),
+        ("Unclosed `code and ```` ticks", "Unclosed code and ticks"),
+        ("<span class='x'>green</span>er<br>grass <!-- not here -->", "greener grass"),
+        ('<p align="center">\n<img src="a.png" alt="A frog" width=9>\n</p>', "A frog"),
+        (
+            "`<b>` in List<String> of <me@b.example> 1 < 2",
+            "⟬<b>⟭ in List<String> of <me@b.example> 1 < 2",
+        ),
+    ],
+)
+def test_markdown_keeps_its_structure_in_few_lines(markdown, text):
+    assert readable(markdown) == text.replace("⟬", CODE).replace("⟭", END_CODE)
+
+
+@pytest.mark.parametrize("as_html", [marked_html, page_html])
+def test_html_of_a_note_s_words_is_escaped(as_html):
+    html = as_html(marked("<script>a()</script> & ⦗<b>⦘"))
+    escaped = "&lt;script&gt;a()&lt;/script&gt; &amp; <mark>&lt;b&gt;</mark>"
+    assert html == escaped
+
+
+@given(text=st.text("ab <&⦗⦘⟪⟫⟬⟭", max_size=30))
+def test_html_of_marks_is_well_formed_whatever_they_enclose(text):
+    html = page_html(text)
+    open_tags: list[str] = []
+    for is_end, name in re.findall(r"<(/?)(\w+)[^>]*>", html):
+        if is_end:
+            assert open_tags.pop() == name
+        else:
+            open_tags.append(name)
+    assert not open_tags
+    plain = unescape(re.sub(r"<[^>]*>", "", html))
+    assert plain == re.sub("[⦗⦘⟪⟫⟬⟭]", "", text)
+
+
+def test_a_passage_is_shown_without_its_heading_unless_there_is_nothing_else():
+    text = "## Heating\n\nThe *boiler* lost pressure.\nSue came."
+    passage = MatchedPassage(text, "House › Heating", 0, len(text))
+    assert passage_text(passage, "House log") == "The boiler lost pressure.\nSue came."
+    as_markdown = passage_text(passage, "House log", as_markdown=True)
+    assert as_markdown == "The *boiler* lost pressure.\nSue came."
+    only = MatchedPassage("## Heating", "House › Heating", 0, 10)
+    assert passage_text(only, "House log") == "Heating"
+
+
+def test_a_long_text_is_cut_between_words():
+    assert shortened("one two three", 9) == "one two…"
+    assert shortened("one two", 9) == "one two"
+    assert (
+        shortened("see [[Cabin log, 2024]] and [[The left knee]]", 38)
+        == "see [[Cabin log, 2024]] and…"
+    )
+    assert shortened(f"{CODE}one two three{END_CODE}", 10) == f"{CODE}one two{END_CODE}…"
+
+
+PASSAGE = "We met at nine. The boiler lost pressure again. Sue brought the good biscuits."
+
+
+def sentence(query: str, passage: str, embedder: Embedder) -> str | None:
+    [scores] = sentence_scores(query, [passage], embedder)
+    best = max(scores, key=lambda span: scores[span], default=None)
+    return passage[slice(*best)] if best and len(scores) > 1 and scores[best] else None
+
+
+@pytest.fixture
+def tiny() -> TinyEmbedder:
+    return TinyEmbedder("test/pieces")
+
+
+def test_the_sentence_that_is_like_the_query_is_chosen(tiny):
+    assert sentence("boiler pressure", PASSAGE, tiny) == "The boiler lost pressure again."
+
+
+def test_words_that_say_nothing_do_not_choose(tiny):
+    passage = "What did we do at the time? Biscuits with ginger."
+    assert sentence("what did we do with the biscuits", passage, tiny) == "Biscuits with ginger."
+
+
+@pytest.mark.parametrize(
+    ("passage", "expected"),
+    [
+        ("- buy milk for Ann\n- call the plumber now\n- water the ferns", "call the plumber now"),
+        ("Not much of it.\n > - [ ] call the plumber now", "call the plumber now"),
+        ("One two three. - call the plumber now", "- call the plumber now"),
+        ("Call the plumber now.\n> > > > > > > > > > > > > >", None),
+        ("## The plumber\nNothing about him here.\nCall the plumber now.", "Call the plumber now."),
+        (
+            "他昨天去了北京的商店。The plumber came at noon。我们吃了很多好吃的东西。",
+            "The plumber came at noon。",
+        ),
+        ("One two three. Call the plumber now! Four five six.", "Call the plumber now!"),
+        ("Call the plumber now.", None),  # the whole text would be marked
+        ("", None),
+        ("Yes. No.", None),
+        (
+            "One two three. On May 6. Ann may call the plumber. Four.",
+            "On May 6. Ann may call the plumber.",
+        ),
+        ("One two three. Call J. Smith the plumber. Four five six.", "Call J. Smith the plumber."),
+        (
+            "One two three four. Call the plumber at 0.8. Five six seven.",
+            "Call the plumber at 0.8.",
+        ),
+    ],
+)
+def test_sentences_begin_and_end_where_they_should(tiny, passage, expected):
+    assert sentence("call plumber", passage, tiny) == expected
+
+
+@given(query=st.text(max_size=40), passage=st.text(max_size=200))
+def test_a_sentence_lies_within_any_text(query, passage):
+    [scores] = sentence_scores(query, [passage], TinyEmbedder("test/pieces"))
+    for start, end in scores:
+        assert 0 <= start < end <= len(passage)
+        assert passage[start:end] == passage[start:end].strip()
+
+
+def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Results, Embedder]:
+    connection = database.connect(sidecar_path)
+    search_connection.register(connection)
+    search_connection.register_embed(connection)
+    planned = plan(connection, parse(query, mode))
+    state = database.read_state(connection)
+    embedder = registry.get_embedder(state.model)
+    embedder.embed_query(planned.query.meaning)
+    return retrieve(connection, planned, semantic=mode != "keyword"), embedder
+
+
+def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_path):
+    body = f"# House log\n\nÄrger & Grüße 🐻.\n\n{PASSAGE}"
+    write(BearNote(body))
+    bear_index()
+    results, embedder = found(sidecar_path, "lost the boiler pressure")
+    [hit] = show(results, embedder).hits
+    [(stored,)] = database.connect(sidecar_path).execute("select body from notes").fetchall()
+    sentence = "The boiler lost pressure again."
+    assert stored[hit.passage.sentence_start : hit.passage.sentence_end] == sentence
+    html = page_html(hit.snippet)
+    assert re.sub("</?mark>", "", html).count('<span class="bear-sentence">') >= 1
+
+
+@pytest.mark.parametrize("query", ["boiler", "boiler pressure"])
+def test_a_query_of_one_or_two_words_marks_no_sentence(write, bear_index, sidecar_path, query):
+    write(BearNote(f"# House log\n\n{PASSAGE}"))
+    bear_index()
+    [hit] = show(*found(sidecar_path, query)).hits
+    assert hit.passage.sentence_start is None
+    assert marked("⦗boiler⦘") in hit.snippet
+
+
+class Wordless(TinyEmbedder):
+    """A model without embeddings of word pieces."""
+
+    open_word_pieces = Embedder.open_word_pieces
+
+
+def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_path):
+    write(BearNote(f"# House log\n\n{PASSAGE}"))
+    bear_index()
+    results, _ = found(sidecar_path, "lost the boiler pressure")
+    wordless = Wordless("test/wordless")
+    with pytest.raises(ModelUnavailable, match="no vectors of word pieces"):
+        wordless.pieces(["boiler"])
+    [hit] = show(results, wordless).hits
+    assert hit.passage.sentence_start is None
+    assert marked("⦗boiler⦘") in hit.snippet
+
+
+def test_the_real_model_finds_the_sentence_that_shares_no_word():
+    passage = (
+        "The kitchen got its new shelf. Our furnace stopped heating in the cold night. "
+        "Lunch was soup with bread. The neighbors painted their fence."
+    )
+    model = registry.get_embedder(BUNDLED)
+    assert sentence("broken boiler in winter", passage, model) == (
+        "Our furnace stopped heating in the cold night."
+    )

@@ -1,0 +1,387 @@
+"""The JSON API for clients of Datasette, its OpenAPI description, and several indexes.
+
+Everything here runs on both Datasettes.
+
+Tests ``search/results/json.py`` and ``web/api/openapi.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import yaml
+from datasette.app import Datasette
+from jsonschema import Draft202012Validator
+
+from datasette_bear_search.demo import BearFile, BearNote, write_library
+from datasette_bear_search.search.engine import Pipeline
+from datasette_bear_search.web.api import openapi
+from datasette_bear_search.web.api.openapi import SEARCH_PATH
+from tests.support.agents import serving
+from tests.support.client import get
+from tests.support.datasettes import IS_1_0, configured, cookies, indexed
+from tests.support.docs import ROOT
+
+pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
+
+NOTES = [
+    BearNote("# Cabin roof\n#cabin\n\nThe roof leaks. [[Roof of the shed]]", tags=("cabin",)),
+    BearNote("# Roof of the shed\n\nIts roof is new.", files=(BearFile("roof.png"),)),
+    BearNote("# Roofers\n#private\n\nThe zanzibar roofers owe me.", tags=("private",)),
+]
+SEARCH = "/-/bear-search.json?q=roof"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Path:
+    library = tmp_path_factory.mktemp("notes") / "bear.sqlite"
+    write_library(library, NOTES)
+    return indexed(library, "--no-semantic")
+
+
+@pytest.fixture(scope="module")
+def datasette(index) -> Datasette:
+    return Datasette([str(index)], cors=True)
+
+
+async def rows(datasette, query="", path=SEARCH):
+    found = (await get(datasette, f"{path}{query}")).json()
+    if isinstance(found, dict):
+        found.pop("timing_ms", None)  # differs each time
+    return found
+
+
+async def error(datasette, path) -> str:
+    return (await get(datasette, path, 400)).json()["error"]
+
+
+# --- What Datasette's clients expect
+
+
+async def test_rows_come_in_the_shapes_of_datasette(datasette):
+    objects = await rows(datasette)
+    ids = [row["id"] for row in objects["rows"]]
+    assert len(ids) == 3
+    assert await rows(datasette, "&_shape=objects") == objects
+    assert await rows(datasette, "&_shape=array") == objects["rows"]
+    assert await rows(datasette, "&_shape=arrayfirst") == ids
+    assert await rows(datasette, "&_shape=object") == {
+        str(row["id"]): row for row in objects["rows"]
+    }
+    arrays = await rows(datasette, "&_shape=arrays")
+    assert arrays["rows"] == [[*row.values()] for row in objects["rows"]]
+    assert "_shape must be one of objects, array" in await error(datasette, SEARCH + "&_shape=x")
+
+
+async def test_only_the_keys_that_are_asked_for_come(datasette):
+    found = await rows(datasette, "&_col=title&_col=page_url&_shape=array")
+    assert found[0] == {
+        "id": found[0]["id"],
+        "title": found[0]["title"],
+        "page_url": f"http://localhost/-/bear-search/note/{found[0]['id']}",
+    }
+    [without] = await rows(datasette, "&_nocol=passage&_nocol=id&_size=1&_shape=array")
+    assert "passage" not in without
+    assert {"id", "title"} <= without.keys()
+    assert "_col must be one of id, " in await error(datasette, SEARCH + "&_col=nothing")
+    similar = await rows(datasette, "?_col=title&_shape=array", "/-/bear-search/similar/1.json")
+    assert [row.keys() for row in similar] == [{"id", "title"}]
+
+
+async def test_the_next_page_is_in_a_header(datasette):
+    response = await get(datasette, SEARCH + "&_size=2")
+    url = response.json()["next_url"]
+    assert response.headers["link"] == f'<{url}>; rel="next"'
+    last = await get(datasette, url.removeprefix("http://localhost"))
+    assert "link" not in last.headers
+    assert len(last.json()["rows"]) == 1
+
+
+async def test_the_largest_page_is_max(datasette):
+    assert len((await rows(datasette, "&_size=max"))["rows"]) == 3
+    await get(datasette, "/-/bear-search?q=roof&_size=max")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (SEARCH + "&tags=cabin", "There is no parameter 'tags'. Did you mean tag?"),
+        (SEARCH + "&modified_afte=2024", "Did you mean modified_after?"),
+        (SEARCH + "&zzz=1", "There are: q, mode"),
+        ("/-/bear-search/similar/1.json?unlinkd=1", "Did you mean unlinked?"),
+        ("/-/bear-search/suggest.json?query=r", "There is no parameter 'query'"),
+        ("/-/bear-search/status.json?x=1", "There is no parameter 'x'"),
+        ("/-/bear-search/note/1.json?passag=1", "Did you mean passage?"),
+    ],
+)
+async def test_an_unknown_parameter_is_an_error_for_programs(datasette, path, message):
+    assert message in await error(datasette, path)
+
+
+async def test_parameters_of_datasette_and_of_the_page_are_accepted(datasette):
+    assert await rows(datasette, "&_trace=1&_ttl=0&_nl=on")
+    page = await get(datasette, "/-/bear-search?q=roof&utm_source=mail&fbclid=1&tags=old")
+    assert "Cabin roof" in page.text
+    # The page's link to its JSON works, too.
+    [address] = re.findall(r'type="application/json\+datasette" href="([^"]+)"', page.text) or [
+        re.search(r'href="([^"]+\.json[^"]*)"', page.text)[1]
+    ]
+    await get(datasette, address.replace("&amp;", "&").removeprefix("http://localhost"))
+
+
+async def test_head_and_options_start_no_search(datasette, monkeypatch):
+    monkeypatch.setattr(Pipeline, "plan", None)
+    for path in (SEARCH, "/-/bear-search?q=roof"):
+        head = await datasette.client.request("HEAD", path)
+        assert (head.status_code, head.text) == (200, "")
+        options = await datasette.client.request("OPTIONS", path)
+        assert (options.status_code, options.text) == (200, "ok")
+        assert options.headers["allow"] == "GET, HEAD, OPTIONS"
+        assert options.headers["access-control-allow-origin"] == "*"
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            response = await datasette.client.request(method, path)
+            assert response.status_code == 405
+            assert response.headers["allow"] == "GET, HEAD"
+    assert (await datasette.client.request("HEAD", "/-/bear-search/note/99")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        SEARCH,
+        "/-/bear-search?q=roof",
+        "/-/bear-search?mode=x",
+        "/-/bear-search/note/1",
+        "/-/bear-search/note/1.json",
+        "/-/bear-search/similar/1.json",
+        "/-/bear-search/suggest.json?q=r",
+    ],
+)
+async def test_nothing_of_notes_is_kept_by_caches(datasette, path):
+    for actor in (None, {"id": "anna"}):
+        response = await datasette.client.get(path, cookies=cookies(datasette, actor))
+        assert response.headers.get_list("cache-control") == ["private, no-store"]
+
+
+# --- OpenAPI
+
+
+async def test_the_description_of_the_api_is_that_of_the_code():
+    shown = json.loads((ROOT / "docs" / "openapi.json").read_text())
+    assert shown == json.loads(json.dumps(openapi.description())), (
+        "docs/openapi.json is old: write json.dumps(openapi.description(), indent=1) into it"
+    )
+    assert shown["openapi"] == "3.1.0"
+    for schema in shown["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+    references = set(re.findall(r'"#/components/(\w+)/(\w+)"', json.dumps(shown)))
+    assert all(name in shown["components"][kind] for kind, name in references)
+    for path, methods in shown["paths"].items():
+        names = [each["name"] for each in methods["get"]["parameters"] if each["in"] == "query"]
+        assert len(names) == len(set(names)), path
+        assert set(re.findall(r"\{(\w+)\}", path)) == {
+            each["name"] for each in methods["get"]["parameters"] if each["in"] == "path"
+        }
+
+
+async def test_the_description_says_where_it_is_served(index):
+    datasette = Datasette([str(index)], settings={"base_url": "/notes/"})
+    response = await datasette.client.get("/notes/-/bear-search/openapi.json")
+    assert response.json()["servers"] == [{"url": "http://localhost/notes"}]
+
+
+def values(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield values that a parameter takes, including its bounds."""
+    for each in schema.get("anyOf", [schema.get("items", schema)]):
+        yield from each.get("enum", ())
+        yield from (str(each[end]) for end in ("minimum", "maximum") if end in each)
+        if "enum" not in each and "minimum" not in each:
+            yield ""
+
+
+async def test_the_api_accepts_and_returns_what_its_description_says(datasette):
+    for path, methods in openapi.description()["paths"].items():
+        operation, address = methods["get"], path.replace("{id}", "1")
+        schema = whole(operation["responses"]["200"])["content"]["application/json"]["schema"]
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "query":
+                for value in values(parameter["schema"]):
+                    if (parameter["name"], value) == ("_size", "1"):
+                        continue
+                    query = urlencode({"q": "roof", parameter["name"]: value})
+                    takes_query = "q" in openapi.parameters(path.removeprefix(SEARCH_PATH))
+                    query = query if takes_query else ""
+                    response = await datasette.client.get(f"{address}?{query}")
+                    assert response.status_code == 200, (path, query, response.text)
+        answer = (await get(datasette, address)).json()
+        assert answer["ok"] if "openapi" not in path else True
+        missing = [*differences(schema, answer, path)]
+        assert missing == []
+    refused = whole(operation["responses"]["404"])["content"]["application/json"]["schema"]
+    answer = (await get(datasette, "/-/bear-search/note/99.json", 404)).json()
+    assert [*differences(refused, answer, "error")] == []
+
+
+def whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema that a reference points to."""
+    if "$ref" not in schema:
+        return schema
+    found: Any = openapi.description()
+    for name in schema["$ref"].removeprefix("#/").split("/"):
+        found = found[name]
+    return found
+
+
+def differences(schema: dict[str, Any], value: Any, place: str) -> Iterator[str]:
+    """Yield the places of keys that only the schema or only the value has; check the types."""
+    schema = whole(schema)
+    components = openapi.description()["components"]
+    Draft202012Validator({**schema, "components": components}).validate(value)
+    if "properties" in schema and value is not None:
+        unlike = schema["properties"].keys() ^ value.keys()
+        yield from (f"{place}.{name}" for name in unlike - {"facets"})
+        for name in schema["properties"].keys() & value.keys():
+            yield from differences(schema["properties"][name], value[name], f"{place}.{name}")
+    if "items" in schema and isinstance(value, list):
+        for each in value:
+            yield from differences(schema["items"], each, f"{place}[]")
+
+
+# --- Several index files
+
+
+@pytest.fixture(scope="module")
+def both(index, tmp_path_factory) -> list[Path]:
+    library = tmp_path_factory.mktemp("work") / "bear.sqlite"
+    write_library(library, [BearNote("# Office roof\n#desk\n\nA roof garden.", tags=("desk",))])
+    work = indexed(library, "--no-semantic").rename(library.with_name("my work.db"))
+    return [index, work]
+
+
+WORK = "/my+work/-/bear-search"
+
+
+async def test_each_index_has_its_page_and_json(both):
+    datasette = Datasette([str(path) for path in both])
+    found = await rows(datasette, path=f"{WORK}.json?q=roof")
+    assert [row["title"] for row in found["rows"]] == ["Office roof"]
+    assert len((await rows(datasette))["rows"]) == 3
+    assert len((await rows(datasette, path="/notes/-/bear-search.json?q=roof"))["rows"]) == 3
+    for path in (f"{WORK}?q=roof", f"{WORK}/note/1", f"{WORK}/similar/1", f"{WORK}?mode=x&q=roof"):
+        page = await datasette.client.get(path)
+        attributes = (
+            r'(?:href|action|data-[a-z-]+)="(?:http://localhost)?([^"]*/-/bear-search[^"]*)"'
+        )
+        ours = {url for url in re.findall(attributes, page.text) if "/static/" not in url}
+        assert any(url.startswith(WORK) for url in ours), path
+        # Only the menu links to the other index.
+        assert {url for url in ours if not url.startswith(WORK)} <= {"/-/bear-search"}, path
+    row = (await rows(datasette, path=f"{WORK}.json?q=roof&_size=1"))["rows"][0]
+    assert row["page_url"] == f"http://localhost{WORK}/note/1"
+    suggested = await rows(datasette, path=f"{WORK}/suggest.json?q=offi")
+    assert suggested["suggestions"][0]["url"] == f"{WORK}/note/1"
+    assert (await get(datasette, f"{WORK}/status.json")).json()["index"]["notes"] == 1
+    await get(datasette, "/nothing/-/bear-search.json", 404)
+    await get(datasette, "/_memory/-/bear-search.json", 404)
+    await get(datasette, "/nothing/-/bear-search", 404)
+
+
+@pytest.mark.parametrize("before", ["//evil", "/", "//[", "//evil:x/notes", "/notes/", "/a/b"])
+@pytest.mark.parametrize("path", ["", ".json", "/note/1", "/status.json", "/mcp"])
+async def test_a_path_that_ends_like_ours_is_a_404(both, before, path, capfd):
+    with serving(Datasette([str(path) for path in both])) as root:
+        connection = HTTPConnection(root.removeprefix("http://"))
+        connection.request("GET", f"{before}/-/bear-search{path}")
+        assert connection.getresponse().status == 404
+    assert "Traceback" not in capfd.readouterr().err
+
+
+async def test_datasettes_pages_lead_to_the_right_index(both):
+    datasette = Datasette([str(path) for path in both])
+    start = (await get(datasette, "/")).text
+    assert "Search notes in notes" in start
+    assert f'href="{WORK}"' in start
+    table = (await get(datasette, "/my+work/notes")).text
+    assert f'href="{WORK}/note/1"' in table
+    assert f'href="{WORK}?tag=desk"' in table
+    assert 'href="/-/bear-search/note/1"' in (await get(datasette, "/notes/notes")).text
+    found = await get(datasette, "/my+work/bear_search.json?q=roof&_shape=array")
+    assert [row["title"] for row in found.json()] == ["Office roof"]
+
+
+@pytest.mark.parametrize("actor", [None, "owner"])
+async def test_each_index_has_its_own_permissions(both, actor):
+    config = {"databases": {"my work": {"allow": {"id": "owner"}}}}
+    datasette = configured(both, config)
+    status = 200 if actor else 403
+    await get(datasette, SEARCH, actor=actor)
+    await get(datasette, f"{WORK}.json?q=roof", status, actor=actor)
+    await get(datasette, "/my+work/bear_search.json?q=roof", status, actor=actor)
+    closed = configured(both, {"databases": {"notes": {"allow": {"id": "owner"}}}})
+    await get(closed, SEARCH, status, actor=actor)
+    await get(closed, f"{WORK}.json?q=roof", actor=actor)
+    assert (f'href="{WORK}"' in (await get(closed, "/", actor=actor)).text) is True
+
+
+# --- The permission to search, without SQL and tables
+
+
+@pytest.mark.skipif(not IS_1_0, reason="Datasette before 1.0 has no permissions of plugins")
+async def test_the_permission_to_search_circumvents_neither_redaction_nor_hidden_tags(
+    tmp_path, index_notes
+):
+    pytest.importorskip("detect_secrets", reason="what finds secrets isn't installed")
+    secret = "AKIAQ3EGRWBTXZSOV5JH"
+    path = index_notes(
+        [
+            *NOTES[:2],
+            BearNote("# Keys\n\n[[Roofers]] AWS key: " + secret),
+            BearNote("# Roofers\n#private\n\nzanzibar roofers. [[Keys]]", tags=("private",)),
+        ],
+        "--no-semantic",
+    )
+    path = Path(shutil.copy(path, tmp_path / "notes.db"))
+    page = (ROOT / "docs" / "permissions.md").read_text()
+    config = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
+    datasette = configured([path], config)
+    hidden = (await rows(datasette, "&tag=private"))["rows"]
+    assert hidden == []
+    addresses = [
+        f"/-/bear-search{rest}"
+        for rest in (
+            ".json?q=keys+roof", "?q=zanzibar+roof+keys", "", ".json?sort=newest&_facets=1",
+            ".json?q=zanziba", "/similar/3.json", "/similar/3", "/note/3", "/note/3.json",
+            "/suggest.json?q=tag:", "/suggest.json?q=roofe", "/suggest.json?q=title:",
+            "/status.json",
+        )
+    ]  # fmt: skip
+    for address in addresses:
+        text = (await get(datasette, address)).text
+        assert secret not in text, address
+        text = text.replace("[[Roofers]]", "").replace("q=zanzibar", "").replace('"zanzibar', "")
+        owed = [word for word in ("zanzibar roofers", "private", "#private") if word in text]
+        assert owed == [], address
+        titles = re.findall(r'"(?:title|label)": "Roofers"', text)
+        assert titles == [], address
+    assert (await rows(datasette, path="/-/bear-search/status.json"))["index"]["notes"] == 3
+    for gone in ("/note/4", "/note/4.json", "/note/4.md", "/similar/4.json"):
+        await get(datasette, f"/-/bear-search{gone}", 404)
+    named = f"/-/bear-search/note.json?{urlencode({'source': 'bear', 'key': 'none'})}"
+    await get(datasette, named, 404)
+    for closed in (
+        "/notes/-/query.json?sql=select+1", "/notes/notes.json", "/notes/notes/4.json", "/notes.db",
+        "/notes/bear_search.json?q=roof", "/notes/passages.json",
+    ):  # fmt: skip
+        assert (await datasette.client.get(closed)).status_code in (403, 404), closed
+    assert "Roofers" not in (await get(datasette, "/-/jump.json?q=roofers")).text
+    # The owner sees everything: masked in the search, and in full in tables.
+    assert len((await get(datasette, SEARCH + "&tag=private", actor="owner")).json()["rows"]) == 1
+    await get(datasette, "/notes/notes/4.json", actor="owner")
