@@ -36,8 +36,8 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
         text = _printable_marked(with_words_marked(hit.snippet))
-        if hit.file:
-            text = f"In {printable(hit.file)}: {text}"
+        if hit.in_file:
+            text = f"In {printable(hit.file_label)}: {text}"
         if found and not hit.is_found and (not cards or is_found):
             cards.append(style("Weaker matches", screen, dim=True))
         is_found = hit.is_found

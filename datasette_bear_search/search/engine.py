@@ -1,4 +1,4 @@
-"""``SearchRequest`` → plan → embed → statement → rerank → snippets → redact → ``SearchResponse``.
+"""``SearchRequest`` → plan → embed → statement → redact → rerank → snippets → ``SearchResponse``.
 
 The page, JSON API, SQL functions, terminal, agents and bear-eval all use this pipeline.
 """
@@ -21,7 +21,7 @@ from .planning import planner
 from .planning.planner import Plan
 from .redaction import masking
 from .request import SearchRequest
-from .results.records import Hit, Results
+from .results.records import Found, FoundNote, Hit, Results
 from .results.rerank import first_stage, reranked_results, reranker_for
 from .results.retrieve import retrieve
 from .results.snippets import show
@@ -83,7 +83,6 @@ def search(
     pipeline.plan(connection)
     pipeline.embed(on_loading=on_loading)
     pipeline.retrieve(connection)
-    pipeline.redact(connection)
     pipeline.refine(on_loading=on_loading)
     return pipeline.response()
 
@@ -95,6 +94,7 @@ class Pipeline:
     """
 
     planned: Plan
+    found: Found[FoundNote]  # without secrets, if they are to be masked
     results: Results
 
     def __init__(
@@ -171,15 +171,25 @@ class Pipeline:
         self._end_step("embed")
 
     def retrieve(self, connection: sqlite3.Connection) -> None:
-        """Run the statement, or raise TimeLimitExceeded."""
+        """Run the statement, and mask the secrets in what it finds; or raise TimeLimitExceeded."""
+        with snapshot(connection):
+            found = self._retrieved(connection)
+            self._end_step("sql")
+            if self._redact:
+                # Here, so that no later step has anything that mustn't be shown.
+                found = replace(found, hits=masking.masked_notes(connection, found.hits))
+                self._end_step("redact")
+        self.found = found
+
+    def _retrieved(self, connection: sqlite3.Connection) -> Found[FoundNote]:
         request, limit_ms = self._request, self._time_limit_ms
         size, offset = request.size, request.offset
         if self._reranker:
             size, offset = first_stage(size, offset)
         started = time.perf_counter()
         try:
-            with time_limit(connection, limit_ms), snapshot(connection):
-                self.results = retrieve(
+            with time_limit(connection, limit_ms):
+                return retrieve(
                     connection,
                     self.planned,
                     semantic=self.embedder is not None,
@@ -192,7 +202,6 @@ class Pipeline:
             if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:
                 raise TimeLimitExceeded("interrupted") from error
             raise
-        self._end_step("sql")
 
     def refine(self, *, on_loading: Callable[[], None] = lambda: None) -> None:
         """Rerank the first results, and choose the text that each shows."""
@@ -201,17 +210,10 @@ class Pipeline:
             if wait != 0 and not self._reranker.ready:
                 on_loading()
             size, offset = self._request.size, self._request.offset
-            self.results = reranked_results(self.results, self._reranker, size, offset, wait=wait)
+            self.found = reranked_results(self.found, self._reranker, size, offset, wait=wait)
             self._end_step("rerank")
-        self.results = show(self.results, self.embedder)
+        self.results = show(self.found, self.embedder)
         self._end_step("highlight")
-
-    def redact(self, connection: sqlite3.Connection) -> None:
-        if not self._redact:
-            return
-        hits = masking.masked_notes(connection, self.results.hits)
-        self.results = replace(self.results, hits=hits)
-        self._end_step("redact")
 
     def response(self) -> SearchResponse:
         notices = (self.obstacle, pending_notice(self._state), *self.results.notices)

@@ -6,27 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..planning.planner import Plan
-from .records import Hit, Results
+from .marks import marked_html
+from .records import Hit, RankedNote, Results
 from .sentences import is_close
 
 
 def json_row(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON. Its snippet is HTML with ``<mark>`` around matches."""
+    """Return a hit as JSON. Marked text becomes HTML with ``<mark>`` around matches."""
     # dataclasses.asdict() isn't used, because it copies all values, which is slow.
-    passage = hit.passage and dict(vars(hit.passage))
-    shown = {
-        "snippet": hit.snippet_html(),
-        "passage": passage,
-        "in_file": bool(hit.file),
-        "file": hit.file_name or None,
+    return vars(hit) | {
+        "passage": hit.passage and dict(vars(hit.passage)),
+        "snippet": marked_html(hit.snippet),
+        "marked_title": marked_html(hit.marked_title),
+        "marked_tags": [*map(marked_html, hit.marked_tags)],
     }
-    return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
-
-
-_NOT_IN_JSON = frozenset(
-    "language around around_start goes_on templates file_text file_name marked_title "
-    "marked_tags why".split()
-)
 
 
 def json_body(
@@ -76,7 +69,7 @@ _JSON_QUERY = (
 )  # fmt: skip
 
 
-def why_found(hit: Hit, planned: Plan) -> str:
+def why_found(hit: RankedNote, planned: Plan) -> str:
     query, reasons = planned.query, []
     if hit.keyword_rank:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
