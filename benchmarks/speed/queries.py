@@ -36,7 +36,7 @@ from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.planning.planner import plan
 from datasette_bear_search.search.ranking.statement import search_statement
-from datasette_bear_search.search.ranking.statement_functions import remember
+from datasette_bear_search.search.ranking.statement_functions import functions_of
 from datasette_bear_search.search.request import SearchRequest
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
@@ -107,7 +107,7 @@ def _ask(
 
     def ranking() -> None:
         planned = plan(connection, parse(text))
-        remember(connection, planned)
+        functions_of(connection).plan = planned
         run = search_statement(planned, ("keyword", "semantic"))
         parts, _, _ = run.sql.partition(",\nsnippets as ")
         connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()

@@ -18,7 +18,7 @@ from ...sqlite import execute, snapshot, sqlite3
 from ..ranking.statement import (
     counting_statement,
 )
-from ..ranking.statement_functions import remember
+from ..ranking.statement_functions import functions_of
 from .records import Results
 
 # Boolean facets: a parameter of the page, its value, and its condition.
@@ -77,7 +77,7 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
         return known
     counts: dict[str, list[tuple[str, str, int]]] = {}
     with snapshot(connection):
-        remember(connection, planned)
+        functions_of(connection).plan = planned
         rows = execute(connection, statement.sql, statement.parameters).fetchall()
     for facet, value, label, notes in rows:
         if notes:

@@ -24,7 +24,7 @@ from ..ranking.statement import (
     Statement,
     search_statement,
 )
-from ..ranking.statement_functions import remember
+from ..ranking.statement_functions import functions_of
 from ..request import PAGE_SIZE
 from . import word_matches
 from .records import FIRST_HITS, MAX_NEAR, NEAR, NEAR_FIRST, Found, FoundNote, MatchedPassage
@@ -53,7 +53,7 @@ def retrieve(
     if query.text and not query.substrings and not query.filters:
         notices.append("Nothing to search for: type at least one word.")
     else:
-        remember(connection, planned)
+        functions_of(connection).plan = planned
         statement = search_statement(planned, retrievers, ranking, size, offset)
         try:
             rows = fetch_rows(connection, statement)
@@ -63,7 +63,7 @@ def retrieve(
             # FTS5 failed, for whatever reason. Searching for substrings always works.
             retrievers = ("like", *retrievers[1:])
             planned = replace(planned, reading="like", has_matches=False, bm25_normalizer=0.0)
-            remember(connection, planned)
+            functions_of(connection).plan = planned
             statement = search_statement(planned, retrievers, ranking, size, offset)
             rows = fetch_rows(connection, statement)
             notices.append("The word index failed; these notes contain the text exactly as typed.")
