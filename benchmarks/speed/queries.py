@@ -94,10 +94,10 @@ def _ask(
     connection: sqlite3.Connection, embedder: Embedder, floor: Floor, text: str
 ) -> dict[str, float]:
     """Return the milliseconds that one query takes in each way."""
-    query = plan(connection, parse(text)).query
+    meaning = plan(connection, parse(text)).terms.meaning
     all_words = any_of(quoted(word) for word in re.findall(r"\w+", text))
     times = {}
-    times["vector"], vector = timed(lambda: embedder.embed_query(query.meaning))
+    times["vector"], vector = timed(lambda: embedder.embed_query(meaning))
 
     def whole() -> None:
         pipeline = Pipeline(SearchRequest(parse(text)))

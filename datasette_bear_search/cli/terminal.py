@@ -86,14 +86,15 @@ def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
 def explanation(response: SearchResponse) -> str:
     """Return how the query was understood, each note's scores, and where the time went."""
     results, plan = response.results, response.results.plan
-    query = results.query
+    query, terms = results.query, plan.terms
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
         "balance": f"{plan.balance:.2f} meaning, {1 - plan.balance:.2f} words ({plan.shape})",
-        **{name: ", ".join(getattr(query, name)) for name in _TERMS},
-        "filters": ", ".join(f"{each} {of}" for each, of in query.filters.for_programs().items()),
+        **{name: ", ".join(getattr(terms, name)) for name in _TERMS},
+        "excluded": ", ".join(plan.text_filters.excluded),
+        "filters": ", ".join(f"{each} {of}" for each, of in plan.filters.for_programs().items()),
         "FTS5": plan.match or "",
-        "meaning": query.meaning if "semantic" in results.retrievers else "",
+        "meaning": terms.meaning if "semantic" in results.retrievers else "",
         "threshold": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
         "time": ", ".join(f"{part} {time:.1f} ms" for part, time in response.timing_ms.items()),
     }
@@ -103,7 +104,7 @@ def explanation(response: SearchResponse) -> str:
     return "\n".join(lines)
 
 
-_TERMS = ("words", "phrases", "prefixes", "identifiers", "excluded")
+_TERMS = ("words", "phrases", "prefixes", "identifiers")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:

@@ -308,7 +308,7 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         hits, took = found.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
-            hits = rerank.rerank(hits, found.query.meaning, run.reranker).hits
+            hits = rerank.rerank(hits, found.plan.terms.meaning, run.reranker).hits
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
     return Outcome(query.id, query.text, embed_milliseconds, values)

@@ -15,7 +15,7 @@ from ..embeddings.rerankers import Reranker
 from ..index.file import database
 from ..index.file.database import State
 from ..notes import counted, time_left
-from ..query.query import Query, completed
+from ..query.query import Query
 from ..sqlite import snapshot, sqlite3, time_limit
 from .planning import planner
 from .planning.planner import Plan
@@ -139,10 +139,10 @@ class Pipeline:
         # in secrets.
         if masking.words_of_secrets(connection, self.planned.foreign_words):
             self.planned = self._plan(connection, correct=False)
-        query = self.planned.query
-        if secret := masking.words_of_secrets(connection, query.completions):
-            kept = (word for word in query.completions if word not in secret)
-            self.planned = replace(self.planned, query=completed(query, kept))
+        terms = self.planned.terms
+        if secret := masking.words_of_secrets(connection, terms.completions):
+            kept = tuple(word for word in terms.completions if word not in secret)
+            self.planned = replace(self.planned, terms=replace(terms, completions=kept))
 
     def embed(
         self, *, wait: float | None = None, on_loading: Callable[[], None] = lambda: None
@@ -151,23 +151,23 @@ class Pipeline:
 
         :param wait: seconds to wait for the model, if not the same as for other models
         """
-        state, query = self._state, self.planned.query
+        state, planned = self._state, self.planned
         ranking = self._request.ranking
         self._reranker = reranker_for(ranking, state.model, self._cross_encoder)
         obstacle = semantic_obstacle(state, self._has_vector_extension)
         wait = self._seconds_left() if wait is None else wait
         # Without waiting, start to load the model for later searches, even if this one uses words.
-        is_needed = is_semantic(query) or wait == 0
+        is_needed = is_semantic(planned.query) or wait == 0
         if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
             if wait != 0 and not embedder.ready:
                 on_loading()
             if wait is not None and not embedder.wait_until_loaded(wait):
                 obstacle = f"{WORDS_ONLY} {embedder.failure}" if embedder.failure else LOADING
-            elif is_semantic(query):
-                obstacle = _embed(state, embedder, query)
+            elif is_semantic(planned.query):
+                obstacle = _embed(state, embedder, planned.terms.meaning)
                 self.embedder = None if obstacle else embedder
-        self.obstacle = obstacle if is_semantic(query) else None
+        self.obstacle = obstacle if is_semantic(planned.query) else None
         self._end_step("embed")
 
     def retrieve(self, connection: sqlite3.Connection) -> None:
@@ -232,7 +232,7 @@ class Pipeline:
         self._step_started = now
 
 
-def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
+def _embed(state: State, embedder: Embedder, meaning: str) -> str | None:
     # Cache the query's vector for embed(), or return a message that says why there is none.
     try:
         embedder.load()
@@ -241,7 +241,7 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
                 f"{WORDS_ONLY} The index was made with another version of the model {state.model}. "
                 f"To search by meaning, run: datasette bear-index --model {state.model}"
             )
-        embedder.embed_query(query.meaning)
+        embedder.embed_query(meaning)
     except ModelUnavailable as error:
         return f"{WORDS_ONLY} {error}"
     return None
@@ -251,7 +251,7 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
 
 
 def is_semantic(query: Query) -> bool:
-    return bool(query.substrings) and query.mode in ("auto", "hybrid", "semantic")
+    return bool(query.terms.substrings) and query.mode in ("auto", "hybrid", "semantic")
 
 
 def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:

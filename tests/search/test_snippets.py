@@ -310,7 +310,7 @@ def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Found[FoundNo
     planned = plan(connection, parse(query, mode))
     state = database.read_state(connection)
     embedder = registry.get_embedder(state.model)
-    embedder.embed_query(planned.query.meaning)
+    embedder.embed_query(planned.terms.meaning)
     return retrieve(connection, planned, semantic=mode != "keyword"), embedder
 
 

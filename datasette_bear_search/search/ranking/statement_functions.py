@@ -14,7 +14,7 @@ from ...index.file.schema import MAX_EMBEDDED
 from ...index.file.vectors import MAX_CANDIDATES, candidates, note_set
 from ...query import fts5
 from ...query.filters import Filters
-from ...query.query import Query, parse
+from ...query.query import parse
 from ...sqlite import interruption, like_literal, read_value, sqlite3
 from ..planning.planner import Plan, plan
 from .scores import RECENCY_WEIGHT, Refine
@@ -97,7 +97,7 @@ class SearchFunctions:
         connection = self._connection
         for name, function in {
             "fts_query": lambda planned: planned.match or NO_WORDS,
-            "meaning": lambda planned: planned.query.meaning,
+            "meaning": lambda planned: planned.terms.meaning,
             "balance": lambda planned: planned.balance,
             "bm25_normalizer": lambda planned: planned.bm25_normalizer,
             "least_bm25": lambda planned: planned.least_bm25,
@@ -105,7 +105,7 @@ class SearchFunctions:
             "closeness": lambda planned: planned.closeness,
             "foreign_notes": self.foreign_notes,
             "weaker_matches": lambda planned: 0 if planned.is_exact else WEAKER_MATCHES,
-            "names_source": lambda planned: planned.query.typed_filters.names_source(),
+            "names_source": lambda planned: planned.text_filters.names_source(),
             "allowed_notes": self.allowed_notes,
             "exact_matches": self.exact_matches,
             "substring_matches": self.substring_matches,
@@ -125,7 +125,7 @@ class SearchFunctions:
     def nearest_candidates(self, planned: Plan) -> int:
         """Return how many candidates to find by binary quantization."""
         # Operators typed into :q on Datasette's SQL page filter the candidates only afterward.
-        has_filters = bool(planned.query.typed_filters)
+        has_filters = bool(planned.text_filters)
         return MAX_CANDIDATES if has_filters else candidates(self._connection)
 
     def allowed_notes(self, planned: Plan, *tags: str) -> bytes | None:
@@ -133,7 +133,7 @@ class SearchFunctions:
 
         :param tags: tags required by the other filters; a note may be pinned within one of them
         """
-        conditions, values = (planned.query.typed_filters & Filters({"tag": tags})).conditions()
+        conditions, values = (planned.text_filters & Filters({"tag": tags})).conditions()
         if not conditions:
             return None
         sql = f"select group_concat(id) from notes where {' and '.join(conditions)}"
@@ -152,15 +152,14 @@ class SearchFunctions:
         1 for phrases and identifiers; .5 if the title begins with the text and completes its last
         word.
         """
-        query = planned.query
-        title = _title(query)
+        terms, title = planned.terms, _title(planned)
         found: dict[int, float] = {}
-        if query.beginning and planned.reading != "like":
+        if planned.query.beginning and planned.reading != "like":
             # Not if the last word is complete: preferring such titles then loses .001 nDCG@10.
             sql = "select id, title from notes where title collate nocase between ? and ?"
             rows = self._connection.execute(sql, [title, title + "\U0010ffff"])
             found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
-        if query.exact and planned.reading != "like":
+        if terms.exact and planned.reading != "like":
             # To the word index "C++" is "c", so check the text itself, too.
             sql = f"""
             select rowid
@@ -170,10 +169,10 @@ class SearchFunctions:
                 select 1 from json_each(?) where not ({HAS.format(id="notes_fts.rowid")})
               )
             """
-            substrings = _literals(query.exact_substrings)
-            found |= dict.fromkeys(self._ids(sql, query.exact, substrings), 1)
+            substrings = _literals(terms.exact_substrings)
+            found |= dict.fromkeys(self._ids(sql, terms.exact, substrings), 1)
         sql = "select id from notes where title = ? collate nocase"
-        found.update(dict.fromkeys(self._ids(sql, _title(query)), 2))
+        found.update(dict.fromkeys(self._ids(sql, title), 2))
         return json.dumps(found)
 
     def substring_matches(self, planned: Plan) -> str:
@@ -183,7 +182,6 @@ class SearchFunctions:
         words as parts of longer ones.
         """
         found: dict[int, float] = {}
-        query = planned.query
         if planned.reading != "like":
             if planned.beginnings:
                 found = self._prefix_matches(planned)
@@ -195,8 +193,8 @@ class SearchFunctions:
         where not exists (select 1 from json_each(?) where not ({HAS.format(id="notes.id")}))
         order by modified desc, id
         """
-        substrings = _literals(query.substrings)
-        rows = self._connection.execute(sql, [_title(query), substrings]).fetchall()
+        substrings = _literals(planned.terms.substrings)
+        rows = self._connection.execute(sql, [_title(planned), substrings]).fetchall()
         recency = RECENCY_WEIGHT / max(len(rows), 1)
         return json.dumps(
             {note: 1 + in_title - place * recency for place, (note, in_title) in enumerate(rows)}
@@ -210,7 +208,7 @@ class SearchFunctions:
         """
         # Both in all languages, so none of these notes is also found by the word itself.
         words = fts5.any_of(map(fts5.quoted, planned.beginnings))
-        expression = f"({words}) NOT ({planned.query.match})"
+        expression = f"({words}) NOT ({planned.terms.match})"
         return dict(self._connection.execute(sql, [expression]).fetchall())
 
     def _ids(self, sql: str, *values: str) -> list[int]:
@@ -221,6 +219,6 @@ def _literals(texts: Iterable[str]) -> str:
     return json.dumps([like_literal(text) for text in texts], ensure_ascii=False)
 
 
-def _title(query: Query) -> str:
+def _title(planned: Plan) -> str:
     # The title that a note must have to count as an exact match.
-    return query.meaning if query.understood else query.text
+    return planned.terms.meaning if planned.query.understood else planned.query.text

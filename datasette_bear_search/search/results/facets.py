@@ -66,7 +66,7 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
     """Count the facets of all notes that a search found."""
     planned, found = results.plan, results.found_ids
     # A search within a source shows its copies of other sources' notes, so they count there.
-    names_source = planned.query.filters.names_source()
+    names_source = planned.filters.names_source()
     has_copies = planned.has_copies and not names_source
     planned = replace(planned, has_copies=False)
     statement = counting_statement(planned, found, _counted(has_copies) + _SELECT)

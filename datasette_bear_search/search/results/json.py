@@ -43,9 +43,16 @@ def json_body(
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
-    query, plan = results.query, results.plan
+    query, plan, terms = results.query, results.plan, results.plan.terms
     return {
-        **{name: getattr(query, name) for name in _JSON_QUERY},
+        "text": query.text,
+        **{name: getattr(terms, name) for name in _TERMS},
+        "excluded": plan.text_filters.excluded,
+        "is_boolean": bool(terms.boolean),
+        "in_title": query.in_title,
+        "match": terms.match,
+        "exact": terms.exact,
+        "mode": query.mode,
         "legs": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
@@ -54,8 +61,8 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
             {"typed": typed, "searched": searched} for typed, searched in plan.corrections
         ],
         "offers": plan.offers,
-        "meaning": query.meaning,
-        "filters": query.filters.for_programs(),
+        "meaning": terms.meaning,
+        "filters": plan.filters.for_programs(),
         "understood": [
             {"kind": token.kind, "value": token.value, "label": token.label}
             for token in query.understood
@@ -63,10 +70,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     }
 
 
-_JSON_QUERY = (
-    "text", "words", "phrases", "prefixes", "identifiers", "excluded", "is_boolean", "in_title",
-    "match", "exact", "mode",
-)  # fmt: skip
+_TERMS = ("words", "phrases", "prefixes", "identifiers")
 
 
 def why_found(hit: RankedNote, planned: Plan) -> str:
@@ -78,7 +82,7 @@ def why_found(hit: RankedNote, planned: Plan) -> str:
         meaning = "meaning" if hit.is_found else "loosely related"
         reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
     if hit.is_exact:
-        titles = (query.text.casefold(), query.meaning.casefold())
+        titles = (query.text.casefold(), planned.terms.meaning.casefold())
         reasons.append("title" if hit.title.casefold() in titles else "exactly as typed")
     return " · ".join(reasons)
 

@@ -83,7 +83,7 @@ def reranked_results(
     """
     if offset >= RERANK_TOP or not results.retrievers:
         return results
-    query = results.query.meaning
+    query = results.plan.terms.meaning
     reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
     end = offset + size
     return replace(

@@ -13,7 +13,6 @@ from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
 from ...markdown import plain_text
-from ...query.query import Query
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
@@ -44,13 +43,13 @@ def retrieve(
     """Run a planned query on a connection to an index file that has our SQL functions.
 
     :param semantic: use the dense retriever; the caller has already embedded the query, so that
-        ``embed(planned.query.meaning)`` is cached
+        ``embed(planned.terms.meaning)`` is cached
     """
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
-    retrievers = _retrievers(query, semantic)
+    retrievers = _retrievers(planned, semantic)
     statement = None
     rows: list[dict[str, Any]] = []
-    if query.text and not query.substrings and not query.filters:
+    if query.text and not planned.terms.substrings and not planned.filters:
         notices.append("Nothing to search for: type at least one word.")
     else:
         functions_of(connection).plan = planned
@@ -146,13 +145,14 @@ def passage_of(row: Mapping[str, Any]) -> MatchedPassage | None:
     return MatchedPassage(text, heading, start, end, row.get("passage_id"), row["line"])
 
 
-def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
-    if not query.substrings:
+def _retrievers(planned: Plan, semantic: bool) -> tuple[str, ...]:
+    if not planned.terms.substrings:
         return ()
-    words = "keyword" if query.match and query.mode != "like" else "like"
-    if query.mode == "semantic" and semantic:
+    mode = planned.query.mode
+    words = "keyword" if planned.terms.match and mode != "like" else "like"
+    if mode == "semantic" and semantic:
         return ("semantic",)
-    if query.mode in ("auto", "hybrid") and semantic:
+    if mode in ("auto", "hybrid") and semantic:
         return (words, "semantic")
     return (words,)
 

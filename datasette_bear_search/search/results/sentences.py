@@ -75,14 +75,14 @@ def scored_sentences(
 
     A model without embeddings of word pieces scores none by meaning.
     """
-    if not hits or not planned.query.substrings:
+    if not hits or not planned.terms.substrings:
         return {}
     found: list[dict[Span, float]] = [{} for _ in hits]
     if embedder:
         with suppress(ModelUnavailable):
             texts = [hit.around for hit in hits]
-            found = sentence_scores(planned.query.meaning, texts, embedder, planned.stop_words)
-    terms = word_matches.beginnings(planned.query)
+            found = sentence_scores(planned.terms.meaning, texts, embedder, planned.stop_words)
+    terms = word_matches.beginnings(planned.terms)
     # Long terms match inside of words, too, for German compounds. Short ones would match too many.
     starts = (
         r"\b" * (len(term) < 4 and term[0].isalnum() and not is_unspaced(term)) + re.escape(term)
@@ -129,7 +129,7 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
 
 def may_mark(hit: RankedNote, planned: Plan) -> bool:
     """Return whether to mark a sentence of the hit if one stands out."""
-    meaning = planned.query.meaning
+    meaning = planned.terms.meaning
     # In Chinese, a word has about two characters.
     words = len(meaning) // 2 if is_unspaced(meaning) else len(meaning.split())
     return words >= WORDS_OF_A_QUESTION and is_close(hit, planned)

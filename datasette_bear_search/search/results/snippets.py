@@ -183,7 +183,7 @@ def _shown_text(hit: FoundNote, planned: Plan, sentences: Sentences, marked: Spa
         return ""
     if hit.file_text:
         return readable(hit.file_text)
-    limit = SHOWN if planned.query.substrings else BEGINNING
+    limit = SHOWN if planned.terms.substrings else BEGINNING
     whole = hit.around
     start, end = _window(whole, sentences, limit, marked)
     text = whole[start:end] if end >= len(whole) else _without_half(whole[start:end])
@@ -299,7 +299,7 @@ def more_passages(
     if planned.threshold is None or not hits:
         return {}
     parameters = {
-        "meaning": planned.query.meaning,
+        "meaning": planned.terms.meaning,
         "threshold": planned.threshold,
         "notes": json.dumps([hit.id for hit in hits if hit.language not in planned.foreign]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),

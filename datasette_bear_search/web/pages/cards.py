@@ -118,8 +118,8 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
 
 def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
     """Yield the reasons why a note was found, most important first."""
-    query = planned.query
-    if hit.is_exact and hit.title.casefold() in (query.text.casefold(), query.meaning.casefold()):
+    titles = (planned.query.text.casefold(), planned.terms.meaning.casefold())
+    if hit.is_exact and hit.title.casefold() in titles:
         yield Badge("Title", "", "The title is what you typed")
     elif hit.is_exact:
         yield Badge("Exact", "", "Contains exactly what you typed")
