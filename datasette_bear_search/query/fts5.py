@@ -1,7 +1,4 @@
-"""Terms → FTS5 expressions, and how FTS5 reads a text.
-
-Identifiers are searched verbatim.
-"""
+"""``Terms`` → FTS5 expressions; tokens; and identifiers, which are searched verbatim."""
 
 from __future__ import annotations
 
@@ -46,16 +43,14 @@ class Terms:
             found = words(word)
             # Useless alone: the s of Anna's, the letters of V(D)J, single digits of an ISBN.
             parts = [token for token in found if len(token) > 1 or not token.isascii()]
-            # foo-bar as a whole counts more than foo and bar, but in a sentence it would count
-            # twice.
+            # foo-bar counts more than foo and bar, but in a sentence it would count twice.
             counts_whole = word in self.identifiers or len(self.words) <= 2 or not parts
             has_symbols = len(tokens(word)) > len(found)  # §12 counts more than 12
             if has_symbols or (len(found) > 1 and len(parts) != 1 and counts_whole):
                 loose.append(quoted(word))
             loose.extend(map(quoted, parts if len(found) > 1 else found))
         loose.extend(map(starting_with, self.prefixes))
-        # The index has stems, which may be shorter than the prefix: runn* doesn't match running
-        # (run).
+        # The index has stems, which may be shorter: runn* doesn't match running (run).
         loose.extend(map(quoted, self.completions))
         required = self._phrases()
         if not required:

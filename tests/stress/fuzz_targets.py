@@ -31,7 +31,7 @@ from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.notes import detail
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
-from datasette_bear_search.search.results import json, records, retrieve, snippets
+from datasette_bear_search.search.results import json, marks, records, retrieve, snippets
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
@@ -271,7 +271,7 @@ def markdown(folder: Path) -> Callable[[Choices], None]:
         assert executable_parts(rendered.html) == []
         render.outline(body)
         assert len(markup.blanked(body)) == len(body)
-        cards._marked(markup.plain_text(body))
+        cards._marked(marks.MarkedText.read(markup.plain_text(body)))
 
     return run
 

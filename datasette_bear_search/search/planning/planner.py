@@ -141,6 +141,10 @@ class Plan:
             *(word for _, words in self.doubtful for word in words),
         )
 
+    def is_title(self, title: str) -> bool:
+        """Return whether a note's title is the text, or the text without its filters."""
+        return title.casefold() in (self.query.text.casefold(), self.terms.meaning.casefold())
+
     @property
     def is_exact(self) -> bool:
         """Whether only notes with the words are wanted, not those merely close in meaning."""
@@ -213,6 +217,9 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             others, found_notices = find_alternatives(connection, query)
             notices += found_notices
+    beginnings: tuple[str, ...] = ()
+    if has_matches:
+        beginnings = _beginnings(connection, query.beginning, terms, stop_words)
     foreign = metadata.foreign_languages(connection)
     is_foreign = language in foreign
     is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC))
@@ -222,9 +229,7 @@ def plan(
         query,
         terms,
         reading="like" if is_like else "" if correct else "uncorrected",
-        beginnings=_beginnings(connection, query.beginning, terms, stop_words)
-        if has_matches
-        else (),
+        beginnings=beginnings,
         languages=searched,
         stop_words=stop_words,
         shape=shape,

@@ -42,8 +42,27 @@ HAS = f"""
 
 def register(connection: sqlite3.Connection) -> None:
     """Add the functions that read ``:q``, and ``refine()``, to a connection to an index file."""
+    functions = SearchFunctions(connection)
+    for name, function in {
+        "fts_query": lambda planned: planned.match or NO_WORDS,
+        "meaning": lambda planned: planned.terms.meaning,
+        "balance": lambda planned: planned.balance,
+        "bm25_normalizer": lambda planned: planned.bm25_normalizer,
+        "least_bm25": lambda planned: planned.least_bm25,
+        "nearest_candidates": functions.nearest_candidates,
+        "closeness": lambda planned: planned.closeness,
+        "foreign_notes": functions.foreign_notes,
+        "weaker_matches": lambda planned: 0 if planned.is_exact else WEAKER_MATCHES,
+        "names_source": lambda planned: planned.text_filters.names_source(),
+        "allowed_notes": functions.allowed_notes,
+        "exact_matches": functions.exact_matches,
+        "substring_matches": functions.substring_matches,
+    }.items():
+        # Deterministic, or SQLite would call them once per row.
+        connection.create_function(name, -1, functions.of_text(function), deterministic=True)
+    connection.create_function("search_functions", 0, functions.hand_over)
+    connection.create_aggregate("refine", 7, partial(Refine, connection))
     languages.register(connection)
-    SearchFunctions(connection).register()
 
 
 def functions_of(connection: sqlite3.Connection) -> SearchFunctions:
@@ -90,32 +109,12 @@ class SearchFunctions:
             self.plan = known = plan(self._connection, query, correct=not reading)
         return known
 
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
         _asking.functions = ref(self)
 
-    def register(self) -> None:
-        connection = self._connection
-        for name, function in {
-            "fts_query": lambda planned: planned.match or NO_WORDS,
-            "meaning": lambda planned: planned.terms.meaning,
-            "balance": lambda planned: planned.balance,
-            "bm25_normalizer": lambda planned: planned.bm25_normalizer,
-            "least_bm25": lambda planned: planned.least_bm25,
-            "nearest_candidates": self.nearest_candidates,
-            "closeness": lambda planned: planned.closeness,
-            "foreign_notes": self.foreign_notes,
-            "weaker_matches": lambda planned: 0 if planned.is_exact else WEAKER_MATCHES,
-            "names_source": lambda planned: planned.text_filters.names_source(),
-            "allowed_notes": self.allowed_notes,
-            "exact_matches": self.exact_matches,
-            "substring_matches": self.substring_matches,
-        }.items():
-            # Deterministic, or SQLite would call them once per row.
-            connection.create_function(name, -1, self._of_text(function), deterministic=True)
-        connection.create_function("search_functions", 0, self._hand_over)
-        connection.create_aggregate("refine", 7, partial(Refine, connection))
+    def of_text(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the SQL function that calls one with the plan of its text."""
 
-    def _of_text(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def called(text: Any = None, reading: Any = "", *more: str) -> Any:
             with interruption(self._connection):
                 return function(self._plan_of(str(text or ""), str(reading)), *more)

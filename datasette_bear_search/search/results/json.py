@@ -1,14 +1,11 @@
-"""The results in responses: rows for programs, reasons for people."""
+"""Results → what JSON says: in the JSON API, and in the terminal with ``--json``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..planning.planner import Plan
-from .marks import marked_html
-from .records import Hit, RankedNote, Results
-from .sentences import is_close
+from .records import Hit, Results
 
 
 def json_row(hit: Hit) -> dict[str, Any]:
@@ -16,9 +13,9 @@ def json_row(hit: Hit) -> dict[str, Any]:
     # dataclasses.asdict() isn't used, because it copies all values, which is slow.
     return vars(hit) | {
         "passage": hit.passage and dict(vars(hit.passage)),
-        "snippet": marked_html(hit.snippet),
-        "marked_title": marked_html(hit.marked_title),
-        "marked_tags": [*map(marked_html, hit.marked_tags)],
+        "snippet": hit.snippet.html(),
+        "marked_title": hit.marked_title.html(),
+        "marked_tags": [tag.html() for tag in hit.marked_tags],
     }
 
 
@@ -43,7 +40,8 @@ def json_body(
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
-    query, plan, terms = results.query, results.plan, results.plan.terms
+    plan = results.plan
+    query, terms = plan.query, plan.terms
     return {
         "text": query.text,
         **{name: getattr(terms, name) for name in _TERMS},
@@ -71,23 +69,3 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
 
 
 _TERMS = ("words", "phrases", "prefixes", "identifiers")
-
-
-def why_found(hit: RankedNote, planned: Plan) -> str:
-    query, reasons = planned.query, []
-    if hit.keyword_rank:
-        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
-    # If a note has the words, meaning is a reason only if it is close.
-    if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
-        meaning = "meaning" if hit.is_found else "loosely related"
-        reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
-    if hit.is_exact:
-        titles = (query.text.casefold(), planned.terms.meaning.casefold())
-        reasons.append("title" if hit.title.casefold() in titles else "exactly as typed")
-    return " · ".join(reasons)
-
-
-def _ordinal(number: int) -> str:
-    is_teen = number % 100 in (11, 12, 13)
-    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{suffix}"

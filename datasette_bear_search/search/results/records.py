@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ...query.query import Query
 from ..planning.planner import Plan
 from ..ranking.statement import (
     DEFAULT_RANKING,
     Ranking,
     Statement,
 )
-from .marks import unmarked
+from .marks import MarkedText
 
 # The answer may be beside the closest passage. So read those within NEAR characters of it (for the
 # first hits, NEAR_FIRST), at most MAX_NEAR on each side. Of 632 XQuAD questions in German, Spanish
@@ -88,16 +87,16 @@ class FoundNote(RankedNote):
 class Hit(RankedNote):
     """A found note as everybody may see it: all of this is in the JSON API."""
 
-    snippet: str  # plain text around the answer, marked (see snippets)
-    marked_title: str  # as displayed, with MARK and END_MARK around the query's words
-    marked_tags: tuple[str, ...]
+    snippet: MarkedText  # the text that answers
+    marked_title: MarkedText  # as displayed
+    marked_tags: tuple[MarkedText, ...]
     why: str  # for people: "words, 3rd · meaning, 1st (0.71) · title"
     in_file: bool  # whether only an image or file of the note has the words
     file: str | None  # its name, if known
 
     @property
     def text(self) -> str:
-        return unmarked(self.snippet)
+        return self.snippet.text
 
     @property
     def file_label(self) -> str:
@@ -124,15 +123,6 @@ class Found(Generic[Note]):
     found_ids: str | None = None  # of all found notes, a JSON array; None if there is no text
     # Whether more notes may be close in meaning: all of the nearest passages are.
     at_least: bool = False
-
-    @property
-    def nothing_found(self) -> bool:
-        """Whether all hits are merely the nearest notes."""
-        return bool(self.hits) and not self.found
-
-    @property
-    def query(self) -> Query:
-        return self.plan.query
 
 
 Results = Found[Hit]

@@ -21,13 +21,16 @@ from ...query import fts5
 from ...query.fts5 import Terms
 from ...sqlite import like_literal, sqlite3
 from ..planning.planner import Plan
-from .marks import END_MARK, MARK
+from .marks import CHARACTERS, MATCH, MarkedText, Span
 
 # Passages of a long note to read for each word, and how many of its first passages to search for
 # parts of words.
 MAX_PLACES, MAX_PASSAGES = 8, 1000
 # Characters to show around the words in an image's or file's text.
 FILE_TEXT = 450
+
+
+_MARKS = tuple(CHARACTERS[MATCH])
 
 
 class Place(NamedTuple):
@@ -69,49 +72,47 @@ def beginnings(terms: Terms) -> list[str]:
     return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
 
 
-def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
-    """Return the texts, each given with its language, with marks around the query's words."""
+def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[MarkedText]:
+    """Return the texts, each given with its language, with the query's words marked."""
+    plain = [(MarkedText.read(text).text, language) for text, language in texts]
     if _is_inside_words(planned):
-        return [_with_substrings(planned.terms, text) for text, _ in texts]
-    match = fts5.any_of(expressions(planned))
-    if match is None:
-        return [text for text, _ in texts]
-    rows = [(place, languages.indexed(*text)) for place, text in enumerate(texts)]
-    with _word_index() as index:
-        index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
-        sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
-        found = dict(index.execute(sql, [MARK, END_MARK, match]).fetchall())
-    for place, words in rows:
-        text, language = texts[place]
-        if place in found and words != text:
-            found[place] = _with_marks_of(found[place], text, language)
-    return [found.get(place) or text for place, (text, _) in enumerate(texts)]
+        return [_with_substrings(planned.terms, text) for text, _ in plain]
+    found: dict[int, str] = {}
+    if match := fts5.any_of(expressions(planned)):
+        rows = ((place, languages.indexed(*text)) for place, text in enumerate(plain))
+        with _word_index() as index:
+            index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
+            sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
+            found = dict(index.execute(sql, [*_MARKS, match]).fetchall())
+    return [
+        _highlighted(found[place], *text) if place in found else MarkedText(text[0])
+        for place, text in enumerate(plain)
+    ]
 
 
-def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
+def _highlighted(highlighted: str, text: str, language: str | None) -> MarkedText:
     """Return a text with the marks that FTS5 put around its indexed words."""
+    found = MarkedText.read(highlighted)
+    if found.text == text:
+        return found
+    opening, closing = _MARKS
     spans: list[tuple[int, int]] = []
     is_open = False
     for word, seen in zip(languages.words(text, language), highlighted.split(" ")):
         goes_on = is_open or (spans and word.start <= spans[-1][1])
-        if is_open or MARK in seen:
+        if is_open or opening in seen:
             start = spans.pop()[0] if goes_on and spans else word.start
             spans.append((start, word.end))
-        if MARK in seen or END_MARK in seen:
-            is_open = seen.rfind(MARK) > seen.rfind(END_MARK)
-    parts, end = [], 0
-    for start, stop in spans:
-        parts += [text[end:start], MARK, text[start:stop], END_MARK]
-        end = stop
-    return "".join([*parts, text[end:]])
+        if opening in seen or closing in seen:
+            is_open = seen.rfind(opening) > seen.rfind(closing)
+    return MarkedText(text, tuple(Span(*span, MATCH) for span in spans))
 
 
-def _with_substrings(terms: Terms, text: str) -> str:
+def _with_substrings(terms: Terms, text: str) -> MarkedText:
     # Marks words inside of longer ones, and words in scripts without spaces.
     parts = sorted(map(re.escape, terms.substrings), key=len, reverse=True)
-    if not parts:
-        return text
-    return re.sub("|".join(parts), rf"{MARK}\g<0>{END_MARK}", text, flags=re.IGNORECASE)
+    found = re.finditer("|".join(parts), text, flags=re.IGNORECASE) if parts else ()
+    return MarkedText(text, tuple(Span(*match.span(), MATCH) for match in found))
 
 
 def best_places(
