@@ -15,14 +15,7 @@ from ..search.notes.similar import SimilarNote
 from ..search.ranking.scores import rrf
 from ..search.results.records import Hit, Results
 from ..search.results.snippets import passage_text, shortened
-from . import (
-    CHARACTERS_PER_TOKEN,
-    Library,
-    ToolError,
-    ToolResult,
-    note_facts,
-    without_empty,
-)
+from . import CHARACTERS_PER_TOKEN, Library, ToolError, ToolResult, note_facts, without_empty
 from .text import about_lines, heading_lines, origin, quoted, text_lines
 
 # Results per phrasing that are fused. For 78 questions that don't use the notes' words, the right

@@ -93,7 +93,7 @@ async def test_the_log_says_where_a_page_failed_without_words_of_notes(index, tm
     response = await configured([path], {}).client.get("/-/bear-search/note/1")
     assert response.status_code == 503
     log = capsys.readouterr().err
-    assert "note_page.py" in log
+    assert "pages/note.py" in log
     assert "zanzibar" not in log
 
 
