@@ -6,14 +6,13 @@ import re
 import string
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 from unicodedata import category, east_asian_width
 from urllib.parse import quote
 
 from ..notes import counted, local_day, printable
 from ..search.engine import SearchResponse
 from ..search.notes.similar import SimilarNote, SimilarNotes
-from ..search.results.marks import MarkedText
+from ..search.results.marks import MarkedText, Text
 from ..search.results.records import Hit
 from ..search.results.snippets import innermost, shortened
 from .output import PLAIN, Screen, echo, screen_for, style
@@ -134,9 +133,6 @@ def wrapped(text: Text, width: int | None) -> list[Text]:
             if used or not part.isspace():
                 used += _cells(part)
     return [text[start:end] for start, end in lines]
-
-
-Text = TypeVar("Text", str, MarkedText)
 
 
 def _cells(text: str) -> int:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 # What is marked, by its HTML element; where marks overlap, the first one is outside.
 SENTENCE, CODE, MATCH = KINDS = ('span class="bear-sentence"', "code", "mark")
@@ -86,6 +86,9 @@ class MarkedText:
             for text, around in self.stretches(kinds)
         )
 
+
+# For functions that cut a text, with marks or without.
+Text = TypeVar("Text", str, MarkedText)
 
 _STARTS = {pair[0]: kind for kind, pair in CHARACTERS.items()}
 _ENDS = {pair[1]: kind for kind, pair in CHARACTERS.items()}

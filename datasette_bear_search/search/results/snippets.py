@@ -8,7 +8,6 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import islice
-from typing import TypeVar
 
 from ...embeddings.base import Embedder
 from ...index.file.schema import VECTORS
@@ -18,7 +17,7 @@ from ...notes import fold_tag
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
 from . import word_matches
-from .marks import CHARACTERS, CODE, ELLIPSIS, SENTENCE, MarkedText
+from .marks import CHARACTERS, CODE, ELLIPSIS, SENTENCE, MarkedText, Text
 from .records import Found, FoundNote, Hit, MatchedPassage, RankedNote, Results
 from .retrieve import PASSAGE_TEXT
 from .sentences import (
@@ -54,12 +53,11 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     enough, otherwise the one with the words.
     """
     plan = found.plan
-    by_meaning = "semantic" in found.retrievers
     # Short texts are shown whole, so skip them: scoring them, too, would take 1.6 times as long.
     scored = scored_sentences(
         plan,
         [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)],
-        embedder if by_meaning else None,
+        embedder if "semantic" in found.retrievers else None,
     )
     chosen = []
     texts: list[tuple[str, str | None]] = []
@@ -160,9 +158,6 @@ def shortened(text: Text, characters: int) -> Text:
     if len(plain) <= characters:
         return text
     return text[: len(_without_half(plain[:characters].rsplit(" ", 1)[0]))] + ELLIPSIS
-
-
-Text = TypeVar("Text", str, MarkedText)
 
 
 def _shown_text(
